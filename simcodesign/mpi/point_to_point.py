@@ -236,12 +236,12 @@ class PointToPoint(Simulated):
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """Receive an object."""
         message = self._receive(source, tag, status)
-        return None if message is None else pickle.loads(message.data)
+        return None if message is None else object_of(message.data)
 
     @mpi_call
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
-        return self._begin_receive(source, tag, pickle.loads)
+        return self._begin_receive(source, tag, object_of)
 
     @mpi_call
     def Sendrecv(
@@ -288,6 +288,11 @@ class PointToPoint(Simulated):
     ) -> None:
         """Send a buffer while another message is received into it."""
         self.Sendrecv(buf, dest, sendtag, buf, source, recvtag, status)
+
+
+def object_of(data: Any) -> Any:
+    """Return the object of a message; None if it is empty, as mpi4py does. A buffer may have been sent."""
+    return pickle.loads(data) if len(data) else None
 
 
 def elements(data: Any) -> Any:

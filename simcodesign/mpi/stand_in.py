@@ -35,14 +35,16 @@ _NAMES = ("mpi4py", "mpi4py.MPI", "mpi4py.rc")
 class _SelfOfRank:
     """``MPI.COMM_SELF``: a communicator of each rank alone."""
 
+    __class__ = Intracomm  # type: ignore[assignment]  # for isinstance
+
     def __init__(self, world: World) -> None:
         self._world = world
-        self._own: dict[int, Comm] = {}
+        self._own: dict[int, Intracomm] = {}
 
     def __getattr__(self, name: str) -> Any:
         rank = self._world.current
         if rank not in self._own:
-            self._own[rank] = Comm(self._world, self._world.log.communicator((rank,)), (rank,))
+            self._own[rank] = Intracomm(self._world, self._world.log.communicator((rank,)), (rank,))
         return getattr(self._own[rank], name)
 
 

@@ -191,6 +191,21 @@ def test_matching_is_by_the_order_of_posting(ran: Runner) -> None:
     assert printed(done) == ["b a"]
 
 
+def test_buffers_received_as_objects(ran: Runner) -> None:
+    """An empty message is None, as in mpi4py; another one is what was pickled."""
+    ran(
+        """
+        import pickle
+        requests = [comm.Isend(data, rank) for data in (np.zeros(0), pickle.dumps([1, 2]), b'')]
+        assert comm.recv(source=rank) is None
+        assert comm.recv(source=rank) == [1, 2]
+        assert comm.irecv(source=rank).wait() is None
+        MPI.Request.Waitall(requests)
+        """,
+        2,
+    )
+
+
 def test_communicators(ran: Runner) -> None:
     done = ran(
         """
@@ -206,6 +221,8 @@ def test_communicators(ran: Runner) -> None:
         assert grid.sendrecv(rank, down, source=up) == up
         assert grid.Sub([True, False]).allreduce(rank) == sum(range(rank % 2, 6, 2))
         comm.Dup().Barrier()
+        for one in (comm, MPI.COMM_SELF, comm.Dup(), row, grid):
+            assert isinstance(one, MPI.Intracomm) and isinstance(one, MPI.Comm)
         """,
         6,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import PROC_NULL
-from simcodesign.mpi.point_to_point import PointToPoint, elements
+from simcodesign.mpi.point_to_point import PointToPoint, elements, object_of
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
@@ -56,7 +55,7 @@ class Message(Simulated):
     def recv(self, status: Status | None = None) -> Any:
         """Receive the object."""
         message = self._received(status)
-        return None if message is None else pickle.loads(message.data)
+        return None if message is None else object_of(message.data)
 
     @mpi_call
     def Irecv(self, buf: Any) -> Request:
@@ -67,7 +66,7 @@ class Message(Simulated):
     @mpi_call
     def irecv(self) -> Request:
         """Begin to receive the object."""
-        return self._begun(pickle.loads)
+        return self._begun(object_of)
 
     def _taken(self) -> matching.Message | None:
         """Let the sender go on, and let this be null."""
