@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
-from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
+from simcodesign.mpi.communicators import Comm, Intracomm
 from simcodesign.mpi.intercommunicators import Intercomm
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
@@ -24,10 +24,15 @@ from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.package import Options, Session, mpi4py_package
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.splitting import COMM_NULL
+from simcodesign.mpi.topologies import creation
+from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
+from simcodesign.mpi.topologies.graphs import Distgraphcomm, Graphcomm
+from simcodesign.mpi.topologies.neighbours import Topocomm
 from simcodesign.mpi.windows import epochs, windows
 from simcodesign.mpi.windows.windows import windows_by_default_of
 from simcodesign.mpi.world import World
 
+_TOPOLOGIES = (Topocomm, Cartcomm, Graphcomm, Distgraphcomm)
 #: Modules that a program may have imported before under these names.
 _NAMES = ("mpi4py", "mpi4py.MPI", "mpi4py.rc")
 
@@ -64,6 +69,7 @@ def _constants() -> dict[str, Any]:
         "VERSION": 4,
         "SUBVERSION": 0,
         "WIN_NULL": None,
+        **_upper_case(creation),
         **_upper_case(epochs),
         **_upper_case(windows),
         **CONSTANTS,
@@ -75,31 +81,15 @@ def _constants() -> dict[str, Any]:
 
 def _upper_case(module: ModuleType) -> dict[str, Any]:
     """Return the constants of a module whose names are mpi4py's."""
-    beginnings = ("LOCK_", "MODE_", "WIN_")
+    beginnings = ("CART", "DIST_GRAPH", "GRAPH", "LOCK_", "MODE_", "UNWEIGHTED", "WEIGHTS_", "WIN_")
     return {name: value for name, value in vars(module).items() if name.startswith(beginnings)}
 
 
 def mpi_module(world: World, session: Session) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
-    classes = {
-        one.__name__: one
-        for one in (
-            Comm,
-            Intracomm,
-            Cartcomm,
-            Datatype,
-            Errhandler,
-            Group,
-            Info,
-            Intercomm,
-            Message,
-            Op,
-            Prequest,
-            Request,
-            Status,
-        )
-    }
+    every = (Comm, Intracomm, Intercomm, *_TOPOLOGIES, Datatype, Errhandler, Group, Info, Message, Op, Prequest)
+    classes = {one.__name__: one for one in (*every, Request, Status)}
     functions = {
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,

@@ -1,0 +1,1 @@
+"""Topologies: which ranks of a communicator are neighbours, in grids and graphs, and what neighbours exchange."""
