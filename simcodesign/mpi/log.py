@@ -13,16 +13,18 @@ from simcodesign.describe.python_programs.recorded_operations import Operation
 from simcodesign.describe.python_programs.workload import program
 from simcodesign.describe.workload import Workload
 
-COMPUTE, SEND, RECEIVE, START, WAIT, COLLECTIVE, CLOCK = range(7)
+COMPUTE, SEND, RECEIVE, START, WAIT, COLLECTIVE, CLOCK, FLOPS, PHASE = range(9)
 Entry = tuple[Any, ...]
+_OPERATIONS = (COMPUTE, FLOPS, SEND, RECEIVE, START, COLLECTIVE)
 
 
 class Log:
     """The operations of P ranks in their order. ``members[g]``: the ranks of communicator g, in its order.
 
-    An entry is ``(COMPUTE, seconds)``, ``(SEND, to, bytes, tag)``, ``(RECEIVE, [source, tag])``, ``(START, entry)``,
-    ``(WAIT, place of the start)``, ``(COLLECTIVE, operation, communicator, [bytes], root)`` or ``(CLOCK,)``, where a
-    rank has asked for the time. Lists are filled later, when messages are matched and sizes known.
+    An entry is ``(COMPUTE, seconds)``, ``(FLOPS, number)``, ``(SEND, to, bytes, tag)``, ``(RECEIVE, [source, tag])``,
+    ``(START, entry)``, ``(WAIT, place of the start)``, ``(COLLECTIVE, operation, communicator, [bytes], root)``,
+    ``(CLOCK,)``, where a rank has asked for the time, or ``(PHASE, name, whether it is a line)``. Lists are filled
+    later, when messages are matched and sizes known.
     """
 
     def __init__(self, size: int) -> None:
@@ -30,6 +32,7 @@ class Log:
         self.members: list[tuple[int, ...]] = [tuple(range(size))]
         self._tags: dict[tuple[int, int], int] = {}
         self.wildcards = 0
+        self.has_phases = False  # which the program marks itself: lines are then no phases
 
     def tag(self, communicator: int, tag: int) -> int:
         """Return the number of a tag of a communicator, so that messages of other communicators never fit."""
@@ -38,7 +41,7 @@ class Log:
     @property
     def operations(self) -> int:
         """How many operations all ranks did, without waits and looks at the clock."""
-        return sum(entry[0] in (COMPUTE, SEND, RECEIVE, START, COLLECTIVE) for own in self.entries for entry in own)
+        return sum(entry[0] in _OPERATIONS for own in self.entries for entry in own)
 
     @property
     def clock_reads(self) -> int:
@@ -70,6 +73,9 @@ class Log:
                 reads += 1
                 if with_clock:
                     yield words.phase(f"c{reads}")
+            elif entry[0] == PHASE:
+                if not with_clock and not (entry[2] and self.has_phases):
+                    yield words.phase(entry[1])
             elif entry[0] == WAIT:
                 yield words.wait(handles.pop(entry[1]))
             elif entry[0] == START:
@@ -83,6 +89,8 @@ class Log:
     def _operation(self, entry: Entry, groups: list[Any]) -> Operation:
         if entry[0] == COMPUTE:
             return words.compute(seconds=entry[1])
+        if entry[0] == FLOPS:
+            return words.compute(flops=entry[1])
         if entry[0] == SEND:
             return words.send(entry[1], bytes=entry[2], tag=entry[3])
         if entry[0] == RECEIVE:

@@ -18,6 +18,7 @@ from simcodesign.describe.design_point import check_ranks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
+from simcodesign.mpi.detail import Detail
 from simcodesign.mpi.log import CLOCK, Log
 from simcodesign.mpi.process_state import ProcessState
 from simcodesign.mpi.stand_in import installed
@@ -33,6 +34,7 @@ class MpiRun:
 
     ``runs``: how often it ran until its clock showed the simulated times (``settled``); ``cpu_s``: of the last run;
     ``wildcards``: receives from any rank, probes and waits for any, which took the first message in the order of turns.
+    ``array_bytes``: with ``detail``, the most bytes of NumPy arrays that each rank's variables held at a call of MPI.
     """
 
     workload: Workload
@@ -44,6 +46,7 @@ class MpiRun:
     settled: bool
     cpu_s: float
     wildcards: int
+    array_bytes: tuple[int, ...] = ()
 
 
 def run(
@@ -53,6 +56,8 @@ def run(
     *,
     arguments: Sequence[str] = (),
     speed: float | None = 1.0,
+    declared: bool = True,
+    detail: bool = False,
     seed: int = 0,
 ) -> MpiRun:
     """Run an mpi4py program on ``ranks`` ranks of a machine, without MPI, and record what every rank does.
@@ -61,7 +66,9 @@ def run(
     (``MPI.Wtime``, ``time.time``) shows the simulated time of the machine: a program that reads it runs again with the
     times of the simulation before, until they no longer change, at most 5 times. Computation is the CPU time between
     two calls, without imports. ``arguments``: of the program; ``speed``: of a processor of the machine over this
-    computer's, None to leave computation out; ``seed``: of random numbers that the program does not seed.
+    computer's, None to leave this time out; ``declared``: whether computation that ``sc.compute`` declares counts;
+    ``detail``: whether each line that calls MPI is a phase, unless the program marks phases by ``sc.phase``, and the
+    memory of arrays is looked at; ``seed``: of random numbers that the program does not seed.
 
     ``MpiRun.workload`` goes wherever a workload goes. Raises InputError for a program that cannot be run, with the
     user's line, and DeadlockError if ranks wait for each other. This executes the program; ``confine`` forbids it.
@@ -86,7 +93,10 @@ def run(
     known, before = Clock(), None
     for count in range(1, MOST_RUNS + 1):
         began_s = time.process_time()
-        log, state, clock = _once(script, source, ranks, arguments, speed, machine, known, seed)
+        world = World(ranks, speed, _eager_bytes(machine), known, declared=declared)
+        detailed = Detail(world) if detail else None
+        state = _once(world, script, source, arguments, seed)
+        log, clock = world.log, world.clock
         cpu_s = time.process_time() - began_s
         workload = log.workload(script.stem)
         settled = not log.clock_reads or (clock.reads_s == known.reads_s and log.comparable() == before)
@@ -105,6 +115,7 @@ def run(
         settled,
         cpu_s,
         log.wildcards,
+        tuple(detailed.array_bytes) if detailed else (),
     )
 
 
@@ -121,17 +132,7 @@ def _check_options(ranks: int, machine: Machine, speed: float | None) -> None:
         raise InputError("speed", value=speed, allowed="above 0")
 
 
-def _once(
-    script: Path,
-    source: bytes,
-    ranks: int,
-    arguments: Sequence[str],
-    speed: float | None,
-    machine: Machine,
-    known: Clock,
-    seed: int,
-) -> tuple[Log, ProcessState, Clock]:
-    world = World(ranks, speed, _eager_bytes(machine), known)
+def _once(world: World, script: Path, source: bytes, arguments: Sequence[str], seed: int) -> ProcessState:
     try:
         state = ProcessState(world, script, source, arguments, seed)
     except SyntaxError as error:
@@ -150,7 +151,7 @@ def _once(
     finally:
         if enabled:
             gc.enable()
-    return world.log, state, world.clock
+    return state
 
 
 def _eager_bytes(machine: Machine) -> float:

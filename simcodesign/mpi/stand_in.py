@@ -81,6 +81,7 @@ def mpi_module(world: World) -> ModuleType:
         "COMM_WORLD": Intracomm(world, 0, tuple(range(world.size))),
         "COMM_SELF": _SelfOfRank(world),
         "REQUEST_NULL": Request(world),
+        "_world": world,
         "Exception": RuntimeError,
         "buffer": memoryview,
         "memory": memoryview,

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.log import CLOCK, COMPUTE, Log
+from simcodesign.mpi.log import CLOCK, COMPUTE, FLOPS, PHASE, Log
 from simcodesign.mpi.matching import Mailbox
 from simcodesign.mpi.scheduler import Scheduler
 
@@ -36,16 +36,21 @@ class World:
     """A run of a program on ``size`` ranks.
 
     ``speed``: of a processor of the machine over this one's, None to leave computation out; ``eager_bytes``: longest
-    message that is sent without its receiver; ``known``: times of the run before.
+    message that is sent without its receiver; ``known``: times of the run before; ``declared``: whether declared
+    computation counts.
     """
 
-    def __init__(self, size: int, speed: float | None, eager_bytes: float, known: Clock) -> None:
-        self.size, self.speed, self.eager_bytes = size, speed, eager_bytes
+    def __init__(
+        self, size: int, speed: float | None, eager_bytes: float, known: Clock, *, declared: bool = True
+    ) -> None:
+        self.size, self.speed, self.eager_bytes, self._declared = size, speed, eager_bytes, declared
         self.log = Log(size)
         self.scheduler = Scheduler(size, self._enter_turn, self._leave_turn)
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
         self.boxes: list[tuple[Mailbox, tuple[int, ...], int]] = []  # with the members of the communicator and the rank
         self.communicators: dict[int, Any] = {}  # by their numbers
+        self.on_call: list[Callable[[int], None]] = []  # called with the rank before a call of MPI is noted
+        self._phases = ["main"] * size
         self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
 
@@ -71,7 +76,11 @@ class World:
         """A call of MPI begins: the time since the last one was computation."""
         rank = self.current
         if not self._depth[rank]:
-            self._note_computation(rank)
+            seconds = self._computed_s(rank)
+            for called in self.on_call:
+                called(rank)
+            if seconds > 0:
+                self.add(COMPUTE, seconds)
         self._depth[rank] += 1
 
     def end_call(self) -> None:
@@ -79,6 +88,23 @@ class World:
         rank = self.current
         self._depth[rank] -= 1
         if self.speed is not None and not self._depth[rank]:
+            self._since_s = time.process_time()
+
+    def begin_phase(self, name: str) -> str:
+        """Begin a phase of the current rank; return the name of the one before."""
+        self.begin_call()
+        before, self._phases[self.current] = self._phases[self.current], name
+        self.log.has_phases = True
+        self.add(PHASE, name, False)
+        self.end_call()
+        return before
+
+    def declare(self, flops: float) -> None:
+        """Note floating-point operations in place of the CPU time since the last call."""
+        if self._declared:
+            for called in self.on_call:
+                called(self.current)
+            self.add(FLOPS, flops)
             self._since_s = time.process_time()
 
     def begin_computing(self) -> None:
@@ -114,9 +140,10 @@ class World:
         self.add(COMPUTE, float(seconds))
         self.end_call()
 
-    def _note_computation(self, rank: int) -> None:
+    def _computed_s(self, rank: int) -> float:
+        """Return the seconds of computation since the last call."""
         if self.speed is None:
-            return
+            return 0.0
         computed, known = self.clock.computed_s[rank], self._known.computed_s
         place = len(computed)
         if known and place < len(known[rank]):
@@ -124,8 +151,7 @@ class World:
         else:
             seconds = max(time.process_time() - self._since_s - self._gap_s, 0.0) / self.speed
         computed.append(seconds)
-        if seconds > 0:
-            self.add(COMPUTE, seconds)
+        return seconds
 
     def _enter_turn(self, rank: int) -> None:
         for enter, _ in self.on_turn:

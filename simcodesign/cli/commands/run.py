@@ -12,6 +12,14 @@ from simcodesign.cli.options.shared import EFFECTS, SEED
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError
 
+COMPUTE = Option(
+    metavar="WORD",
+    help="time: the CPU time between calls is computation, and what sc.compute declares; flops: only what is declared; "
+    "none: leave it out.",
+)
+SPEED = Option(metavar="X", help="Speed of a processor of the machine over this computer's.")
+COMPUTE_WORDS = ("time", "flops", "none")
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -26,10 +34,8 @@ class RunOptions:
         list[str],
         Option("--on", metavar="MACHINE", help="Simulate on this machine. Repeatable.", complete=names_of("machines")),
     ] = field(default_factory=list)
-    speed: Annotated[float, Option(metavar="X", help="Speed of a processor of the machine over this computer's.")] = 1.0
-    compute: Annotated[
-        str, Option(metavar="WORD", help="time: the CPU time between calls is computation; none: leave it out.")
-    ] = "time"
+    speed: Annotated[float, SPEED] = 1.0
+    compute: Annotated[str, COMPUTE] = "time"
     effects: Annotated[str, EFFECTS] = "all"
     seed: Annotated[int, SEED] = 0
 
@@ -49,11 +55,17 @@ def run_program(options: RunOptions) -> None:
 
     if not options.on:
         raise InputError("run needs a machine", allowed="--on MACHINE, as of simcodesign list")
-    if options.compute not in ("time", "none"):
-        raise InputError("--compute", value=options.compute, allowed="time, none")
+    if options.compute not in COMPUTE_WORDS:
+        raise InputError("--compute", value=options.compute, allowed=", ".join(COMPUTE_WORDS))
     speed = options.speed if options.compute == "time" else None
     done = run(
-        options.program, options.ranks, options.on[0], arguments=options.arguments, speed=speed, seed=options.seed
+        options.program,
+        options.ranks,
+        options.on[0],
+        arguments=options.arguments,
+        speed=speed,
+        declared=options.compute != "none",
+        seed=options.seed,
     )
     write(marked(done.lines))
     columns = ("forecast", "longest path", "simulated")
