@@ -51,9 +51,9 @@ def array_bytes(frame: FrameType | None) -> int:
     seen: set[int] = set()
     while frame is not None:
         if not is_own_file(frame.f_code.co_filename):
-            _look(frame.f_locals.values(), found, seen, 0)
-            if frame.f_globals.get("__name__") == "__main__":
-                _look(frame.f_globals.values(), found, seen, 0)
+            # The locals of the program itself are its globals. Among them are builtins, which hold no arrays.
+            names = frame.f_locals
+            _look((names[name] for name in names if name != "__builtins__"), found, seen, 0)
         frame = frame.f_back
     return sum(found.values())
 

@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 from simcodesign.cli.app import app
-from simcodesign.cli.completion import names_of
-from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options.shared import EFFECTS, SEED
+from simcodesign.cli.dataclass_commands import Option, command
+from simcodesign.cli.options.program_options import NUMBER_OF_RANKS, ProgramOptions
 from simcodesign.cli.sections import Section
-from simcodesign.core.errors import InputError
-
-COMPUTE = Option(
-    metavar="WORD",
-    help="time: the CPU time between calls is computation, and what sc.compute declares; flops: only what is declared; "
-    "none: leave it out.",
-)
-SPEED = Option(metavar="X", help="Speed of a processor of the machine over this computer's.")
-COMPUTE_WORDS = ("time", "flops", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class RunOptions(ProgramOptions):
     """The program and the machines."""
 
-    program: Annotated[str, Argument(metavar="PROGRAM.py", help="A program that uses mpi4py. It is executed.")]
-    arguments: Annotated[
-        list[str], Argument(metavar="[ARGUMENT]...", help="Arguments of the program; after -- also options.")
-    ] = field(default_factory=list)
-    ranks: Annotated[int, Option("-n", "--np", metavar="N", min=1, help="How many ranks run.")] = 4
-    on: Annotated[
-        list[str],
-        Option("--on", metavar="MACHINE", help="Simulate on this machine. Repeatable.", complete=names_of("machines")),
-    ] = field(default_factory=list)
-    speed: Annotated[float, SPEED] = 1.0
-    compute: Annotated[str, COMPUTE] = "time"
-    effects: Annotated[str, EFFECTS] = "all"
-    seed: Annotated[int, SEED] = 0
+    ranks: Annotated[int, Option("-n", "--np", min=1, **NUMBER_OF_RANKS)] = 4
 
 
 @command(app, "run", section=Section.MODEL)
@@ -53,18 +31,14 @@ def run_program(options: RunOptions) -> None:
     from simcodesign.report.common.tables import text_table
     from simcodesign.report.common.terminal import complain, print_all, write
 
-    if not options.on:
-        raise InputError("run needs a machine", allowed="--on MACHINE, as of simcodesign list")
-    if options.compute not in COMPUTE_WORDS:
-        raise InputError("--compute", value=options.compute, allowed=", ".join(COMPUTE_WORDS))
-    speed = options.speed if options.compute == "time" else None
+    speed, declared = options.computation()
     done = run(
         options.program,
         options.ranks,
         options.on[0],
         arguments=options.arguments,
         speed=speed,
-        declared=options.compute != "none",
+        declared=declared,
         seed=options.seed,
     )
     write(marked(done.lines))
