@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
@@ -11,10 +12,15 @@ from simcodesign.cli.options.models import use_one_thread
 from simcodesign.cli.options.program_options import NUMBER_OF_RANKS, ProgramOptions
 from simcodesign.cli.options.shared import AsJson, Vary, Write
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import TABLE, Output, Outputs
+from simcodesign.cli.written_files import TABLE, Output, Outputs, write_text
+
+
+def _write_workload(found: Any, path: Path) -> None:
+    write_text(found.text, path)
+
 
 FILES = Outputs(
-    Output("workload", (".yaml", ".yml"), "the models as a workload", lambda found, _: str(found.text), True),
+    Output("workload", (".yaml", ".yml"), "the models as a workload", _write_workload),
     TABLE,
 )
 

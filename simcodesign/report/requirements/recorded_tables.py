@@ -60,7 +60,8 @@ def recorded_dict(found: Requirements) -> Mapping[str, Any]:
         | {"smape_percent": one.fit.smape, "model": model_dict(one.model)}
         for one in found.requirements
     ]
-    return attributes_of(found, "parameters", "points", "held_out", "times") | {"requirements": rows}
+    held_out = dict(zip(found.parameters, found.held_out.tolist(), strict=True))
+    return attributes_of(found, "parameters", "points", "times") | {"held_out": held_out, "requirements": rows}
 
 
 def _compared(recorded_s: float, fitted_s: float) -> tuple[str, str, str]:

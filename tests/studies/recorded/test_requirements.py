@@ -243,7 +243,7 @@ def test_the_command_writes_the_workload(tmp_path: Path, capsys: pytest.CaptureF
     models = {one["metric"]: one for one in answer["requirements"]}
     assert models["messages"]["model"]["text"] == "1"
     assert models["bytes:broadcast"]["model"]["text"] == "1 N"
-    assert answer["held_out"] == [8, 400]
+    assert answer["held_out"] == {"P": 8, "N": 400}
     assert sc.forecast(str(written), "crossbar-16", {"P": 8, "N": 400}).makespan_s == pytest.approx(
         answer["times"][0]["fitted_forecast_s"], rel=1e-12
     )
