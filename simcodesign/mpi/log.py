@@ -21,6 +21,7 @@ class Log:
         self.of_rank = self._builder.logs
         self.reads = [array("q") for _ in range(size)]
         self._communicators = 0
+        self.has_phases = False  # which the program marks itself
 
     def begin_call(self, rank: int) -> None:
         """A call of a rank begins: what it notes now stands in the line of the program where it is."""

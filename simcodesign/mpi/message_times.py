@@ -1,4 +1,5 @@
-"""How long messages take while a program runs: the forecast for a mean route, without anything in the way."""
+"""How long messages and declared computation take while a program runs: the forecast for a mean route, without
+anything in the way."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class MessageTimes:
     """The times of messages among ``ranks`` ranks of a machine, by their size."""
 
     def __init__(self, machine: Machine, ranks: int) -> None:
-        network = machine.network
+        network, processor = machine.network, machine.processor
+        self._flop_per_s = math.inf if processor is None else float(np.min(np.asarray(processor.rate_flop_per_s)))
         self._message = None if network is None else price(network, float(ranks)).message
         self._known: dict[float, Times] = {}
 
@@ -42,6 +44,10 @@ class MessageTimes:
                 times = [float(np.max(np.asarray(time_s))) for time_s in every]
             self._known[size_bytes] = Times(*times)
         return self._known[size_bytes]
+
+    def of_flops(self, flops: float) -> float:
+        """Return the time of floating-point operations on the slowest processor."""
+        return flops / self._flop_per_s
 
     def of_all_ranks(self, operation: str, size_bytes: float, ranks: int) -> float:
         """Return roughly what an operation of all ranks takes: as many messages as a tree has levels."""

@@ -19,6 +19,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.python_programs.recording import Recording, same_operations
 from simcodesign.describe.recordings.recorded_run import workload_of_recording
 from simcodesign.describe.workload import Workload
+from simcodesign.mpi.detail import ArrayBytes, by_line
 from simcodesign.mpi.message_times import MessageTimes
 from simcodesign.mpi.process_state import ProcessState
 from simcodesign.mpi.simulated_times import out_of_order, simulated_times
@@ -39,7 +40,8 @@ class MpiRun:
     ``runs``: how often it ran until its clock showed the simulated times (``settled``); ``cpu_s``: of the last run;
     ``in_time``: receives from any rank, tests and probes, which depend on what arrives first; ``out_of_order``:
     receives from any rank that did not take what arrives first in the simulation; ``other_order``: what another run
-    changed whose receives from any rank took what can come last (one of ``CHANGES``), None without such a run.
+    changed whose receives from any rank took what can come last (one of ``CHANGES``), None without such a run;
+    ``array_bytes``: with ``detail``, the most bytes of NumPy arrays that each rank's variables held at a call of MPI.
     """
 
     workload: Workload
@@ -52,6 +54,7 @@ class MpiRun:
     in_time: int
     out_of_order: int
     other_order: str | None
+    array_bytes: tuple[int, ...] = ()
 
     @property
     def ranks(self) -> int:
@@ -71,6 +74,8 @@ def run(
     *,
     arguments: Sequence[str] = (),
     speed: float | None = 1.0,
+    declared: bool = True,
+    detail: bool = False,
     seed: int = 0,
 ) -> MpiRun:
     """Run an mpi4py program on ``ranks`` ranks of a machine, without MPI, and record what every rank does.
@@ -79,8 +84,10 @@ def run(
     (``MPI.Wtime``, ``time.time``) shows the simulated time of the machine: a program that reads it runs again with the
     times of the simulation before, until they no longer change, at most 5 times. Receives from any rank, tests and
     probes take what arrives first. Computation is the CPU time between two calls, without imports. ``arguments``: of
-    the program; ``speed``: of a processor of the machine over this computer's, None to leave computation out; ``seed``:
-    of random numbers that the program does not seed.
+    the program; ``speed``: of a processor of the machine over this computer's, None to leave this time out;
+    ``declared``: whether computation that ``sc.compute`` declares counts; ``detail``: whether each line that calls MPI
+    is a phase, unless the program marks phases by ``sc.phase``, and the memory of arrays is looked at; ``seed``: of
+    random numbers that the program does not seed.
 
     ``MpiRun.workload`` goes wherever a workload goes. Raises InputError for a program that cannot be run, with the
     user's line, and DeadlockError if ranks wait for each other. This executes the program; ``confine`` forbids it.
@@ -102,9 +109,12 @@ def run(
     machine = on if isinstance(on, Machine) else Machine.load(on)
     _check_options(ranks, machine, speed)
     source, times = read_bytes(script), MessageTimes(machine, ranks)
+    detailed = ArrayBytes(ranks) if detail else None
 
     def once(known: Clock, is_late: bool = False) -> tuple[World, ProcessState]:
-        world = World(ranks, str(script), speed, _eager_bytes(machine), times, known, is_late)
+        world = World(ranks, str(script), speed, _eager_bytes(machine), times, known, is_late, declared)
+        if detailed is not None:
+            detailed.attend(world)
         world.nodes = machine.node_of(ranks).tolist()
         return world, _ran(world, script, source, arguments, seed)
 
@@ -114,6 +124,8 @@ def run(
         began_s = time.process_time()
         world, state = once(known)
         recording = world.log.recording()
+        if detail and not world.log.has_phases:
+            recording = by_line(recording, script.name)
         cpu_s = time.process_time() - began_s
         settled = not (world.log.clock_reads or world.in_time)
         is_same = before is not None and same_operations(recording, before) and world.clock.reads_s == known.reads_s
@@ -138,6 +150,7 @@ def run(
         world.in_time,
         late,
         other,
+        tuple(detailed.array_bytes) if detailed else (),
     )
 
 

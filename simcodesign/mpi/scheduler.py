@@ -181,9 +181,14 @@ class Scheduler:
         return f"{'; '.join(lines)}{more}{ended}"
 
 
+def is_own_file(name: str) -> bool:
+    """Return whether a file is a module of this package."""
+    return name.startswith(_OWN_FOLDER)
+
+
 def user_line(frame: FrameType | None) -> tuple[str, int]:
     """Return file and line of the innermost call that is not in this package."""
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
+    while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 

@@ -115,6 +115,7 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         "REQUEST_NULL": Request.null(world),
         "MESSAGE_NULL": Message(),
         "MESSAGE_NO_PROC": Message(comm_world),
+        "_world": world,
         "Exception": RuntimeError,
         "buffer": memoryview,
         "memory": memoryview,

@@ -55,7 +55,8 @@ class World:
 
     ``speed``: of a processor of the machine over this one's, None to leave computation out; ``eager_bytes``: longest
     message that is sent without its receiver; ``times``: of messages; ``known``: of the run before; ``is_late``: a
-    receive from any rank takes the last message that can come, as MPI allows.
+    receive from any rank takes the last message that can come, as MPI allows; ``declared``: whether declared
+    computation counts.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class World:
         times: MessageTimes,
         known: Clock,
         is_late: bool = False,
+        declared: bool = True,
     ) -> None:
         self.size, self.speed, self.eager_bytes, self.times = size, speed, eager_bytes, times
         self.log = Log(size, script)
@@ -77,7 +79,9 @@ class World:
         self.nodes: Sequence[int] = range(size)  # of the machine, on which the ranks are
         self.agreements: dict[Any, Any] = {}
         self.attached: dict[int, Any] = {}  # buffers of the ranks for buffered sends
-        self.is_late = is_late
+        self.is_late, self._declared = is_late, declared
+        self.on_call: list[Callable[[int], None]] = []  # called with the rank when a call of MPI begins
+        self._phases = ["main"] * size
         self.in_time = 0  # receives, probes and tests that depend on the order of messages in time
         self._known, self.clock = known, Clock([[] for _ in range(size)], [array("d") for _ in range(size)])
         self._free_s, self._sent, self._repeats = [0.0] * size, [0] * size, [bool(known.sends)] * size
@@ -175,6 +179,8 @@ class World:
             self.log.begin_call(rank)
             if self.speed is not None:
                 self._note_computation(rank, self.speed)
+            for called in self.on_call:
+                called(rank)
         self._depth[rank] += 1
 
     def end_call(self) -> None:
@@ -182,6 +188,25 @@ class World:
         rank = self.scheduler.current
         self._depth[rank] -= 1
         if self.speed is not None and not self._depth[rank]:
+            self._since_s = time.process_time()
+
+    def begin_phase(self, name: str) -> str:
+        """Begin a phase of the current rank; return the name of the one before."""
+        self.begin_call()
+        before, self._phases[self.current] = self._phases[self.current], name
+        self.log.has_phases = True
+        self.note().phase(name)
+        self.end_call()
+        return before
+
+    def declare(self, flops: float) -> None:
+        """Note floating-point operations in place of the CPU time since the last call."""
+        if self._declared:
+            self.log.begin_call(self.current)
+            for called in self.on_call:
+                called(self.current)
+            self.note().compute(flops, "flops")
+            self.scheduler.pass_until(self.scheduler.clock_s + self.times.of_flops(flops))
             self._since_s = time.process_time()
 
     def begin_computing(self) -> None:

@@ -111,8 +111,9 @@ def printed(line: str, capfd: pytest.CaptureFixture[str]) -> str:
 
 def test_every_command_has_one() -> None:
     names = {name_of(line) for line in LINES}
-    # ``lab`` serves until it is ended: tests/lab; ``run`` prints what a program does: tests/mpi.
-    assert sorted([*names, "lab", "run", "schema"]) == sorted(commands(cli.app))
+    # ``lab`` serves until it is ended: tests/lab; ``run`` and ``requirements`` take a program:
+    # tests/mpi, tests/studies/recorded.
+    assert sorted([*names, "lab", "requirements", "run", "schema"]) == sorted(commands(cli.app))
     assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(STEMS)
 
 

@@ -17,7 +17,7 @@ def test_every_command_stands_once_in_its_section() -> None:
     listed = [re.findall(r"^  ([a-z-]+)  ", body, flags=re.MULTILINE) for body in bodies]
     assert listed == [
         ["compare", "forecast", "list", "run", "schema", "show", "simulate"],
-        ["calibrate", "fit", "fit-counters", "fit-formula", "locality"],
+        ["calibrate", "fit", "fit-counters", "fit-formula", "locality", "requirements"],
         ["explore", "sweep"],
         ["grade", "lab", "lesson"],
         ["demo", "validate"],

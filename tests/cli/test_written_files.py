@@ -183,6 +183,7 @@ LINES = [
     "fit-counters --profile jacobi torus-cluster --set sweeps=2 --vary P=2,4,8 --target P=16 --seeds 2 ALL workload",
     "fit-counters counters.csv --target P=32 workload",
     "fit-formula runs.csv 'a + b*p**x' ALL",
+    "requirements sum.py -n 2,3,4,5,8 --on crossbar-16 --compute none ALL",
     "validate --cases my_cases -j 1 ALL",
     "lesson build small -j 1 ALL",
     "grade answers.json --lesson small -j 1 ALL",
@@ -266,6 +267,7 @@ def test_every_kind_is_written(line: str, run: Any) -> None:
     shutil.copy(ROOT / "tests" / "fuzz" / "inputs" / "counters.csv", "counters.csv")
     program = "import simcodesign as sc\n\n@sc.program\ndef barriers(rank, size):\n    yield sc.rank.world.barrier()\n"
     Path("barriers.py").write_text(program)
+    Path("sum.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\n")
     small_lesson(Path("small"))
     shutil.copytree(ROOT / "tests" / "extension" / "my_cases", "my_cases")
     answers = {"simcodesign": 1, "lesson": "small", "content": "", "code": "s1", "answers": {"number": {"value": 1}}}

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from simcodesign.cli.app import app
-from simcodesign.cli.completion import names_of
-from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options.shared import EFFECTS, SEED
+from simcodesign.cli.dataclass_commands import Option, command
+from simcodesign.cli.options.program_options import NUMBER_OF_RANKS, ProgramOptions
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class RunOptions(ProgramOptions):
     """The program and the machines."""
 
-    program: Annotated[str, Argument(metavar="PROGRAM.py", help="A program that uses mpi4py. It is executed.")]
-    arguments: Annotated[
-        list[str], Argument(metavar="[ARGUMENT]...", help="Arguments of the program; after -- also options.")
-    ] = field(default_factory=list)
-    ranks: Annotated[int, Option("-n", "--np", metavar="N", min=1, help="How many ranks run.")] = 4
-    on: Annotated[
-        list[str],
-        Option("--on", metavar="MACHINE", help="Simulate on this machine. Repeatable.", complete=names_of("machines")),
-    ] = field(default_factory=list)
-    speed: Annotated[float, Option(metavar="X", help="Speed of a processor of the machine over this computer's.")] = 1.0
-    compute: Annotated[
-        str, Option(metavar="WORD", help="time: the CPU time between calls is computation; none: leave it out.")
-    ] = "time"
+    ranks: Annotated[int, Option("-n", "--np", min=1, **NUMBER_OF_RANKS)] = 4
     save: Annotated[
         Path | None, Option("--save", metavar="FILE", help="Keep the recording: a workload for every command.")
     ] = None
-    effects: Annotated[str, EFFECTS] = "all"
-    seed: Annotated[int, SEED] = 0
 
 
 #: What another order of the messages that receives from any rank take changes.
@@ -61,15 +46,17 @@ def run_program(options: RunOptions) -> None:
     from simcodesign.report.common.tables import text_table
     from simcodesign.report.common.terminal import complain, print_all, write
 
-    if not options.on:
-        raise InputError("run needs a machine", allowed="--on MACHINE, as of simcodesign list")
-    if options.compute not in ("time", "none"):
-        raise InputError("--compute", value=options.compute, allowed="time, none")
+    speed, declared = options.computation()
     if options.save is not None and not options.save.name.endswith(SUFFIX):
         raise InputError("--save", value=str(options.save), allowed=f"a name that ends in {SUFFIX}")
-    speed = options.speed if options.compute == "time" else None
     done = run(
-        options.program, options.ranks, options.on[0], arguments=options.arguments, speed=speed, seed=options.seed
+        options.program,
+        options.ranks,
+        options.on[0],
+        arguments=options.arguments,
+        speed=speed,
+        declared=declared,
+        seed=options.seed,
     )
     write(marked(done.lines))
     if options.save is not None:

@@ -120,6 +120,7 @@ def ring(rank, size, *, n=4096):
     yield sc.rank.compute(flops=n)
     yield sc.rank.world.barrier()
 """,
+    "sum.py": "from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\n",
 }
 
 LINES = """
@@ -216,6 +217,7 @@ explore small.yaml together.yaml --vary P=1,2,4 --minimize time --maximize P --p
 sweep sums.yaml line.yaml --vary network.topology.kind=mesh,torus --vary P=4,8 --simulate --effects links -j 1 --formula "mine = 10 ms" --within 10% --json-lines --store kinds.sqlite
 forecast sums.yaml crossbar-16 -P 8 --json
 forecast collective-costs crossbar-16 -P 8 --json
+requirements sum.py -n 2,3,4,5,8 --on crossbar-16 --compute none --json
 """.strip().splitlines()
 
 

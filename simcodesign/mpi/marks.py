@@ -1,0 +1,51 @@
+"""Marks of a program that uses mpi4py: its phases, and the computation that it declares. Nothing happens under MPI."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from simcodesign.core.errors import InputError
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Mark what a rank does in the ``with`` block as a phase of this name. Phases may be nested: the innermost counts.
+
+    Only ``simcodesign run`` records phases; under MPI this does nothing. Raises InputError for a name that is no text.
+
+    >>> import simcodesign as sc
+    >>> with sc.phase("halo"):
+    ...     pass
+    """
+    if not isinstance(name, str) or not name:
+        raise InputError("the name of a phase", value=name, allowed="a text")
+    world = _world()
+    if world is None:
+        yield
+        return
+    before = world.begin_phase(name)
+    try:
+        yield
+    finally:
+        world.begin_phase(before)
+
+
+def compute(*, flops: float) -> None:
+    """Declare that the rank has done ``flops`` floating-point operations since its last call of MPI.
+
+    Under ``simcodesign run`` they are the recorded computation, in place of the CPU time since that call; under MPI
+    this does nothing. Raises InputError for a number that is not finite or below 0.
+    """
+    if not 0 <= flops < float("inf"):
+        raise InputError("flops", value=flops, allowed="0 or above")
+    world = _world()
+    if world is not None:
+        world.declare(float(flops))
+
+
+def _world() -> Any:
+    """The run in which the program is, None under MPI."""
+    return getattr(sys.modules.get("mpi4py.MPI"), "_world", None)
