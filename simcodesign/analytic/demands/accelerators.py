@@ -5,6 +5,8 @@ Waterman, Patterson, CACM 52(4), 2009), and of a copy of m bytes over the link (
 
     T = times (t_l + max(f / R, latency + m / B))          T = times (latency + m / bandwidth of the link)
 
+In a number format, R is the rate in this format times the efficiency.
+
 A rank has its accelerator and its link for itself: what ranks that share them wait for is the effect ``accelerators``.
 """
 
@@ -22,7 +24,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.accelerator import needed_per_byte_s
+from simcodesign.describe.machine_parts.accelerator import efficiency_of, needed_per_byte_s, needed_rate
 
 #: Stations of an accelerator that ranks share: itself, and the directions of its link.
 TO_ACCELERATOR, TO_HOST = "link to accelerator", "link to host"
@@ -35,12 +37,18 @@ def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
     accelerator = step.accelerator
     time_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
     if demand.flops is not None:
-        time_s = step.amount(demand.flops, "flops") / accelerator.rate_flop_per_s
+        time_s = step.amount(demand.flops, "flops") / _rate_flop_per_s(demand, step)
     if demand.bytes is not None:
         per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", machine.name, demand.place)
         moving_s = accelerator.memory_latency_s + step.amount(demand.bytes, "bytes") * per_byte_s
         time_s = np.maximum(time_s, moving_s)
     return step.amount(demand.times, "times") * time_s
+
+
+def _rate_flop_per_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
+    """Operations per second that its kernels reach."""
+    rate = needed_rate(step.accelerator, demand.type, step.machine.name, demand.place)
+    return rate * efficiency_of(step.accelerator, step.machine.name, demand.place) if demand.type else rate
 
 
 def launch_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
@@ -68,6 +76,8 @@ class KernelForm(ClosedForm[Kernel]):
         if demand.flops is not None and demand.bytes is not None:
             what, allowed = "the longer one of flops and bytes has no formula in symbols", "one of the two"
             raise InputError(what, demand.place, allowed=allowed)
+        if demand.type:
+            raise InputError("a kernel with a number format has no formula in symbols", demand.place)
         times = to_sympy(demand.times)
         yield prices.of("t_l"), (times,)
         if demand.bytes is not None:

@@ -61,13 +61,15 @@ PROCESSOR, ACCELERATOR, HOST = "processor", "accelerator", "host"
 @dataclass(frozen=True)
 class Kernel(Demand):
     """``times`` kernels on the accelerator of a rank, one after another, each of ``flops``, or of ``seconds`` that it
-    was measured to take, during which ``bytes`` pass the memory of the accelerator. What is None is none."""
+    was measured to take, during which ``bytes`` pass the memory of the accelerator. What is None is none. ``type``: the
+    number format of the flops, which has a rate of its own; empty for the one rate of the machine."""
 
     flops: Expression | None = None
     seconds: Expression | None = None
     bytes: Expression | None = None
     times: Expression = ONE
     varies: Distribution | None = None
+    type: str = ""
     works_on = ACCELERATOR
     can_be_started = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +12,22 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import ABOVE_0, Choice, Constant, Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section, bandwidth
+from simcodesign.describe.machine_parts.rates import RATES, Rates
 
 
 @dataclass(frozen=True)
 class Accelerator:
     """``count`` accelerators of every node, all alike.
 
-    A kernel is launched in ``launch_s`` by the processor, then computes at ``rate_flop_per_s`` while its bytes pass at
-    ``memory_per_byte_s`` each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory
-    holds ``capacity_bytes``. A copy of m bytes between host and accelerator takes ``link_latency_s + m
-    link_per_byte_s``; both directions work at the same time if the link ``is_full_duplex``. None: not stated. At work
-    it draws ``dynamic_power_w``.
+    A kernel is launched in ``launch_s`` by the processor, then computes at ``rate_flop_per_s``, or in a number format
+    at one of ``rates``, times ``efficiency``, while its bytes pass at ``memory_per_byte_s`` each, ``memory_latency_s``
+    after its beginning; it takes the longer of the two. Its memory holds ``capacity_bytes``. A copy of m bytes between
+    host and accelerator takes ``link_latency_s + m link_per_byte_s``; both directions work at the same time if the link
+    ``is_full_duplex``. None: not stated. At work it draws ``dynamic_power_w``.
     """
 
     count: int
-    rate_flop_per_s: FloatOrArray
+    rate_flop_per_s: FloatOrArray | None = None
     launch_s: FloatOrArray = 0.0
     memory_latency_s: FloatOrArray = 0.0
     memory_per_byte_s: FloatOrArray | None = None
@@ -35,6 +36,8 @@ class Accelerator:
     link_per_byte_s: FloatOrArray | None = None
     is_full_duplex: bool = True
     dynamic_power_w: FloatOrArray | None = None
+    rates: Rates = field(default_factory=Rates)
+    efficiency: FloatOrArray | None = None
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """(P,) the accelerator of every rank, numbered node after node: the ranks of a node, by their ``place`` in it,
@@ -54,6 +57,28 @@ def needed_accelerator(
         what = f"this needs an accelerator, which {machine} has not"
         raise InputError(what, place, allowed="a machine with 'accelerator: {count: ..., rate: ...}'")
     return accelerator
+
+
+def needed_rate(accelerator: Accelerator, format: str, machine: str, place: Place) -> FloatOrArray:
+    """Return its operations per second in a number format, or in none if ``format`` is empty, at the efficiency 1.
+    InputError where the machine does not state it."""
+    rate = getattr(accelerator.rates, format) if format else accelerator.rate_flop_per_s
+    if rate is None:
+        key = f"rates.{format}" if format else "rate"
+        stated = ", ".join(f"type: {name}" for name in accelerator.rates.stated())
+        what = f"this needs accelerator.{key}, which {machine} does not state"
+        raise InputError(what, place, allowed=f"a machine with it{f'; here {stated}' if stated else ''}")
+    assert not isinstance(rate, Rates)
+    return rate
+
+
+def efficiency_of(accelerator: Accelerator, machine: str, place: Place) -> FloatOrArray:
+    """Return the fraction of its rates that a kernel reaches. InputError for one above 1."""
+    efficiency: FloatOrArray = 1.0 if accelerator.efficiency is None else accelerator.efficiency
+    if np.any(np.asarray(efficiency) > 1):
+        what = f"accelerator.efficiency of {machine} cannot be used"
+        raise InputError(what, place, value=float(np.max(efficiency)), allowed="a fraction above 0, at most 1")
+    return efficiency
 
 
 def needed_per_byte_s(per_byte_s: FloatOrArray | None, part: str, machine: str, place: Place) -> FloatOrArray:
@@ -87,9 +112,15 @@ ACCELERATOR = Section(
     Key(
         "rate",
         Constant("rate", ABOVE_0),
-        "operations per second of one accelerator",
-        required=True,
+        "operations per second of one accelerator, for kernels without `type`",
         field="rate_flop_per_s",
+    ),
+    Key("rates", RATES, "operations per second of one accelerator by number format, for kernels with `type`"),
+    Key(
+        "efficiency",
+        Constant("count", ABOVE_0),
+        "fraction of `rates` that kernels reach, at most 1",
+        "1",
     ),
     Key("launch", Constant("time"), "time of the processor to start a kernel", "0 s", field="launch_s"),
     Key("memory", _MEMORY, "the memory of an accelerator", field=""),

@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.core.operation_kinds import COMPUTE, COPY_TO_ACCELERATOR, COPY_TO_HOST, KERNEL
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
-from simcodesign.describe.machine_parts.accelerator import Accelerator, needed_per_byte_s
+from simcodesign.describe.machine_parts.accelerator import Accelerator, efficiency_of, needed_per_byte_s, needed_rate
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
 
@@ -39,7 +39,12 @@ def _each_s(demand: Kernel, accelerator: Accelerator, size_bytes: FloatOrArray, 
         return writer.amount(demand.seconds, "seconds")
     computing_s: FloatOrArray = 0.0
     if demand.flops is not None:
-        computing_s = writer.amount(demand.flops, "flops") / accelerator.rate_flop_per_s
+        machine = writer.machine.name
+        computing_s = writer.amount(demand.flops, "flops") / needed_rate(
+            accelerator, demand.type, machine, demand.place
+        )
+        if demand.type:
+            computing_s = computing_s / efficiency_of(accelerator, machine, demand.place)
     if demand.bytes is None:
         return computing_s
     per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", writer.machine.name, demand.place)

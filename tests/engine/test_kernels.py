@@ -1,0 +1,149 @@
+"""Kernels in number formats, in both readings: times by hand, arrays of design points, errors."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.formulas.formula import formula
+from simcodesign.analytic.requirements_per_process import requirements
+from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.rates import FORMAT_BYTES, Rates
+from simcodesign.engine.simulate import simulate
+from tests.builders import read_machine, workload
+
+#: A flop of each takes 1/8 s and 1/2 s at the efficiency 1, a byte of the memory 1/4 s, a launch 1 s.
+RATES = "rates: {bf16: 8 FLOP/s, fp64: 2 FLOP/s}"
+
+
+def machine(accelerator: str = f"{RATES}, efficiency: 0.5", head: str = "") -> Machine:
+    return read_machine(
+        "simcodesign: 1\nname: m\nnodes: 2\nprocessors_per_node: 2\nprocessor: {rate: 1 FLOP/s}\n"
+        f"network: {{topology: {{kind: crossbar}}, startup: 1 s, bandwidth: 1 B/s}}\n{head}"
+        f"accelerator: {{count: 2, launch: 1 s, memory: {{latency: 0.5 s, bandwidth: 4 B/s}}, {accelerator}}}\n"
+    )
+
+
+#: Demand and seconds: the launch, and the longer one of flops / (rate x efficiency) and latency + bytes / bandwidth.
+TIMES = [
+    ("flops: 32, type: bf16", 1 + Fraction(32, 4)),
+    ("flops: 32, type: fp64", 1 + Fraction(32, 1)),
+    ("flops: 32, bytes: 8, type: bf16", 1 + max(Fraction(32, 4), Fraction(1, 2) + Fraction(8, 4))),
+    ("flops: 32, bytes: 40, type: bf16", 1 + max(Fraction(32, 4), Fraction(1, 2) + Fraction(40, 4))),
+    ("flops: 32, bytes: 40, type: bf16, times: 3", 3 * (1 + Fraction(21, 2))),
+    ("bytes: 40", 1 + Fraction(21, 2)),
+    ("flops: 0, type: bf16", Fraction(1)),
+]
+
+
+@pytest.mark.parametrize(("demand", "expected"), TIMES, ids=[demand for demand, _ in TIMES])
+@pytest.mark.parametrize("effects", ["none", "all"])
+def test_both_readings_give_the_time_by_hand(demand: str, expected: Fraction, effects: str) -> None:
+    load = workload(f"- kernel: {{{demand}}}\n")
+    foreseen = forecast(load, machine(), {"P": 4}).makespan_s
+    assert foreseen == pytest.approx(float(expected), rel=1e-12)
+    for engine in ("simpy", "compiled"):
+        simulated = simulate(load, machine(), {"P": 4}, effects=effects, engine=engine)
+        assert simulated.makespan_s == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_without_a_type_the_rate_of_the_machine_is_that_of_computations() -> None:
+    on = machine(f"rate: 16 FLOP/s, {RATES}, efficiency: 0.5")
+    for demand in ("kernel: {flops: 32}", "compute: {on: accelerator, flops: 32}"):
+        assert forecast(workload(f"- {demand}\n"), on, {"P": 1}).makespan_s == 1 + 2
+
+
+def test_ranks_that_share_an_accelerator_wait_for_each_other() -> None:
+    """Three kernels of 8 s, two of which are of one accelerator."""
+    on = read_machine(
+        "simcodesign: 1\nname: m\nnodes: 1\nprocessors_per_node: 3\nprocessor: {rate: 1 FLOP/s}\n"
+        "network: {topology: {kind: crossbar}, startup: 1 s, bandwidth: 1 B/s}\n"
+        "accelerator: {count: 2, rates: {fp8: 4 FLOP/s}}\n"
+    )
+    load = workload("- kernel: {flops: 32, type: fp8}\n")
+    assert simulate(load, on, {"P": 3}, effects="none").makespan_s == 8
+    assert simulate(load, on, {"P": 3}, effects="accelerators").makespan_s == 16
+
+
+def test_rates_and_efficiency_are_constants_of_a_million_points() -> None:
+    flops = np.linspace(1.0, 1e6, 1000)[:, None]
+    rate = np.linspace(1.0, 5.0, 1000)[None, :]
+    load = workload("- kernel: {flops: n, bytes: n, type: bf16}\n", "parameters: {n: {default: 1}}\n")
+    on = machine().with_constants({"accelerator.rates.bf16": rate, "accelerator.efficiency": 0.25})
+    found = forecast(load, on, {"P": 1, "n": flops}).makespan_s
+    assert found == pytest.approx(1 + np.maximum(flops / (rate / 4), 0.5 + flops / 4), rel=1e-12)
+
+
+def test_constants_of_a_phase_replace_a_rate() -> None:
+    body = "[{kernel: {flops: 32, type: bf16}}]"
+    load = workload(f"- {{phase: a, constants: {{accelerator.rates.bf16: 16}}, do: {body}}}\n")
+    assert forecast(load, machine(), {"P": 1}).makespan_s == 1 + 4
+    assert simulate(load, machine(), {"P": 1}, effects="none").makespan_s == 1 + 4
+
+
+def test_partitions_have_rates_of_their_own() -> None:
+    head = (
+        "partitions:\n- {name: new, nodes: 1, accelerator: {rates: {bf16: 16 FLOP/s}}}\n"
+        "- {name: old, nodes: 1, accelerator: {efficiency: 0.25}}\n"
+    )
+    on, load = machine(head=head), workload("- kernel: {flops: 32, type: bf16}\n")
+    ends = simulate(load, on, {"P": 4}, effects="none").ranks
+    assert ends is not None
+    assert ends.end_s.tolist() == [1 + 4, 1 + 4, 1 + 16, 1 + 16]
+    assert forecast(load, on, {"P": 4}).makespan_s == 1 + 16
+
+
+def test_its_flops_are_counted() -> None:
+    load = workload("- kernel: {flops: 32, type: bf16, times: 3}\n")
+    assert requirements(load, {"P": 4}).flops == 96
+    assert forecast(load, machine(), {"P": 4}).flops == simulate(load, machine(), {"P": 4}).flops == 4 * 96
+
+
+def test_each_format_has_a_rate_and_a_size() -> None:
+    assert {*vars(Rates())} == {*FORMAT_BYTES}
+    assert machine().constants()["accelerator.rates.fp64"] == 2
+    assert "accelerator.rates.fp8" not in machine().constants()
+
+
+@pytest.mark.parametrize(
+    ("demand", "message"),
+    [
+        ("flops: 1, type: fp8", r"accelerator\.rates\.fp8, which m does not state.*type: fp64, type: bf16"),
+        ("flops: 1", r"accelerator\.rate, which m does not state"),
+    ],
+)
+def test_a_rate_that_is_not_stated_is_an_error_of_both(demand: str, message: str) -> None:
+    load = workload(f"- kernel: {{{demand}}}\n")
+    for read in (forecast, simulate):
+        with pytest.raises(InputError, match=message):
+            read(load, machine(), {"P": 1})
+
+
+@pytest.mark.parametrize(
+    ("demand", "message"),
+    [
+        ("flops: 1, type: bf61", "bf61.*bf16"),
+        ("type: bf16", "flops, bytes"),
+        ("seconds: 1", "seconds"),
+    ],
+)
+def test_what_cannot_be_read(demand: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        workload(f"- kernel: {{{demand}}}\n")
+
+
+def test_an_efficiency_above_one_cannot_be_used() -> None:
+    load = workload("- kernel: {flops: 1, type: bf16}\n")
+    for read in (forecast, simulate):
+        with pytest.raises(InputError, match=r"accelerator\.efficiency.*67\.0.*at most 1"):
+            read(load, machine(f"{RATES}, efficiency: 67"), {"P": 1})
+
+
+def test_it_has_no_formula_in_symbols() -> None:
+    pytest.importorskip("sympy")
+    with pytest.raises(InputError, match="number format"):
+        formula(workload("- kernel: {flops: 1, type: bf16}\n"))
