@@ -37,6 +37,30 @@ TIMES = [
     ("flops: 32, bytes: 40, type: bf16, times: 3", 3 * (1 + Fraction(21, 2))),
     ("bytes: 40", 1 + Fraction(21, 2)),
     ("flops: 0, type: bf16", Fraction(1)),
+    # of matrices of 2 x 5, 5 x 3 and 2 x 3 numbers of 2 bytes
+    (
+        "gemm: [2, 3, 5], type: bf16",
+        1 + max(Fraction(2 * 2 * 3 * 5, 4), Fraction(1, 2) + Fraction(2 * (10 + 15 + 6), 4)),
+    ),
+    ("gemm: [20, 30, 50], type: bf16", 1 + Fraction(2 * 20 * 30 * 50, 4)),
+    ("gemm: [2, 3, 5], type: fp64", 1 + max(Fraction(2 * 2 * 3 * 5, 1), Fraction(1, 2) + Fraction(8 * 31, 4))),
+    # of each of 6 heads a product of 7 x 5 by 5 x 7 and one of 7 x 7 by 7 x 5; 7 x 5 numbers of q, k, v and the result
+    (
+        "attention: {batch: 2, heads: 3, sequence: 7, head_dimension: 5}, type: fp64",
+        1 + Fraction(6 * (2 * 7 * 5 * 7 + 2 * 7 * 7 * 5), 1),
+    ),
+    (
+        "attention: {batch: 2, heads: 3, sequence: 1, head_dimension: 5}, type: bf16",
+        1 + Fraction(1, 2) + Fraction(6 * 4 * 5 * 2, 4),
+    ),
+    (
+        "normalisation: {elements: 10}, type: bf16",
+        1 + max(Fraction(7 * 10, 4), Fraction(1, 2) + Fraction(10 * 2 * 2, 4)),
+    ),
+    (
+        "normalisation: {elements: 10}, type: fp64",
+        1 + max(Fraction(7 * 10, 1), Fraction(1, 2) + Fraction(10 * 2 * 8, 4)),
+    ),
 ]
 
 
@@ -103,6 +127,35 @@ def test_its_flops_are_counted() -> None:
     assert forecast(load, machine(), {"P": 4}).flops == simulate(load, machine(), {"P": 4}).flops == 4 * 96
 
 
+@pytest.mark.parametrize("number", FORMAT_BYTES)
+def test_bytes_of_a_gemm_are_those_of_its_format(number: str) -> None:
+    """Three matrices of 4 x 4 numbers, of as many bits as the name of the format says; TF32 takes those of FP32."""
+    bits = 32 if number == "tf32" else int("".join(filter(str.isdigit, number))) if number != "bf16" else 16
+    on = machine(f"rates: {{{number}: 1 EFLOP/s}}")
+    load = workload(f"- kernel: {{gemm: [4, 4, 4], type: {number}}}\n")
+    expected_s = 1 + 0.5 + 3 * 16 * bits / 8 / 4
+    assert forecast(load, on, {"P": 1}).makespan_s == simulate(load, on, {"P": 1}).makespan_s == expected_s
+
+
+def test_shapes_are_arrays_of_a_million_points() -> None:
+    m, n = np.linspace(1.0, 100.0, 1000)[:, None], np.linspace(1.0, 100.0, 1000)[None, :]
+    load = workload("- kernel: {gemm: [m, n, 3], type: bf16}\n", "parameters: {m: {default: 1}, n: {default: 1}}\n")
+    found = forecast(load, machine(), {"P": 1, "m": m, "n": n})
+    assert found.makespan_s == pytest.approx(
+        1 + np.maximum(6 * m * n / 4, 0.5 + 2 * (3 * m + 3 * n + m * n) / 4), rel=1e-12
+    )
+    assert found.flops == pytest.approx(6 * m * n, rel=1e-12)
+
+
+def test_shapes_may_differ_by_rank() -> None:
+    load = workload("- kernel: {gemm: [10*(rank + 1), 20, 30], type: bf16}\n")
+    expected = [1 + 2 * 10 * (rank + 1) * 20 * 30 / 4 for rank in range(4)]
+    ends = simulate(load, machine(), {"P": 4}, effects="none").ranks
+    assert ends is not None
+    assert ends.end_s.tolist() == expected
+    assert forecast(load, machine(), {"P": 4}).makespan_s == expected[-1]
+
+
 def test_each_format_has_a_rate_and_a_size() -> None:
     assert {*vars(Rates())} == {*FORMAT_BYTES}
     assert machine().constants()["accelerator.rates.fp64"] == 2
@@ -129,6 +182,10 @@ def test_a_rate_that_is_not_stated_is_an_error_of_both(demand: str, message: str
         ("flops: 1, type: bf61", "bf61.*bf16"),
         ("type: bf16", "flops, bytes"),
         ("seconds: 1", "seconds"),
+        ("gemm: [1, 2], type: bf16", r"gemm.*m, n, k"),
+        ("gemm: [1, 2, 3]", "needs a type"),
+        ("gemm: [1, 2, 3], flops: 1, type: bf16", "one of gemm"),
+        ("attention: {batch: 1}, type: bf16", "heads"),
     ],
 )
 def test_what_cannot_be_read(demand: str, message: str) -> None:

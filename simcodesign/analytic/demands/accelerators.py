@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, Occupation, part_draws
+from simcodesign.analytic.demands.kernel_shapes import kernel_work
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
@@ -36,12 +37,12 @@ def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
     machine = step.machine
     accelerator = step.accelerator
     time_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
-    if demand.flops is not None:
-        time_s = step.amount(demand.flops, "flops") / _rate_flop_per_s(demand, step)
-    if demand.bytes is not None:
+    flops, size_bytes = kernel_work(demand, step)
+    if flops is not None:
+        time_s = flops / _rate_flop_per_s(demand, step)
+    if size_bytes is not None:
         per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", machine.name, demand.place)
-        moving_s = accelerator.memory_latency_s + step.amount(demand.bytes, "bytes") * per_byte_s
-        time_s = np.maximum(time_s, moving_s)
+        time_s = np.maximum(time_s, accelerator.memory_latency_s + size_bytes * per_byte_s)
     return step.amount(demand.times, "times") * time_s
 
 
@@ -63,14 +64,14 @@ class KernelForm(ClosedForm[Kernel]):
     def charge(self, demand: Kernel, step: EvaluatedStep) -> Charge:
         at_work_s, before_s = kernel_s(demand, step), launch_s(demand, step)
         counts: tuple[Count, ...] = ()
-        if demand.flops is not None:
+        if demand.flops is not None or demand.shape is not None:
             counts = (Count("work", "flops", self.requirements(demand, step, "")["flops"]),)
         draws = (*part_draws(step, ACCELERATOR, at_work_s), *part_draws(step, "processor", before_s))
         return Charge("computation", before_s + at_work_s, counts, ACCELERATOR, at_work_s, draws=draws)
 
     def requirements(self, demand: Kernel, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        flops = 0.0 if demand.flops is None else step.amount(demand.flops, "flops")
-        return {"flops": flops * step.amount(demand.times, "times")}
+        flops, _ = kernel_work(demand, step)
+        return {"flops": (0.0 if flops is None else flops) * step.amount(demand.times, "times")}
 
     def payments(self, demand: Kernel, prices: SymbolicPrices) -> Iterator[Payment]:
         if demand.flops is not None and demand.bytes is not None:

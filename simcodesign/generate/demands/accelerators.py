@@ -12,6 +12,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
 from simcodesign.describe.machine_parts.accelerator import Accelerator, efficiency_of, needed_per_byte_s, needed_rate
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.demands.kernel_shapes import flops_and_bytes
 from simcodesign.generate.plan_builder import StepWriter
 
 
@@ -24,30 +25,34 @@ class KernelLowering(Lowering[Kernel]):
     def write(self, demand: Kernel, writer: StepWriter) -> None:
         accelerator = writer.step.accelerator
         times = writer.amount(demand.times, "times")
-        size = 0.0 if demand.bytes is None else writer.amount(demand.bytes, "bytes")
-        if demand.flops is not None:
-            writer.count(writer.builder.totals.work, "flops", times * writer.amount(demand.flops, "flops"))
+        flops, size = flops_and_bytes(demand, writer)
+        if flops is not None:
+            writer.count(writer.builder.totals.work, "flops", times * flops)
         extra = writer.varying(2)
         writer.work(COMPUTE, 0.0, times * accelerator.launch_s, extra)
-        each_s = _each_s(demand, accelerator, size, writer)
-        writer.work(KERNEL, np.multiply(times, size), np.multiply(times, each_s), extra)
+        each_s = _each_s(demand, accelerator, flops, size, writer)
+        writer.work(KERNEL, np.multiply(times, 0.0 if size is None else size), np.multiply(times, each_s), extra)
 
 
-def _each_s(demand: Kernel, accelerator: Accelerator, size_bytes: FloatOrArray, writer: StepWriter) -> FloatOrArray:
+def _each_s(
+    demand: Kernel,
+    accelerator: Accelerator,
+    flops: FloatOrArray | None,
+    size_bytes: FloatOrArray | None,
+    writer: StepWriter,
+) -> FloatOrArray:
     """Seconds of one kernel: as long as its flops or its bytes need, whichever is more."""
     if demand.seconds is not None:
         return writer.amount(demand.seconds, "seconds")
     computing_s: FloatOrArray = 0.0
-    if demand.flops is not None:
-        machine = writer.machine.name
-        computing_s = writer.amount(demand.flops, "flops") / needed_rate(
-            accelerator, demand.type, machine, demand.place
-        )
+    where = writer.machine.name, demand.place
+    if flops is not None:
+        computing_s = flops / needed_rate(accelerator, demand.type, *where)
         if demand.type:
-            computing_s = computing_s / efficiency_of(accelerator, machine, demand.place)
-    if demand.bytes is None:
+            computing_s = computing_s / efficiency_of(accelerator, *where)
+    if size_bytes is None:
         return computing_s
-    per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", writer.machine.name, demand.place)
+    per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", *where)
     return np.maximum(size_bytes * per_byte_s + accelerator.memory_latency_s, computing_s)
 
 

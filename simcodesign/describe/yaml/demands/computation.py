@@ -12,7 +12,6 @@ from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.keys.forms import Choice, Expr, Name, OneOf, Text
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Items, Named, Section
-from simcodesign.describe.machine_parts.rates import FORMAT_BYTES
 from simcodesign.describe.yaml.demands.base import READERS, WHEN, DemandReader, demand, times
 from simcodesign.describe.yaml.distribution import VARIES
 from simcodesign.describe.yaml.resources import USE_KEYS
@@ -80,22 +79,6 @@ def _kernel(entry: Entry) -> Kernel:
         raise InputError("how much an accelerator is to compute", entry.place, value=given, allowed=allowed)
     values.pop("on")
     return Kernel(**{"when": None} | values, place=entry.place)
-
-
-@demand(
-    "kernel",
-    "work of the accelerator, at the rate of its number format",
-    _AMOUNTS[0],
-    Key("bytes", Expr(), "bytes that pass the memory of the accelerator", "0"),
-    Key("type", Choice(FORMAT_BYTES.keys()), "the number format, one of `accelerator.rates`", "that of `rate`"),
-    times("number of kernels"),
-    VARIES,
-    WHEN,
-)
-def _typed_kernel(name: str, entry: Entry, values: dict[str, Any]) -> Kernel:
-    if not {"flops", "bytes"} & values.keys():
-        raise InputError("how much an accelerator is to compute", entry.place, allowed="flops, bytes, or both")
-    return Kernel(**values, place=entry.place)
 
 
 @demand(
