@@ -99,7 +99,7 @@ def test_rates_and_efficiency_are_constants_of_a_million_points() -> None:
     load = workload("- kernel: {flops: n, bytes: n, type: bf16}\n", "parameters: {n: {default: 1}}\n")
     on = machine().with_constants({"accelerator.rates.bf16": rate, "accelerator.efficiency": 0.25})
     found = forecast(load, on, {"P": 1, "n": flops}).makespan_s
-    assert found == pytest.approx(1 + np.maximum(flops / (rate / 4), 0.5 + flops / 4), rel=1e-12)
+    np.testing.assert_allclose(found, 1 + np.maximum(flops / (rate / 4), 0.5 + flops / 4), rtol=1e-12)
 
 
 def test_constants_of_a_phase_replace_a_rate() -> None:
@@ -141,10 +141,9 @@ def test_shapes_are_arrays_of_a_million_points() -> None:
     m, n = np.linspace(1.0, 100.0, 1000)[:, None], np.linspace(1.0, 100.0, 1000)[None, :]
     load = workload("- kernel: {gemm: [m, n, 3], type: bf16}\n", "parameters: {m: {default: 1}, n: {default: 1}}\n")
     found = forecast(load, machine(), {"P": 1, "m": m, "n": n})
-    assert found.makespan_s == pytest.approx(
-        1 + np.maximum(6 * m * n / 4, 0.5 + 2 * (3 * m + 3 * n + m * n) / 4), rel=1e-12
-    )
-    assert found.flops == pytest.approx(6 * m * n, rel=1e-12)
+    expected_s = 1 + np.maximum(6 * m * n / 4, 0.5 + 2 * (3 * m + 3 * n + m * n) / 4)
+    np.testing.assert_allclose(found.makespan_s, expected_s, rtol=1e-12)
+    np.testing.assert_allclose(found.flops, 6 * m * n, rtol=1e-12)
 
 
 def test_shapes_may_differ_by_rank() -> None:
@@ -154,6 +153,63 @@ def test_shapes_may_differ_by_rank() -> None:
     assert ends is not None
     assert ends.end_s.tolist() == expected
     assert forecast(load, machine(), {"P": 4}).makespan_s == expected[-1]
+
+
+#: Efficiency, kernel and the efficiency by hand.
+BY_SHAPE = [
+    ("{formula: m/(m + 30)}", "gemm: [10, 64, 64]", 10 / 40),
+    ("{formula: 'min(1, flops/1e6)'}", "flops: 5e5", 0.5),
+    ("{formula: 1 - 1/heads}", "attention: {batch: 1, heads: 4, sequence: 64, head_dimension: 9}", 0.75),
+    ("{formula: 'where(bytes < 100, 0.5, 1)'}", "flops: 5e5, bytes: 99", 0.5),
+    ("{formula: k, points: [[10, 0.2], [1000, 0.6], [10000, 1]]}", "gemm: [64, 64, 1]", 0.2),
+    ("{formula: k, points: [[10, 0.2], [1000, 0.6], [10000, 1]]}", "gemm: [64, 64, 100]", 0.4),
+    ("{formula: k, points: [[10, 0.2], [1000, 0.6], [10000, 1]]}", "gemm: [64, 64, 1e5]", 1.0),
+    ("{formula: elements, points: [[1, 0.1], [10, 0.2]]}", "normalisation: {elements: 0}", 0.1),
+]
+
+
+@pytest.mark.parametrize(("efficiency", "demand", "expected"), BY_SHAPE, ids=[" ".join(case[:2]) for case in BY_SHAPE])
+def test_efficiency_by_shape(efficiency: str, demand: str, expected: float) -> None:
+    load = workload(f"- kernel: {{{demand}, type: bf16}}\n")
+    on = machine(f"{RATES}, efficiency: {efficiency}")
+    flops = float(np.asarray(forecast(load, on, {"P": 1}).flops).item())
+    slow = max(1 + flops / 8 / expected, 1.5 if flops == 0 else 0)
+    for read in (forecast, simulate):
+        assert read(load, on, {"P": 1}).makespan_s == pytest.approx(slow, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("efficiency", "demand", "message"),
+    [
+        ("{formula: m}", "flops: 1", r"w\.yaml.*uses m.*flops"),
+        ("{formula: bytes}", "flops: 1", "uses bytes"),
+        ("{formula: 2*m}", "gemm: [1, 1, 1]", r"efficiency.*2\.0.*at most 1"),
+        ("{formula: m - 1}", "gemm: [1, 1, 1]", r"efficiency.*0\.0.*above 0"),
+        ("{formula: 0/(m - 1)}", "gemm: [1, 1, 1]", "efficiency.*nan"),
+        ("{points: [[1, 1], [2, 1]]}", "flops: 1", r"m\.yaml.*no formula"),
+        ("{formula: m, points: [[1, 1]]}", "flops: 1", "two or more"),
+        ("{formula: m, points: [[2, 1], [1, 1]]}", "flops: 1", "increasing"),
+        ("{formula: m, points: [[1, 1, 1], [2, 1]]}", "flops: 1", "value, efficiency"),
+        ("{formula: m, points: [[0, 1], [2, 1]]}", "flops: 1", "above 0"),
+    ],
+)
+def test_efficiencies_that_cannot_be_used(efficiency: str, demand: str, message: str) -> None:
+    for read in (forecast, simulate):
+        with pytest.raises(InputError, match=message):
+            read(
+                workload(f"- kernel: {{{demand}, type: bf16}}\n"),
+                machine(f"{RATES}, efficiency: {efficiency}"),
+                {"P": 1},
+            )
+
+
+def test_a_table_over_a_million_shapes_times_a_constant() -> None:
+    k = np.geomspace(1.0, 1e6, 10**6)
+    load = workload("- kernel: {gemm: [8, 8, k], type: bf16}\n", "parameters: {k: {default: 1}}\n")
+    on = machine(f"{RATES}, efficiency: {{formula: k, points: [[1, 0.25], [1e6, 1]]}}")
+    found = forecast(load, on.with_constants({"accelerator.efficiency": 0.5}), {"P": 1, "k": k}).makespan_s
+    efficiency = (0.25 + 0.75 * np.arange(10**6) / (10**6 - 1)) / 2
+    np.testing.assert_allclose(found, 1 + 128 * k / 8 / efficiency, rtol=1e-9)
 
 
 def test_each_format_has_a_rate_and_a_size() -> None:

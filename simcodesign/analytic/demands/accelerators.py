@@ -12,12 +12,12 @@ A rank has its accelerator and its link for itself: what ranks that share them w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, Occupation, part_draws
-from simcodesign.analytic.demands.kernel_shapes import kernel_work
+from simcodesign.analytic.demands.kernel_shapes import kernel_amounts
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
@@ -37,19 +37,20 @@ def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
     machine = step.machine
     accelerator = step.accelerator
     time_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
-    flops, size_bytes = kernel_work(demand, step)
-    if flops is not None:
-        time_s = flops / _rate_flop_per_s(demand, step)
-    if size_bytes is not None:
+    amounts = kernel_amounts(demand, step)
+    if (flops := amounts["flops"]) is not None:
+        time_s = flops / _rate_flop_per_s(demand, step, amounts)
+    if (size_bytes := amounts["bytes"]) is not None:
         per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", machine.name, demand.place)
         time_s = np.maximum(time_s, accelerator.memory_latency_s + size_bytes * per_byte_s)
     return step.amount(demand.times, "times") * time_s
 
 
-def _rate_flop_per_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
+def _rate_flop_per_s(demand: Kernel, step: EvaluatedStep, amounts: Mapping[str, FloatOrArray | None]) -> FloatOrArray:
     """Operations per second that its kernels reach."""
-    rate = needed_rate(step.accelerator, demand.type, step.machine.name, demand.place)
-    return rate * efficiency_of(step.accelerator, step.machine.name, demand.place) if demand.type else rate
+    where = step.machine.name, demand.place
+    rate = needed_rate(step.accelerator, demand.type, *where)
+    return rate * efficiency_of(step.accelerator, amounts, *where) if demand.type else rate
 
 
 def launch_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
@@ -70,7 +71,7 @@ class KernelForm(ClosedForm[Kernel]):
         return Charge("computation", before_s + at_work_s, counts, ACCELERATOR, at_work_s, draws=draws)
 
     def requirements(self, demand: Kernel, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        flops, _ = kernel_work(demand, step)
+        flops = kernel_amounts(demand, step)["flops"]
         return {"flops": (0.0 if flops is None else flops) * step.amount(demand.times, "times")}
 
     def payments(self, demand: Kernel, prices: SymbolicPrices) -> Iterator[Payment]:

@@ -50,12 +50,12 @@ SHAPE_FORMS: Mapping[str, Callable[..., FlopsAndNumbers]] = {
 }
 
 
-def kernel_work(demand: Kernel, step: EvaluatedStep) -> tuple[FloatOrArray | None, FloatOrArray | None]:
-    """Return the flops and the bytes of one kernel; None for what it has none of."""
+def kernel_amounts(demand: Kernel, step: EvaluatedStep) -> dict[str, FloatOrArray | None]:
+    """Return the ``flops`` and the ``bytes`` of one kernel, None for what it has none of, and the amounts of its shape
+    by their names."""
     if demand.shape is not None:
         amounts = {name: step.amount(amount, name) for name, amount in demand.shape.named.items()}
         flops, numbers = SHAPE_FORMS[demand.shape.kind](**amounts)
-        return flops, numbers * FORMAT_BYTES[demand.type]
-    given = {name: amount for name in ("flops", "bytes") if (amount := getattr(demand, name)) is not None}
-    amounts = {name: step.amount(amount, name) for name, amount in given.items()}
-    return amounts.get("flops"), amounts.get("bytes")
+        return {"flops": flops, "bytes": numbers * FORMAT_BYTES[demand.type], **amounts}
+    given = {"flops": demand.flops, "bytes": demand.bytes}
+    return {name: None if amount is None else step.amount(amount, name) for name, amount in given.items()}

@@ -94,7 +94,7 @@ PARTITION = Section(
 )
 #: What all accelerators of a machine have in common.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
-_ALIKE |= {"dynamic_power_w": "dynamic_power"}
+_ALIKE |= {"dynamic_power_w": "dynamic_power", "efficiency_by_shape": "efficiency"}
 #: What a partition states in full, or not at all.
 _WHOLE = ("topology", "segments")
 

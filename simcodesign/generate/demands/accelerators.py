@@ -5,6 +5,8 @@ The processor launches a kernel, which then has its accelerator; a copy waits fo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from simcodesign.core.operation_kinds import COMPUTE, COPY_TO_ACCELERATOR, COPY_TO_HOST, KERNEL
@@ -12,7 +14,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
 from simcodesign.describe.machine_parts.accelerator import Accelerator, efficiency_of, needed_per_byte_s, needed_rate
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
-from simcodesign.generate.demands.kernel_shapes import flops_and_bytes
+from simcodesign.generate.demands.kernel_shapes import operations_and_traffic
 from simcodesign.generate.plan_builder import StepWriter
 
 
@@ -25,32 +27,29 @@ class KernelLowering(Lowering[Kernel]):
     def write(self, demand: Kernel, writer: StepWriter) -> None:
         accelerator = writer.step.accelerator
         times = writer.amount(demand.times, "times")
-        flops, size = flops_and_bytes(demand, writer)
-        if flops is not None:
+        amounts = operations_and_traffic(demand, writer)
+        size = 0.0 if amounts["bytes"] is None else amounts["bytes"]
+        if (flops := amounts["flops"]) is not None:
             writer.count(writer.builder.totals.work, "flops", times * flops)
         extra = writer.varying(2)
         writer.work(COMPUTE, 0.0, times * accelerator.launch_s, extra)
-        each_s = _each_s(demand, accelerator, flops, size, writer)
-        writer.work(KERNEL, np.multiply(times, 0.0 if size is None else size), np.multiply(times, each_s), extra)
+        each_s = _each_s(demand, accelerator, amounts, writer)
+        writer.work(KERNEL, np.multiply(times, size), np.multiply(times, each_s), extra)
 
 
 def _each_s(
-    demand: Kernel,
-    accelerator: Accelerator,
-    flops: FloatOrArray | None,
-    size_bytes: FloatOrArray | None,
-    writer: StepWriter,
+    demand: Kernel, accelerator: Accelerator, amounts: Mapping[str, FloatOrArray | None], writer: StepWriter
 ) -> FloatOrArray:
     """Seconds of one kernel: as long as its flops or its bytes need, whichever is more."""
     if demand.seconds is not None:
         return writer.amount(demand.seconds, "seconds")
     computing_s: FloatOrArray = 0.0
     where = writer.machine.name, demand.place
-    if flops is not None:
+    if (flops := amounts["flops"]) is not None:
         computing_s = flops / needed_rate(accelerator, demand.type, *where)
         if demand.type:
-            computing_s = computing_s / efficiency_of(accelerator, *where)
-    if size_bytes is None:
+            computing_s = computing_s / efficiency_of(accelerator, amounts, *where)
+    if (size_bytes := amounts["bytes"]) is None:
         return computing_s
     per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", *where)
     return np.maximum(size_bytes * per_byte_s + accelerator.memory_latency_s, computing_s)

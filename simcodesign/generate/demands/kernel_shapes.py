@@ -14,20 +14,25 @@ MULTIPLY_ADD = 2
 NORMALISING = 1 + 3 + 3
 
 
-def flops_and_bytes(demand: Kernel, writer: StepWriter) -> tuple[FloatOrArray | None, FloatOrArray | None]:
-    """Return the operations of one kernel, and the bytes that it moves between accelerator and memory; None for what it
-    has none of."""
+def operations_and_traffic(demand: Kernel, writer: StepWriter) -> dict[str, FloatOrArray | None]:
+    """Return what one kernel does by name: its operations (``flops``), the ``bytes`` that it moves between accelerator
+    and memory, None for what it has none of; and the amounts of its shape."""
     shape = demand.shape
     if shape is None:
         flops = None if demand.flops is None else writer.amount(demand.flops, "flops")
-        return flops, None if demand.bytes is None else writer.amount(demand.bytes, "bytes")
-    amounts = [writer.amount(amount, name) for name, amount in shape.named.items()]
-    width = FORMAT_BYTES[demand.type]
-    if shape.kind == GEMM:
+        return {"flops": flops, "bytes": None if demand.bytes is None else writer.amount(demand.bytes, "bytes")}
+    named = {name: writer.amount(amount, name) for name, amount in shape.named.items()}
+    flops, size_bytes = _counted(shape.kind, [*named.values()], FORMAT_BYTES[demand.type])
+    return {**named, "flops": flops, "bytes": size_bytes}
+
+
+def _counted(kind: str, amounts: list[FloatOrArray], width: float) -> tuple[FloatOrArray, FloatOrArray]:
+    """Operations and bytes of a shape with these amounts, of numbers of ``width`` bytes."""
+    if kind == GEMM:
         rows, columns, depth = amounts
-        operands = (rows * depth, depth * columns)
-        return rows * (columns * (MULTIPLY_ADD * depth)), width * sum(operands) + width * (rows * columns)
-    if shape.kind == ATTENTION:
+        operands = rows * depth * width + depth * columns * width
+        return rows * (columns * (MULTIPLY_ADD * depth)), operands + rows * columns * width
+    if kind == ATTENTION:
         batch, heads, tokens, dimension = amounts
         scores = tokens * tokens * (MULTIPLY_ADD * dimension)
         weighted = tokens * dimension * (MULTIPLY_ADD * tokens)

@@ -27,6 +27,9 @@ def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
         yield f"rate in {name}", amount_text(rate, "rate")
     if accelerator.efficiency is not None:
         yield "efficiency of kernels", amount_text(accelerator.efficiency, "count")
+    if (by_shape := accelerator.efficiency_by_shape) is not None:
+        over = f"a table of {len(by_shape.points)} points over " if by_shape.points else ""
+        yield "efficiency by shape", f"{over}{by_shape.formula.text}"
     yield "launch of a kernel", amount_text(accelerator.launch_s, "time")
     if accelerator.memory_per_byte_s is not None:
         bandwidth = bandwidth_text(accelerator.memory_per_byte_s)
