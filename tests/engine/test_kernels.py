@@ -17,6 +17,7 @@ from simcodesign.engine.simulate import simulate
 from tests.builders import read_machine, workload
 
 #: A flop of each takes 1/8 s and 1/2 s at the efficiency 1, a byte of the memory 1/4 s, a launch 1 s.
+LINK = "link: {latency: 3 s, bandwidth: 1 B/s}"
 RATES = "rates: {bf16: 8 FLOP/s, fp64: 2 FLOP/s}"
 
 
@@ -210,6 +211,34 @@ def test_a_table_over_a_million_shapes_times_a_constant() -> None:
     found = forecast(load, on.with_constants({"accelerator.efficiency": 0.5}), {"P": 1, "k": k}).makespan_s
     efficiency = (0.25 + 0.75 * np.arange(10**6) / (10**6 - 1)) / 2
     np.testing.assert_allclose(found, 1 + 128 * k / 8 / efficiency, rtol=1e-9)
+
+
+#: Step and the seconds of each limit of one rank; a byte of the link takes 1 s.
+LIMITS = [
+    ("kernel: {flops: 32, bytes: 8, type: bf16, times: 3}", "flops", {"flops": 3 * 8, "memory": 0, "launch": 3}),
+    ("kernel: {flops: 32, bytes: 40, type: bf16}", "memory", {"flops": 0, "memory": 10.5, "launch": 1}),
+    ("kernel: {flops: 2, type: bf16}", "launch", {"flops": 0.5, "memory": 0, "launch": 1}),
+    ("copy: {to: host, bytes: 5, times: 2}", "link", {"link": 2 * (3 + 5)}),
+    ("compute: {on: accelerator, seconds: 2}", None, {}),
+]
+
+
+@pytest.mark.parametrize(("step", "limited_by", "each_s"), LIMITS, ids=[case[0] for case in LIMITS])
+def test_what_limits_a_kernel(step: str, limited_by: str | None, each_s: dict[str, float]) -> None:
+    load, on = workload(f"- {{repeat: 2, do: [{step}]}}\n"), machine(f"{RATES}, efficiency: 0.5, {LINK}")
+    for read in (forecast, simulate):
+        result = read(load, on, {"P": 3})
+        assert dict(result.limits_s) == pytest.approx({name: 3 * 2 * time_s for name, time_s in each_s.items()})
+        assert result.limited_by == limited_by
+
+
+def test_what_limits_at_every_design_point() -> None:
+    """4 flops and 4 bytes a second, and a launch of 1 s."""
+    load = workload("- kernel: {flops: n, bytes: b, type: bf16}\n", "parameters: {n: {default: 1}, b: {default: 1}}\n")
+    points = {"n": np.array([1.0, 64.0, 64.0]), "b": np.array([1.0, 40.0, 80.0])}
+    limited_by = forecast(load, machine(), {"P": 2, **points}).limited_by
+    assert limited_by is not None
+    assert [*limited_by] == ["launch", "flops", "memory"]
 
 
 def test_each_format_has_a_rate_and_a_size() -> None:

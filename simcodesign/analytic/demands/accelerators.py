@@ -32,18 +32,20 @@ TO_ACCELERATOR, TO_HOST = "link to accelerator", "link to host"
 OF_ACCELERATORS = (ACCELERATOR, TO_ACCELERATOR, TO_HOST)
 
 
-def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
-    """Seconds for which all kernels of a rank occupy its accelerator."""
+def kernel_parts_s(demand: Kernel, step: EvaluatedStep) -> tuple[FloatOrArray, FloatOrArray]:
+    """Seconds that the flops of one kernel of a rank take on its accelerator, and its bytes: it takes the longer of the
+    two. Measured seconds stand for its flops."""
     machine = step.machine
     accelerator = step.accelerator
-    time_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
+    computing_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
+    moving_s: FloatOrArray = 0.0
     amounts = kernel_amounts(demand, step)
     if (flops := amounts["flops"]) is not None:
-        time_s = flops / _rate_flop_per_s(demand, step, amounts)
+        computing_s = flops / _rate_flop_per_s(demand, step, amounts)
     if (size_bytes := amounts["bytes"]) is not None:
         per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", machine.name, demand.place)
-        time_s = np.maximum(time_s, accelerator.memory_latency_s + size_bytes * per_byte_s)
-    return step.amount(demand.times, "times") * time_s
+        moving_s = accelerator.memory_latency_s + size_bytes * per_byte_s
+    return computing_s, moving_s
 
 
 def _rate_flop_per_s(demand: Kernel, step: EvaluatedStep, amounts: Mapping[str, FloatOrArray | None]) -> FloatOrArray:
@@ -63,10 +65,16 @@ class KernelForm(ClosedForm[Kernel]):
     """Computation on an accelerator."""
 
     def charge(self, demand: Kernel, step: EvaluatedStep) -> Charge:
-        at_work_s, before_s = kernel_s(demand, step), launch_s(demand, step)
+        computing_s, moving_s = kernel_parts_s(demand, step)
+        at_work_s = step.amount(demand.times, "times") * np.maximum(computing_s, moving_s)
+        before_s = launch_s(demand, step)
         counts: tuple[Count, ...] = ()
+        if demand.seconds is None:
+            is_moving = moving_s > computing_s
+            limits = {"flops": np.where(is_moving, 0.0, at_work_s), "memory": np.where(is_moving, at_work_s, 0.0)}
+            counts = tuple(Count("limits", name, each) for name, each in {**limits, "launch": before_s}.items())
         if demand.flops is not None or demand.shape is not None:
-            counts = (Count("work", "flops", self.requirements(demand, step, "")["flops"]),)
+            counts = (*counts, Count("work", "flops", self.requirements(demand, step, "")["flops"]))
         draws = (*part_draws(step, ACCELERATOR, at_work_s), *part_draws(step, "processor", before_s))
         return Charge("computation", before_s + at_work_s, counts, ACCELERATOR, at_work_s, draws=draws)
 
@@ -97,7 +105,7 @@ class CopyForm(ClosedForm[Copy]):
 
     def charge(self, demand: Copy, step: EvaluatedStep) -> Charge:
         latency_s, moving_s = self._parts_s(demand, step)
-        return Charge("memory", latency_s + moving_s)
+        return Charge("memory", latency_s + moving_s, (Count("limits", "link", latency_s + moving_s),))
 
     def occupation(self, demand: Copy, step: EvaluatedStep) -> Occupation:
         latency_s, moving_s = self._parts_s(demand, step)

@@ -33,16 +33,23 @@ class KernelLowering(Lowering[Kernel]):
             writer.count(writer.builder.totals.work, "flops", times * flops)
         extra = writer.varying(2)
         writer.work(COMPUTE, 0.0, times * accelerator.launch_s, extra)
-        each_s = _each_s(demand, accelerator, amounts, writer)
+        computing_s, moving_s = _parts_s(demand, accelerator, amounts, writer)
+        each_s = np.maximum(computing_s, moving_s)
         writer.work(KERNEL, np.multiply(times, size), np.multiply(times, each_s), extra)
+        if demand.seconds is None:
+            waits_for_memory = np.greater(moving_s, computing_s)
+            limits_s = writer.builder.totals.limits_s
+            writer.count(limits_s, "flops", times * np.where(waits_for_memory, 0.0, each_s))
+            writer.count(limits_s, "memory", times * np.where(waits_for_memory, each_s, 0.0))
+            writer.count(limits_s, "launch", times * accelerator.launch_s)
 
 
-def _each_s(
+def _parts_s(
     demand: Kernel, accelerator: Accelerator, amounts: Mapping[str, FloatOrArray | None], writer: StepWriter
-) -> FloatOrArray:
-    """Seconds of one kernel: as long as its flops or its bytes need, whichever is more."""
+) -> tuple[FloatOrArray, FloatOrArray]:
+    """Seconds that the flops of one kernel need, or that it was measured to take, and that its bytes need."""
     if demand.seconds is not None:
-        return writer.amount(demand.seconds, "seconds")
+        return writer.amount(demand.seconds, "seconds"), 0.0
     computing_s: FloatOrArray = 0.0
     where = writer.machine.name, demand.place
     if (flops := amounts["flops"]) is not None:
@@ -50,9 +57,9 @@ def _each_s(
         if demand.type:
             computing_s = computing_s / efficiency_of(accelerator, amounts, *where)
     if (size_bytes := amounts["bytes"]) is None:
-        return computing_s
+        return computing_s, 0.0
     per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", *where)
-    return np.maximum(size_bytes * per_byte_s + accelerator.memory_latency_s, computing_s)
+    return computing_s, size_bytes * per_byte_s + accelerator.memory_latency_s
 
 
 class CopyLowering(Lowering[Copy]):
@@ -69,6 +76,8 @@ class CopyLowering(Lowering[Copy]):
         size = np.multiply(times, writer.amount(demand.bytes, "bytes"))
         writer.work(kind, 0.0, times * accelerator.link_latency_s)
         writer.work(kind, size, size * per_byte_s)
+        link_s = times * accelerator.link_latency_s + size * per_byte_s
+        writer.count(writer.builder.totals.limits_s, "link", link_s)
 
 
 LOWERINGS.add(Kernel, KernelLowering())
