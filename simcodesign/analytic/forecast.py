@@ -342,6 +342,7 @@ class _Account:
             hit_methods=self.hit_methods,
             prefetched=counts["prefetched"]["memory"] if "prefetched" in counts else None,
             used=counts.get("used", {}),
+            limits_s=counts.get("limits", {}),
             formulas=tuple(self.formulas),
             basis=tuple(self.basis),
             demands=tuple(_demand_time(step, whole(it)) for step, it in self.demands),

@@ -12,6 +12,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.assumptions import collectives_of, message_assumptions
 from simcodesign.comparison.attribution import DemandGap, LadderStep, gaps_by_demand, is_farther, relative_error
 from simcodesign.comparison.effects import Rung, note_long_ladder, rungs_of, simulations_with
+from simcodesign.comparison.efficiency import roofline_ladder
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
 from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 #: The forecast with memory and interfaces of nodes shared, among the errors against what was measured.
 LOADED = "loaded"
+#: Attributes of a Comparison that are among its ``json_fields`` if there are any.
+_IF_ANY = ("formulas", "measured", "measured_ladder", "roofline_ladder")
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Comparison(PlainResult, Drawn):
       given are of other points; ``measured_ladder``: the ladder from the simulation on to the measured total.
     - ``random``: the chosen effects that depend on the seed.
     - ``collectives``: the collective operations of the program, each with its algorithm.
+    - ``roofline_ladder``: the step to the forecast from one with kernels at the full rates of their accelerators.
 
     >>> import simcodesign as sc
     >>> comparison = sc.compare("broadcast", "mesh-256", {"P": 4}, effects="none")
@@ -70,6 +74,7 @@ class Comparison(PlainResult, Drawn):
     measured_ladder: tuple[LadderStep, ...] = ()
     random: tuple[str, ...] = ()
     collectives: tuple[str, ...] = ()
+    roofline_ladder: tuple[LadderStep, ...] = ()
 
     @property
     def simulation(self) -> Result:
@@ -228,7 +233,7 @@ class Comparison(PlainResult, Drawn):
         if self.forecast.bounds is not None:
             # Bounds hold without effects that change the work, such as caches, and the total has those too.
             shown["bounded_simulation"] = attributes_of(self.deterministic, "effects", "makespan_s")
-        shown |= {name: it for name in ("formulas", "measured", "measured_ladder") if (it := getattr(self, name))}
+        shown |= {name: it for name in _IF_ANY if (it := getattr(self, name))}
         shown |= {"measured_elsewhere": elsewhere} if (elsewhere := self.measured_elsewhere) else {}
         shown |= {"measured_errors": errors} if (errors := self.measured_errors) else {}
         return shown | {"components": self.component_rows()}
@@ -301,4 +306,5 @@ def compare_experiment(
     last = ladder_to_measured(forecasted, rungs, measured)
     random = random_effects(point.workload, point.machine, chosen)
     collectives = collectives_of(point, simulations[-1])
-    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives)
+    before = roofline_ladder(point, forecasted)
+    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before)

@@ -132,6 +132,8 @@ class Result(PlainResult, Drawn):
     - ``footprint_bytes``: memory that a rank needs; ``capacity_bytes``: memory that it has;
       ``accelerator_footprint_bytes``, ``accelerator_capacity_bytes``: of the accelerator of a rank. ``size``: of the
       problem, in the workload's own unit. ``used``: amounts of the machine's resources, of all ranks.
+      ``limits_s``: seconds of all ranks in kernels and copies of accelerators, by what limits these: ``flops``,
+      ``memory``, ``launch``, ``link``.
     - ``energy_j``, ``peak_power_w``, ``static_power_w``: of the whole machine, idle parts too. A forecast's peak is
       P_max, all ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     - ``response_s``, ``blocked``, ``link_load``, ``requests``: of an open stream, the mean time in the system of the
@@ -183,6 +185,7 @@ class Result(PlainResult, Drawn):
     accelerator_capacity_bytes: FloatOrArray | None = None
     size: FloatOrArray | None = None
     used: Mapping[str, FloatOrArray] = field(default_factory=dict)
+    limits_s: Mapping[str, FloatOrArray] = field(default_factory=dict)
     energy_j: FloatOrArray | None = None
     peak_power_w: FloatOrArray | None = None
     static_power_w: FloatOrArray | None = None
@@ -226,6 +229,14 @@ class Result(PlainResult, Drawn):
         """Seconds per component, summed over the phases."""
         zero: FloatOrArray = 0.0
         return {part: sum((times[part] for times in self.phases.values()), zero) for part in COMPONENTS}
+
+    @property
+    def limited_by(self) -> str | NDArray[np.str_] | None:
+        """What limits most of the time of kernels and copies, at every design point; None without any."""
+        if not self.limits_s:
+            return None
+        names = np.array([*self.limits_s])[np.argmax(np.stack(np.broadcast_arrays(*self.limits_s.values())), axis=0)]
+        return names if names.ndim else str(names)
 
     @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
@@ -276,6 +287,8 @@ class Result(PlainResult, Drawn):
         shown |= {name: it for name in names if (it := getattr(self, name)) is not None}
         if self.used:
             shown["used"] = self.used
+        if self.limits_s:
+            shown |= attributes_of(self, "limits_s", "limited_by")
         if self.energy_j is not None:
             shown |= attributes_of(self, "energy_j", "peak_power_w", "static_power_w")
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:

@@ -16,6 +16,7 @@ from simcodesign.describe.constants import CONSTANTS, check_constant, is_of, val
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.levels import NodeKind
 from simcodesign.describe.machine_parts.memory import CacheLevel
+from simcodesign.describe.machine_parts.rates import FORMAT_BYTES
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import PARTS, Noise
@@ -25,7 +26,8 @@ OF_NODES = (
     *("processor.rate", "processor.clock", "processor.cpi"),
     *("memory.latency", "memory.per_byte"),
     *("disk.read_startup", "disk.write_startup", "disk.per_byte"),
-    *("accelerator.rate", "accelerator.launch"),
+    *("accelerator.rate", "accelerator.efficiency", "accelerator.launch"),
+    *(f"accelerator.rates.{name}" for name in FORMAT_BYTES),
     *(f"accelerator.{part}.{key}" for part in ("memory", "link") for key in ("latency", "per_byte")),
 )
 _NAME = re.compile(r"[A-Za-z_][\w-]*")

@@ -86,6 +86,7 @@ def measured(
         timeline=_timeline(point, plan, log) if keep_timeline else None,
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
+        limits_s=plan.limits_s,
         demands=_demand_times(point, plan, log),
         algorithms=algorithms_taken(Evaluation.at_ranks(point).program),
         **powers,

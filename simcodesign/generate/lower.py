@@ -88,6 +88,7 @@ class Plans:
                 hit_methods=totals.hit_methods,
                 prefetched=totals.prefetched,
                 used=totals.used,
+                limits_s=totals.limits_s,
                 accounts=_accounts(builder, lowered.segment),
                 powers=_powers(builder, plan, lowered),
                 requests=lowered.requests,

@@ -44,14 +44,15 @@ from simcodesign.generate.segment import Segment, woven
 @dataclass
 class Totals:
     """Of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, those of
-    memory that were ``prefetched``, amounts ``used`` of the machine's resources; and how the hits of each level were
-    counted."""
+    memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level were
+    counted; and seconds on accelerators by what ``limits_s`` them."""
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)
     prefetched: dict[str, float] = field(default_factory=dict)
     used: dict[str, float] = field(default_factory=dict)
     hit_methods: dict[str, str] = field(default_factory=dict)
+    limits_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

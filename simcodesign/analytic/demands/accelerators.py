@@ -5,16 +5,19 @@ Waterman, Patterson, CACM 52(4), 2009), and of a copy of m bytes over the link (
 
     T = times (t_l + max(f / R, latency + m / B))          T = times (latency + m / bandwidth of the link)
 
+In a number format, R is the rate in this format times the efficiency.
+
 A rank has its accelerator and its link for itself: what ranks that share them wait for is the effect ``accelerators``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, Occupation, part_draws
+from simcodesign.analytic.demands.kernel_shapes import kernel_amounts
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
@@ -22,25 +25,34 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.accelerator import needed_per_byte_s
+from simcodesign.describe.machine_parts.accelerator import efficiency_of, needed_per_byte_s, needed_rate
 
 #: Stations of an accelerator that ranks share: itself, and the directions of its link.
 TO_ACCELERATOR, TO_HOST = "link to accelerator", "link to host"
 OF_ACCELERATORS = (ACCELERATOR, TO_ACCELERATOR, TO_HOST)
 
 
-def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
-    """Seconds for which all kernels of a rank occupy its accelerator."""
+def kernel_parts_s(demand: Kernel, step: EvaluatedStep) -> tuple[FloatOrArray, FloatOrArray]:
+    """Seconds that the flops of one kernel of a rank take on its accelerator, and its bytes: it takes the longer of the
+    two. Measured seconds stand for its flops."""
     machine = step.machine
     accelerator = step.accelerator
-    time_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
-    if demand.flops is not None:
-        time_s = step.amount(demand.flops, "flops") / accelerator.rate_flop_per_s
-    if demand.bytes is not None:
+    computing_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
+    moving_s: FloatOrArray = 0.0
+    amounts = kernel_amounts(demand, step)
+    if (flops := amounts["flops"]) is not None:
+        computing_s = flops / _rate_flop_per_s(demand, step, amounts)
+    if (size_bytes := amounts["bytes"]) is not None:
         per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", machine.name, demand.place)
-        moving_s = accelerator.memory_latency_s + step.amount(demand.bytes, "bytes") * per_byte_s
-        time_s = np.maximum(time_s, moving_s)
-    return step.amount(demand.times, "times") * time_s
+        moving_s = accelerator.memory_latency_s + size_bytes * per_byte_s
+    return computing_s, moving_s
+
+
+def _rate_flop_per_s(demand: Kernel, step: EvaluatedStep, amounts: Mapping[str, FloatOrArray | None]) -> FloatOrArray:
+    """Operations per second that its kernels reach."""
+    where = step.machine.name, demand.place
+    rate = needed_rate(step.accelerator, demand.type, *where)
+    return rate * efficiency_of(step.accelerator, amounts, *where) if demand.type else rate
 
 
 def launch_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
@@ -53,21 +65,29 @@ class KernelForm(ClosedForm[Kernel]):
     """Computation on an accelerator."""
 
     def charge(self, demand: Kernel, step: EvaluatedStep) -> Charge:
-        at_work_s, before_s = kernel_s(demand, step), launch_s(demand, step)
+        computing_s, moving_s = kernel_parts_s(demand, step)
+        at_work_s = step.amount(demand.times, "times") * np.maximum(computing_s, moving_s)
+        before_s = launch_s(demand, step)
         counts: tuple[Count, ...] = ()
-        if demand.flops is not None:
-            counts = (Count("work", "flops", self.requirements(demand, step, "")["flops"]),)
+        if demand.seconds is None:
+            is_moving = moving_s > computing_s
+            limits = {"flops": np.where(is_moving, 0.0, at_work_s), "memory": np.where(is_moving, at_work_s, 0.0)}
+            counts = tuple(Count("limits", name, each) for name, each in {**limits, "launch": before_s}.items())
+        if demand.flops is not None or demand.shape is not None:
+            counts = (*counts, Count("work", "flops", self.requirements(demand, step, "")["flops"]))
         draws = (*part_draws(step, ACCELERATOR, at_work_s), *part_draws(step, "processor", before_s))
         return Charge("computation", before_s + at_work_s, counts, ACCELERATOR, at_work_s, draws=draws)
 
     def requirements(self, demand: Kernel, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        flops = 0.0 if demand.flops is None else step.amount(demand.flops, "flops")
-        return {"flops": flops * step.amount(demand.times, "times")}
+        flops = kernel_amounts(demand, step)["flops"]
+        return {"flops": (0.0 if flops is None else flops) * step.amount(demand.times, "times")}
 
     def payments(self, demand: Kernel, prices: SymbolicPrices) -> Iterator[Payment]:
         if demand.flops is not None and demand.bytes is not None:
             what, allowed = "the longer one of flops and bytes has no formula in symbols", "one of the two"
             raise InputError(what, demand.place, allowed=allowed)
+        if demand.type:
+            raise InputError("a kernel with a number format has no formula in symbols", demand.place)
         times = to_sympy(demand.times)
         yield prices.of("t_l"), (times,)
         if demand.bytes is not None:
@@ -85,7 +105,7 @@ class CopyForm(ClosedForm[Copy]):
 
     def charge(self, demand: Copy, step: EvaluatedStep) -> Charge:
         latency_s, moving_s = self._parts_s(demand, step)
-        return Charge("memory", latency_s + moving_s)
+        return Charge("memory", latency_s + moving_s, (Count("limits", "link", latency_s + moving_s),))
 
     def occupation(self, demand: Copy, step: EvaluatedStep) -> Occupation:
         latency_s, moving_s = self._parts_s(demand, step)

@@ -32,7 +32,8 @@ D = TypeVar("D", bound=Demand)
 @dataclass(frozen=True)
 class Count:
     """``each`` rank has so many of ``name``: of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses
-    by cache level), ``prefetched`` (those of ``memory`` that were fetched ahead), ``used`` (amounts of resources)."""
+    by cache level), ``prefetched`` (those of ``memory`` that were fetched ahead), ``used`` (amounts of resources),
+    ``limits`` (seconds, by what limits the work)."""
 
     group: str
     name: str

@@ -92,9 +92,16 @@ def _levels(machine: Any, path: Path) -> None:
     levels_plot(machine, path)
 
 
+def _roofline(machine: Any, path: Path) -> None:
+    from simcodesign.report.results.roofline_plot import roofline_plot
+
+    roofline_plot(machine, path)
+
+
 SHOWN_FILES = Outputs(
     Output("equations", (".tex",), "the equations of a workload, and its time as a formula", _equations, is_text=True),
     Output("levels", PLOT_SUFFIXES, "the networks between and inside the nodes of a machine, as boxes", _levels),
+    Output("roofline", PLOT_SUFFIXES, "the rooflines of the processors and accelerators of a machine", _roofline),
 )
 
 
@@ -116,13 +123,14 @@ def run_show(options: ShowOptions) -> None:
         raise InputError("--json and --write equations:- exclude each other", allowed="one of them")
     if options.name.endswith(".aspen"):
         files.refuse(["equations"], f"{options.name} has no equations", "workloads that are shipped or in YAML")
-        files.refuse(["levels"], f"the levels of {options.name} are not drawn", "machines that are shipped or in YAML")
+        drawn = ["levels", "roofline"]
+        files.refuse(drawn, f"{options.name} is not drawn", "machines that are shipped or in YAML")
         _show_aspen(options)
     elif (options.kind or kind_of(options.name)) == "machine":
         files.refuse(["equations"], "a machine has no equations", "the name of a workload")
         _show_machine(options, files)
     else:
-        files.refuse(["levels"], "a workload has no levels", "the name of a machine")
+        files.refuse(["levels", "roofline"], "a workload has no levels and no roofline", "the name of a machine")
         _show_workload(options, files)
 
 

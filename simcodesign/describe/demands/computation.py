@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE, Demand, Evaluate
+from simcodesign.describe.demands.kernel_shapes import Shape
 from simcodesign.describe.randomness.distribution import Distribution
 
 
@@ -61,18 +62,23 @@ PROCESSOR, ACCELERATOR, HOST = "processor", "accelerator", "host"
 @dataclass(frozen=True)
 class Kernel(Demand):
     """``times`` kernels on the accelerator of a rank, one after another, each of ``flops``, or of ``seconds`` that it
-    was measured to take, during which ``bytes`` pass the memory of the accelerator. What is None is none."""
+    was measured to take, during which ``bytes`` pass the memory of the accelerator. What is None is none. ``type``: the
+    number format of the flops, which has a rate of its own; empty for the one rate of the machine. ``shape``: what each
+    kernel is, in place of flops and bytes."""
 
     flops: Expression | None = None
     seconds: Expression | None = None
     bytes: Expression | None = None
     times: Expression = ONE
     varies: Distribution | None = None
+    type: str = ""
+    shape: Shape | None = None
     works_on = ACCELERATOR
     can_be_started = True
 
     def amounts(self) -> Iterator[Expression]:
         yield from (part for part in (self.flops, self.seconds, self.bytes) if part is not None)
+        yield from () if self.shape is None else self.shape.amounts
         yield self.times
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +14,23 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import ABOVE_0, Choice, Constant, Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section, bandwidth
+from simcodesign.describe.machine_parts.efficiency import Efficiency, EfficiencyForm
+from simcodesign.describe.machine_parts.rates import RATES, Rates
 
 
 @dataclass(frozen=True)
 class Accelerator:
     """``count`` accelerators of every node, all alike.
 
-    A kernel is launched in ``launch_s`` by the processor, then computes at ``rate_flop_per_s`` while its bytes pass at
-    ``memory_per_byte_s`` each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory
-    holds ``capacity_bytes``. A copy of m bytes between host and accelerator takes ``link_latency_s + m
-    link_per_byte_s``; both directions work at the same time if the link ``is_full_duplex``. None: not stated. At work
-    it draws ``dynamic_power_w``.
+    A kernel is launched in ``launch_s`` by the processor, then computes at ``rate_flop_per_s``, or in a number format
+    at one of ``rates``, times ``efficiency`` and ``efficiency_by_shape``, while its bytes pass at ``memory_per_byte_s``
+    each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory holds ``capacity_bytes``.
+    A copy of m bytes between host and accelerator takes ``link_latency_s + m link_per_byte_s``; both directions work at
+    the same time if the link ``is_full_duplex``. None: not stated. At work it draws ``dynamic_power_w``.
     """
 
     count: int
-    rate_flop_per_s: FloatOrArray
+    rate_flop_per_s: FloatOrArray | None = None
     launch_s: FloatOrArray = 0.0
     memory_latency_s: FloatOrArray = 0.0
     memory_per_byte_s: FloatOrArray | None = None
@@ -35,6 +39,9 @@ class Accelerator:
     link_per_byte_s: FloatOrArray | None = None
     is_full_duplex: bool = True
     dynamic_power_w: FloatOrArray | None = None
+    rates: Rates = field(default_factory=Rates)
+    efficiency: FloatOrArray | None = None
+    efficiency_by_shape: Efficiency | None = None
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """(P,) the accelerator of every rank, numbered node after node: the ranks of a node, by their ``place`` in it,
@@ -54,6 +61,36 @@ def needed_accelerator(
         what = f"this needs an accelerator, which {machine} has not"
         raise InputError(what, place, allowed="a machine with 'accelerator: {count: ..., rate: ...}'")
     return accelerator
+
+
+def needed_rate(accelerator: Accelerator, format: str, machine: str, place: Place) -> FloatOrArray:
+    """Return its operations per second in a number format, or in none if ``format`` is empty, at the efficiency 1.
+    InputError where the machine does not state it."""
+    rate = getattr(accelerator.rates, format) if format else accelerator.rate_flop_per_s
+    if rate is None:
+        key = f"rates.{format}" if format else "rate"
+        stated = ", ".join(f"type: {name}" for name in accelerator.rates.stated())
+        what = f"this needs accelerator.{key}, which {machine} does not state"
+        raise InputError(what, place, allowed=f"a machine with it{f'; here {stated}' if stated else ''}")
+    assert not isinstance(rate, Rates)
+    return rate
+
+
+def efficiency_of(
+    accelerator: Accelerator, amounts: Mapping[str, FloatOrArray | None], machine: str, place: Place
+) -> FloatOrArray:
+    """Return the fraction of its rates that a kernel with these amounts reaches. InputError unless it is above 0 and at
+    most 1, and for an amount that is needed and None."""
+    efficiency: FloatOrArray = 1.0 if accelerator.efficiency is None else accelerator.efficiency
+    if accelerator.efficiency_by_shape is not None:
+        names = {name: amount for name, amount in amounts.items() if amount is not None}
+        efficiency = efficiency * accelerator.efficiency_by_shape.at(names, place)
+    every = np.asarray(efficiency)
+    good = (every > 0) & (every <= 1)
+    if not np.all(good):
+        what = f"accelerator.efficiency of {machine} cannot be used"
+        raise InputError(what, place, value=float(every[~good].flat[0]), allowed="a fraction above 0, at most 1")
+    return efficiency
 
 
 def needed_per_byte_s(per_byte_s: FloatOrArray | None, part: str, machine: str, place: Place) -> FloatOrArray:
@@ -81,19 +118,34 @@ _LINK = Section(
         field="is_full_duplex",
     ),
 )
+
+
+def _accelerator(**values: Any) -> Accelerator:
+    """Return the accelerator of these fields; its efficiency is a number, or depends on the shape."""
+    if isinstance(values.get("efficiency"), Efficiency):
+        values["efficiency_by_shape"] = values.pop("efficiency")
+    return Accelerator(**values)
+
+
 #: Keys of ``accelerator``.
 ACCELERATOR = Section(
     Key("count", Whole(1, MAX_ACCELERATORS), "accelerators of a node", required=True),
     Key(
         "rate",
         Constant("rate", ABOVE_0),
-        "operations per second of one accelerator",
-        required=True,
+        "operations per second of one accelerator, for kernels without `type`",
         field="rate_flop_per_s",
+    ),
+    Key("rates", RATES, "operations per second of one accelerator by number format, for kernels with `type`"),
+    Key(
+        "efficiency",
+        EfficiencyForm(),
+        "fraction of `rates` that kernels reach, at most 1",
+        "1",
     ),
     Key("launch", Constant("time"), "time of the processor to start a kernel", "0 s", field="launch_s"),
     Key("memory", _MEMORY, "the memory of an accelerator", field=""),
     Key("link", _LINK, "what copies between host and accelerator take", field=""),
     Key("dynamic_power", Constant("power"), "what one draws while it computes", field="dynamic_power_w"),
-    make=Accelerator,
+    make=_accelerator,
 )

@@ -94,7 +94,7 @@ PARTITION = Section(
 )
 #: What all accelerators of a machine have in common.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
-_ALIKE |= {"dynamic_power_w": "dynamic_power"}
+_ALIKE |= {"dynamic_power_w": "dynamic_power", "efficiency_by_shape": "efficiency"}
 #: What a partition states in full, or not at all.
 _WHOLE = ("topology", "segments")
 
@@ -315,7 +315,7 @@ def _other_accelerator(own: Accelerator, common: Accelerator, entry: Entry) -> d
             allowed = f"{getattr(common, name)}, as all accelerators of the machine"
             raise InputError(what, entry.place, value=getattr(own, name), allowed=allowed)
     fields = {path: CONSTANTS[path][1] for path in OF_NODES if path.startswith("accelerator.")}
-    values = {path: getattr(own, name) for path, name in fields.items()}
+    values = {path: value_of(own, name) for path, name in fields.items()}
     return {
-        path: value for path, value in values.items() if value is not None and value != getattr(common, fields[path])
+        path: value for path, value in values.items() if value is not None and value != value_of(common, fields[path])
     }

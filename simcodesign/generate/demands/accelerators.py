@@ -5,13 +5,16 @@ The processor launches a kernel, which then has its accelerator; a copy waits fo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from simcodesign.core.operation_kinds import COMPUTE, COPY_TO_ACCELERATOR, COPY_TO_HOST, KERNEL
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
-from simcodesign.describe.machine_parts.accelerator import Accelerator, needed_per_byte_s
+from simcodesign.describe.machine_parts.accelerator import Accelerator, efficiency_of, needed_per_byte_s, needed_rate
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.demands.kernel_shapes import operations_and_traffic
 from simcodesign.generate.plan_builder import StepWriter
 
 
@@ -24,26 +27,39 @@ class KernelLowering(Lowering[Kernel]):
     def write(self, demand: Kernel, writer: StepWriter) -> None:
         accelerator = writer.step.accelerator
         times = writer.amount(demand.times, "times")
-        size = 0.0 if demand.bytes is None else writer.amount(demand.bytes, "bytes")
-        if demand.flops is not None:
-            writer.count(writer.builder.totals.work, "flops", times * writer.amount(demand.flops, "flops"))
+        amounts = operations_and_traffic(demand, writer)
+        size = 0.0 if amounts["bytes"] is None else amounts["bytes"]
+        if (flops := amounts["flops"]) is not None:
+            writer.count(writer.builder.totals.work, "flops", times * flops)
         extra = writer.varying(2)
         writer.work(COMPUTE, 0.0, times * accelerator.launch_s, extra)
-        each_s = _each_s(demand, accelerator, size, writer)
+        computing_s, moving_s = _parts_s(demand, accelerator, amounts, writer)
+        each_s = np.maximum(computing_s, moving_s)
         writer.work(KERNEL, np.multiply(times, size), np.multiply(times, each_s), extra)
+        if demand.seconds is None:
+            waits_for_memory = np.greater(moving_s, computing_s)
+            limits_s = writer.builder.totals.limits_s
+            writer.count(limits_s, "flops", times * np.where(waits_for_memory, 0.0, each_s))
+            writer.count(limits_s, "memory", times * np.where(waits_for_memory, each_s, 0.0))
+            writer.count(limits_s, "launch", times * accelerator.launch_s)
 
 
-def _each_s(demand: Kernel, accelerator: Accelerator, size_bytes: FloatOrArray, writer: StepWriter) -> FloatOrArray:
-    """Seconds of one kernel: as long as its flops or its bytes need, whichever is more."""
+def _parts_s(
+    demand: Kernel, accelerator: Accelerator, amounts: Mapping[str, FloatOrArray | None], writer: StepWriter
+) -> tuple[FloatOrArray, FloatOrArray]:
+    """Seconds that the flops of one kernel need, or that it was measured to take, and that its bytes need."""
     if demand.seconds is not None:
-        return writer.amount(demand.seconds, "seconds")
+        return writer.amount(demand.seconds, "seconds"), 0.0
     computing_s: FloatOrArray = 0.0
-    if demand.flops is not None:
-        computing_s = writer.amount(demand.flops, "flops") / accelerator.rate_flop_per_s
-    if demand.bytes is None:
-        return computing_s
-    per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", writer.machine.name, demand.place)
-    return np.maximum(size_bytes * per_byte_s + accelerator.memory_latency_s, computing_s)
+    where = writer.machine.name, demand.place
+    if (flops := amounts["flops"]) is not None:
+        computing_s = flops / needed_rate(accelerator, demand.type, *where)
+        if demand.type:
+            computing_s = computing_s / efficiency_of(accelerator, amounts, *where)
+    if (size_bytes := amounts["bytes"]) is None:
+        return computing_s, 0.0
+    per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", *where)
+    return computing_s, size_bytes * per_byte_s + accelerator.memory_latency_s
 
 
 class CopyLowering(Lowering[Copy]):
@@ -60,6 +76,8 @@ class CopyLowering(Lowering[Copy]):
         size = np.multiply(times, writer.amount(demand.bytes, "bytes"))
         writer.work(kind, 0.0, times * accelerator.link_latency_s)
         writer.work(kind, size, size * per_byte_s)
+        link_s = times * accelerator.link_latency_s + size * per_byte_s
+        writer.count(writer.builder.totals.limits_s, "link", link_s)
 
 
 LOWERINGS.add(Kernel, KernelLowering())

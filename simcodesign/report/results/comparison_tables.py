@@ -11,6 +11,7 @@ from rich.table import Table
 from simcodesign.comparison.attribution import QUEUEING, ROUNDING, DemandGap, relative_error
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.effects import WAITING, Rung, effect_words
+from simcodesign.comparison.efficiency import ROOFLINE
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, MOST_SHARE, Seconds, share_percent, signed_percent
@@ -160,7 +161,11 @@ def ladder_table(comparison: Comparison) -> Table:
     table = new_table(
         title, "effect", "simulated", "change", fraction, *(["of the gap to measured"] if to_measured else [])
     )
-    table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
+    for step in comparison.roofline_ladder:
+        table.add_row(ROOFLINE, show(step.time_s - step.change_s), "", "")
+    before = " ".join(show(step.change_s, "+") for step in comparison.roofline_ladder)
+    name = " ".join(["forecast", *(f"({step.step})" for step in comparison.roofline_ladder)])
+    table.add_row(name, show(float(comparison.forecast.headline_s)), before, "")
     for number, rung in enumerate(rungs):
         seconds = show(float(rung.simulation.headline_s))
         shares = share_percent(rung.fraction), *to_measured[number : number + 1]

@@ -168,8 +168,13 @@ def _accelerator_lines(machine: Machine, partition: str) -> Iterator[str]:
     own = next((each for each in machine.partitions if each.name == partition), None)
     if one is None or (own is not None and not own.has_accelerator):
         return
-    rate = one.rate_flop_per_s if own is None else own.constants.get("accelerator.rate", one.rate_flop_per_s)
-    yield f"{one.count} accelerator{'s' if one.count > 1 else ''}, {amount_text(rate, 'rate')} each"
+    own_constants = {} if own is None else own.constants
+    rates = {"accelerator.rate": ("", one.rate_flop_per_s)}
+    rates |= {f"accelerator.rates.{name}": (f" {name}", rate) for name, rate in one.rates.stated().items()}
+    given = [(own_constants.get(path, rate), name) for path, (name, rate) in rates.items()]
+    each = " or ".join(f"{amount_text(rate, 'rate')}{name}" for rate, name in given if rate is not None)
+    count = f"{one.count} accelerator{'s' if one.count > 1 else ''}"
+    yield f"{count}, {each} each" if each else count
 
 
 def _draw(mpl: Any, axis: Any, box: Box, corner: tuple[float, float], size: tuple[float, float]) -> None:

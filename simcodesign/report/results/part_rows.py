@@ -21,12 +21,20 @@ def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
     ranks = machine.ranks_of_an_accelerator
     sharing = f"; {ranks} ranks share one where all processors are in use" if ranks > 1 else ""
     yield "accelerators of a node", f"{accelerator.count}{sharing}"
-    yield "rate", amount_text(accelerator.rate_flop_per_s, "rate")
+    if accelerator.rate_flop_per_s is not None:
+        yield "rate", amount_text(accelerator.rate_flop_per_s, "rate")
+    for name, rate in accelerator.rates.stated().items():
+        yield f"rate in {name}", amount_text(rate, "rate")
+    if accelerator.efficiency is not None:
+        yield "efficiency of kernels", amount_text(accelerator.efficiency, "count")
+    if (by_shape := accelerator.efficiency_by_shape) is not None:
+        over = f"a table of {len(by_shape.points)} points over " if by_shape.points else ""
+        yield "efficiency by shape", f"{over}{by_shape.formula.text}"
     yield "launch of a kernel", amount_text(accelerator.launch_s, "time")
     if accelerator.memory_per_byte_s is not None:
         bandwidth = bandwidth_text(accelerator.memory_per_byte_s)
         yield "memory", f"{bandwidth}, latency {amount_text(accelerator.memory_latency_s, 'time')}"
-        yield "flops of a byte at the ridge point", _ridge_text(accelerator)
+        yield from _ridge_rows(accelerator)
     if accelerator.capacity_bytes is not None:
         each = machine.rank_accelerator_bytes
         share = f" ({amount_text(each, 'size')} a rank)" if ranks > 1 and each is not None else ""
@@ -37,10 +45,14 @@ def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
         yield "latency of a copy", amount_text(accelerator.link_latency_s, "time")
 
 
-def _ridge_text(accelerator: Accelerator) -> str:
-    """Where a kernel needs as long for its flops as for its bytes (the roofline)."""
+def _ridge_rows(accelerator: Accelerator) -> Rows:
+    """Where a kernel needs as long for its flops as for its bytes (the roofline), at each rate."""
     assert accelerator.memory_per_byte_s is not None
-    return amount_text(accelerator.rate_flop_per_s * accelerator.memory_per_byte_s, "count")
+    ridge = "flops of a byte at the ridge point"
+    if accelerator.rate_flop_per_s is not None:
+        yield ridge, amount_text(accelerator.rate_flop_per_s * accelerator.memory_per_byte_s, "count")
+    for name, rate in accelerator.rates.stated().items():
+        yield f"{ridge} in {name}", amount_text(rate * accelerator.memory_per_byte_s, "count")
 
 
 def storage_rows(storage: Storage) -> Rows:

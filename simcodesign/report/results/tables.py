@@ -48,6 +48,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     """A forecast of one design point."""
     volumes = facts(_volumes(result))
     parts: list[RenderableType] = [_headline(result), phase_table(result), volumes, *served_tables(result)]
+    parts += limits_table(result)
     parts += algorithm_table(result)
     parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
@@ -180,6 +181,7 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
         phase_table(result),
         facts(rows),
         *served_tables(result),
+        *limits_table(result),
         *algorithm_table(result),
     ]
     if result.ranks is not None:
@@ -214,6 +216,29 @@ def served_tables(result: Result) -> list[RenderableType]:
     if result.prefetched is not None:
         ahead = float(result.prefetched)
         table.add_row("of these fetched ahead", _count(ahead), f"{ahead / total:.2%}", "streams in sequence")
+    return [table]
+
+
+#: What limits kernels and copies, in words.
+LIMIT_WORDS = {
+    "flops": "flops: the rate of the accelerator",
+    "memory": "memory: the bandwidth of its memory",
+    "launch": "launch: the processor, which starts kernels",
+    "link": "link: between host and accelerator",
+}
+
+
+def limits_table(result: Result) -> list[RenderableType]:
+    """What limits the time on accelerators, in the mean of all ranks; nothing where they are not used."""
+    total_s = float(sum(result.limits_s.values()))
+    if not total_s:
+        return []
+    ranks = float(result.values["P"])
+    show = Seconds([float(time_s) / ranks for time_s in result.limits_s.values()])
+    table = new_table(f"Kernels and copies, mean of the ranks ({show.unit})", "limited by", "time", "fraction")
+    for name, time_s in sorted(result.limits_s.items(), key=lambda one: -float(one[1])):
+        if time_s:
+            table.add_row(LIMIT_WORDS[name], show(float(time_s) / ranks), f"{float(time_s) / total_s:.1%}")
     return [table]
 
 

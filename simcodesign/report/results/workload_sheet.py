@@ -191,7 +191,10 @@ def _demand_label(step: Demand) -> str:
         case Kernel():
             amounts = ((step.flops, "flops"), (step.seconds, "seconds"), (step.bytes, "bytes"))
             work = " and ".join(f"{one.text} {unit}" for one, unit in amounts if one is not None)
-            return f"compute {work} on the accelerator{_times(step.times)}"
+            if step.shape is not None:
+                extents = ", ".join(f"{name} {amount.text}" for name, amount in step.shape.named.items())
+                work = f"{step.shape.kind} ({extents})"
+            return f"compute {work}{f' in {step.type}' * bool(step.type)} on the accelerator{_times(step.times)}"
         case Copy():
             return f"copy {step.bytes.text} bytes to the {step.to}{_times(step.times)}"
         case MemoryAccesses():

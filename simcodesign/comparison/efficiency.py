@@ -1,0 +1,34 @@
+"""The rung before the forecast: what kernels take longer than at the full rates of their accelerators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.comparison.attribution import LadderStep, steps_to
+from simcodesign.core.result import Result
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import Scenario
+
+#: The steps of this ladder: the forecast with kernels at their roofline, and what their efficiency adds.
+ROOFLINE, EFFICIENCY = "roofline of kernels", "efficiency of kernels"
+
+
+def roofline_ladder(point: DesignPoint, forecasted: Result) -> tuple[LadderStep, ...]:
+    """Return the step from a forecast with all kernels at the full rates to ``forecasted``, at one design point; none
+    where the machine states no efficiency of kernels, or it changes nothing."""
+    accelerator = point.machine.accelerator
+    if accelerator is None or (accelerator.efficiency is None and accelerator.efficiency_by_shape is None):
+        return ()
+    parameters = {name: point.values[name] for name in {"P", *point.workload.parameters}}
+    at_peak = forecast(Scenario(point.workload, at_full_rates(point.machine), parameters))
+    steps = steps_to(float(at_peak.headline_s), {EFFICIENCY: float(forecasted.headline_s)}, None)
+    return steps if any(step.change_s for step in steps) else ()
+
+
+def at_full_rates(machine: Machine) -> Machine:
+    """Return the machine with kernels that reach the full rates of its accelerators, in all partitions."""
+    assert machine.accelerator is not None
+    alike = replace(machine, accelerator=replace(machine.accelerator, efficiency_by_shape=None))
+    return alike.with_constants(alike.on_all_nodes({"accelerator.efficiency": 1.0}))

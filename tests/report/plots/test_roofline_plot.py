@@ -1,0 +1,65 @@
+"""The picture of rooflines: ridge points by hand, and the lines as drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import simcodesign as sc
+from simcodesign.core.errors import InputError
+from simcodesign.report.common import plot_style
+from simcodesign.report.results.roofline_plot import Roof, roofline_plot, roofs
+from tests.builders import read_machine
+
+MACHINE = (
+    "simcodesign: 1\nname: m\nnodes: 2\nprocessors_per_node: 4\nprocessor: {rate: 10 GFLOP/s}\n"
+    "network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s}\n"
+    "memory: {latency: 100 ns, bandwidth: 20 GB/s}\n"
+    "accelerator: {count: 1, rates: {bf16: 300 TFLOP/s, fp16: 300 TFLOP/s, fp64: 20 TFLOP/s}, memory: {bandwidth: 2 TB/s}, efficiency: 0.5}\n"
+)
+
+
+def test_ridge_points() -> None:
+    found: dict[str, Any] = {
+        roof.name: (roof.rate_flop_per_s, pytest.approx(roof.ridge)) for roof in roofs(read_machine(MACHINE))
+    }
+    assert found == {
+        "fp64": (20e12, 10),
+        "fp64 reached": (10e12, 5),
+        "bf16 and fp16": (300e12, 150),
+        "bf16 and fp16 reached": (150e12, 75),
+        "processor": (10e9, 0.5),
+        "node of 4 processors": (40e9, 2),
+    }
+
+
+@pytest.mark.parametrize(("flops_per_byte", "rate"), [(1, 2), (4, 8), (10, 8)])
+def test_what_a_roof_lets_through(flops_per_byte: float, rate: float) -> None:
+    assert Roof("", 8.0, 2.0).at(flops_per_byte) == rate
+
+
+def test_each_roof_is_a_line_that_bends_at_its_ridge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures: list[Any] = []
+    monkeypatch.setattr(plot_style, "save", lambda figure, path: figures.append(figure))
+    machine = read_machine(MACHINE)
+    roofline_plot(machine, tmp_path / "roofline.png")
+    (axis,) = figures[0].axes
+    for line, roof in zip(axis.lines, roofs(machine), strict=True):
+        (first, bend, last), (low, top, end) = line.get_data()
+        assert (bend, top, end) == pytest.approx((roof.ridge, roof.rate_flop_per_s, roof.rate_flop_per_s))
+        assert low / first == pytest.approx(roof.byte_per_s)
+        assert last > bend
+
+
+@pytest.mark.parametrize("name", ["crossbar-16", "two-partitions"])
+def test_machines_without_one(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no roofline"):
+        roofline_plot(sc.Machine.load(name), tmp_path / "roofline.png")
+
+
+@pytest.mark.parametrize("name", ["a100-cluster", "frontier-cabinet", "ice-lake-cluster"])
+def test_shipped_machines(name: str, tmp_path: Path) -> None:
+    roofline_plot(sc.Machine.load(name), tmp_path / "roofline.png")
+    assert (tmp_path / "roofline.png").read_bytes().startswith(b"\x89PNG")
