@@ -9,7 +9,7 @@ from simcodesign.mpi.messages.persistent import PersistentMessages
 from simcodesign.mpi.messages.probes import Probes
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.splitting import COMM_NULL, Splitting
-from simcodesign.mpi.topologies.creation import TopologyCreation
+from simcodesign.mpi.topology_creation import TopologyCreation
 
 
 class Comm(Probes, PersistentMessages, TopologyCreation):

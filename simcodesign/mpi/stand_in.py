@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from simcodesign.mpi import topology_creation
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Comm, Intracomm
 from simcodesign.mpi.intercommunicators import Intercomm
@@ -24,7 +25,6 @@ from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.package import Options, Session, mpi4py_package
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.splitting import COMM_NULL
-from simcodesign.mpi.topologies import creation
 from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
 from simcodesign.mpi.topologies.graphs import Distgraphcomm, Graphcomm
 from simcodesign.mpi.topologies.neighbours import Topocomm
@@ -69,7 +69,7 @@ def _constants() -> dict[str, Any]:
         "VERSION": 4,
         "SUBVERSION": 0,
         "WIN_NULL": None,
-        **_upper_case(creation),
+        **_upper_case(topology_creation),
         **_upper_case(epochs),
         **_upper_case(windows),
         **CONSTANTS,
