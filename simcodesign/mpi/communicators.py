@@ -8,7 +8,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.mpi.collectives.of_buffers import Collectives
 from simcodesign.mpi.requests import UNDEFINED
 from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.topologies.creation import TopologyCreation
+from simcodesign.mpi.topology_creation import TopologyCreation
 from simcodesign.mpi.world import mpi_call
 
 

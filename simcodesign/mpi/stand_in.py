@@ -8,15 +8,16 @@ from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from simcodesign.mpi import topology_creation
 from simcodesign.mpi.buffers import DATATYPES, Datatype
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Comm, Intracomm
+from simcodesign.mpi.files import disk_file, files
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.point_to_point import PROC_NULL
 from simcodesign.mpi.requests import UNDEFINED, Request, Status
-from simcodesign.mpi.topologies import creation
 from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
 from simcodesign.mpi.topologies.graphs import Distgraphcomm, Graphcomm
 from simcodesign.mpi.topologies.neighbours import Topocomm
@@ -60,8 +61,11 @@ def _constants() -> dict[str, Any]:
         "THREAD_MULTIPLE": 3,
         "VERSION": 4,
         "SUBVERSION": 0,
+        "FILE_NULL": None,
         "WIN_NULL": None,
-        **_upper_case(creation),
+        **_upper_case(topology_creation),
+        **_upper_case(disk_file),
+        **_upper_case(files),
         **_upper_case(epochs),
         **_upper_case(windows),
         **DATATYPES,
@@ -71,14 +75,14 @@ def _constants() -> dict[str, Any]:
 
 def _upper_case(module: ModuleType) -> dict[str, Any]:
     """Return the constants of a module whose names are mpi4py's."""
-    beginnings = ("CART", "DIST_GRAPH", "GRAPH", "LOCK_", "MODE_", "UNWEIGHTED", "WEIGHTS_", "WIN_")
+    beginnings = ("CART", "DIST_GRAPH", "GRAPH", "LOCK_", "MODE_", "SEEK_", "UNWEIGHTED", "WEIGHTS_", "WIN_")
     return {name: value for name, value in vars(module).items() if name.startswith(beginnings)}
 
 
 def mpi_module(world: World) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
-    classes = {one.__name__: one for one in (Comm, Intracomm, *_TOPOLOGIES, Datatype, Op, Request, Status)}
+    classes = {one.__name__: one for one in (Comm, Intracomm, *_TOPOLOGIES, files.File, Datatype, Op, Request, Status)}
     functions = {
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,

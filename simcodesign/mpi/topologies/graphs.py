@@ -6,8 +6,8 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.topologies.creation import DIST_GRAPH, GRAPH, kind
 from simcodesign.mpi.topologies.neighbours import Topocomm
+from simcodesign.mpi.topology_creation import DIST_GRAPH, GRAPH, kind
 
 Weights = tuple[list[int], list[int]]
 
