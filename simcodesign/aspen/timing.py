@@ -14,7 +14,7 @@ from simcodesign.aspen.cost import Cost
 from simcodesign.aspen.machine import AspenMachine, LocatedResource
 from simcodesign.aspen.runtime import EvaluatedBlock, EvaluatedKernel, Run
 from simcodesign.aspen.scope import Given, Scope, out_of_range, read_given
-from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.errors import InputError, nearest, whole_seed
 from simcodesign.core.expressions.expression import Value
 from simcodesign.core.units import FloatOrArray
 
@@ -223,7 +223,7 @@ def _make_run(
 
 
 def _drawing(seed: int, shape: tuple[int, ...]) -> Callable[[], Any]:
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(whole_seed(seed))
     return lambda: generator.random(shape) if shape else np.float64(generator.random())
 
 

@@ -151,3 +151,10 @@ def alike(name: str, names: Sequence[str]) -> list[str]:
     ]
     with_word = [one for one in names if len(name) >= _LEAST_PART and name in one.split("_")]
     return close or (with_word if len(with_word) == 1 else [])
+
+
+def whole_seed(seed: object) -> int:
+    """Return the seed. Raises InputError unless it is a whole number, 0 or above."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError("seed", value=seed, allowed="a whole number, 0 or above")
+    return seed

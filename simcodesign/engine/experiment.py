@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Unpack
 
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import whole_seed
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
@@ -49,10 +49,3 @@ class Experiment:
     def point(self) -> DesignPoint:
         """The scenario with every name given its value."""
         return self.scenario.bind()
-
-
-def whole_seed(seed: object) -> int:
-    """The seed. InputError unless it is a whole number, 0 or above."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("seed", value=seed, allowed="a whole number, 0 or above")
-    return seed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Unpack
 
+from simcodesign.core.errors import whole_seed
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.effects import chosen_effects
@@ -12,7 +13,7 @@ from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.background import run_with_background
 from simcodesign.engine.event_contract import OnProgress
-from simcodesign.engine.experiment import Experiment, whole_seed
+from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.failure_time import with_failures
 from simcodesign.engine.selection import chosen_engine, run
 from simcodesign.engine.to_result import measured

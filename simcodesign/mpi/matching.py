@@ -60,6 +60,21 @@ class Receive:
         if self.on_match is not None:
             self.on_match(message)
 
+    def when_matched(self, use: Callable[[Message], None]) -> None:
+        """Call ``use`` with the message: now, if there is one, otherwise after ``on_match``."""
+        before = self.on_match
+        if self.message is not None:
+            use(self.message)
+            return
+
+        def both(message: Message | None) -> None:
+            if before is not None:
+                before(message)
+            if message is not None:
+                use(message)
+
+        self.on_match = both
+
     def fits(self, message: Message) -> bool:
         """Return whether this receive may take a message."""
         return self.source in (ANY_SOURCE, message.source) and self.tag in (ANY_TAG, message.tag)
@@ -89,6 +104,7 @@ class Mailbox:
         self.owner, self._wake = owner, wake
         self.messages: deque[Message] = deque()
         self.receives: deque[Receive] = deque()
+        self.probed: list[Message] = []  # taken out by a matched probe
         self.any_source = 0  # receives from any rank that have no message
         self.taken: list[Taken] = []  # since a receive was from any rank
         self._posted, self._is_noted = 0, False
@@ -162,6 +178,26 @@ class Mailbox:
         if source == ANY_SOURCE:
             return min(fitting, key=lambda one: one.arrival_s, default=None)
         return next(fitting, None)
+
+    def cancel(self, receive: Receive) -> bool:
+        """Remove a receive; return whether it was there."""
+        if receive not in self.receives:
+            return False
+        self.receives.remove(receive)
+        self.any_source -= receive.source == ANY_SOURCE
+        if receive.on_match is not None:
+            receive.on_match(None)
+        if not self.any_source:
+            self._give_rest()
+        return True
+
+    def take_out(self, source: int, tag: int) -> Message | None:
+        """Return the first message that fits, which no receive but its own can have afterwards."""
+        message = self.first(source, tag)
+        if message is not None:
+            self.messages.remove(message)
+            self.probed.append(message)
+        return message
 
     def _receive_of(self, message: Message) -> Receive | None:
         return next((receive for receive in self.receives if receive.fits(message)), None)

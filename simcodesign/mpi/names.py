@@ -19,7 +19,14 @@ def not_simulated(owner: str, name: str) -> NoReturn:
     raise NotSimulatedError(f"mpi4py's {owner}.{name} is not simulated", place_of_call())
 
 
-class Simulated:
+class SimulatedKind(type):
+    """The class of the classes of mpi4py: other names of them raise NotSimulatedError."""
+
+    def __getattr__(cls, name: str) -> Any:
+        not_simulated(cls.__name__, name)
+
+
+class Simulated(metaclass=SimulatedKind):
     """Base of the classes of mpi4py: other names of their objects raise NotSimulatedError."""
 
     def __getattr__(self, name: str) -> Any:

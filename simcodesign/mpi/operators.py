@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import DATATYPES_BY_CODE, Buffer, Flat, fill
+from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.datatypes import of_dtype
 from simcodesign.mpi.scheduler import place_of_call
 
 
@@ -36,7 +37,7 @@ class Op(Simulated):
         """Return an operation of the user's: ``function(in, inout, datatype)`` of buffers, whose second it changes."""
 
         def of_buffers(one: Any, other: Any) -> Any:
-            changed, datatype = other.copy(), DATATYPES_BY_CODE.get(other.dtype.char)
+            changed, datatype = other.copy(), of_dtype(other.dtype)
             function(memoryview(one.view(np.uint8)), memoryview(changed.view(np.uint8)), datatype)
             return changed
 

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.recordings.communicators import WORLD, Tag
 from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.attached import hold
+from simcodesign.mpi.objects.constants import PROC_NULL
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
 
-PROC_NULL = -2
 #: Largest tag, as of Open MPI.
 MOST_TAG = 2**31 - 1
 
@@ -26,6 +28,11 @@ class PointToPoint(Simulated):
     number: int
     members: tuple[int, ...]
 
+    def __init__(self, world: World, number: int, members: tuple[int, ...]) -> None:
+        self.world, self.number, self.members = world, number, members
+        self._place = {member: place for place, member in enumerate(members)}
+        self._boxes: dict[int, Mailbox] = {}
+
     @property
     def rank(self) -> int:
         """The rank whose turn it is."""
@@ -36,53 +43,79 @@ class PointToPoint(Simulated):
         """How many ranks the communicator has."""
         return len(self.members)
 
-    def __init__(self, world: World, number: int, members: tuple[int, ...]) -> None:
-        self.world, self.number, self.members = world, number, members
-        self._place = {member: place for place, member in enumerate(members)}
-        self._boxes: dict[int, Mailbox] = {}
+    @property
+    def peers(self) -> tuple[int, ...]:
+        """The ranks that this one sends to and receives from."""
+        return self.members
 
-    def _box(self, rank: int) -> Mailbox:
-        if rank not in self._boxes:
-            self._boxes[rank] = Mailbox(self.members[rank], self.world.scheduler.wake)
-            self.world.boxes[self.members[rank]].append(self._boxes[rank])
-        return self._boxes[rank]
+    def _box(self, member: int) -> Mailbox:
+        """Return the messages to one of all ranks."""
+        if member not in self._boxes:
+            self._boxes[member] = Mailbox(member, self.world.scheduler.wake)
+            self.world.boxes[member].append(self._boxes[member])
+        return self._boxes[member]
 
-    def _checked(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
-        wild = any_is_allowed and rank == ANY_SOURCE
-        if not wild and not 0 <= rank < self.size:
+    @property
+    def own_box(self) -> Mailbox:
+        """The messages to the rank whose turn it is."""
+        return self._box(self.world.current)
+
+    def check_peer(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
+        """Raise InputError for a rank that is not at the other end, and for a tag that there is not."""
+        wild, others = any_is_allowed and rank == ANY_SOURCE, len(self.peers)
+        if not wild and not 0 <= rank < others:
             what = f"rank {self.world.current}: rank at the other end"
-            raise InputError(what, place_of_call(), value=rank, allowed=f"0 to {self.size - 1}")
+            raise InputError(what, place_of_call(), value=rank, allowed=f"0 to {others - 1}")
         if not (any_is_allowed and tag == ANY_TAG) and not 0 <= tag <= MOST_TAG:
             raise InputError(f"rank {self.world.current}: tag", place_of_call(), value=tag, allowed=f"0 to {MOST_TAG}")
 
     # --- Sending ---------------------------------------------------------------------------------------------
 
-    def _post(self, data: Any, size_bytes: int, dest: int, tag: int, *, waits: bool | None, start: bool) -> Request:
-        """Send. ``waits`` for the receiver: None if the message is longer than what the machine sends without it."""
+    def _post(
+        self,
+        data: Any,
+        size_bytes: int,
+        dest: int,
+        tag: int,
+        *,
+        waits: bool | None = None,
+        start: bool = False,
+        is_attached: bool = False,
+    ) -> Request:
+        """Send. ``waits`` for the receiver: None if the message is longer than what the machine sends without it.
+
+        ``start``: return while it goes on; ``is_attached``: the message is kept in the attached buffer.
+        """
         if dest == PROC_NULL:
-            return Request(self.world)
-        self._checked(dest, tag, any_is_allowed=False)
-        world, target = self.world, self.members[dest]
+            return Request.null(self.world, PROC_NULL)
+        self.check_peer(dest, tag, any_is_allowed=False)
+        world, target = self.world, self.peers[dest]
         is_held = size_bytes > world.eager_bytes if waits is None else waits
         note = world.note()
-        place = (note.start_send if start else note.send)(dest, size_bytes, tag, self.number)
+        place = (note.start_send if start else note.send)(target, size_bytes, self.tag_of(tag))
         entry = len(note.op) - 1 if place is None else place
         arrival_s = world.departs(target, size_bytes, blocking=not start)
         message = Message(self.rank, dest, tag, data, size_bytes, world.current, entry, is_held, arrival_s)
-        self._box(dest).post_message(message)
+        if is_attached:
+            hold(world, message)
+        self._box(target).post_message(message)
         world.scheduler.wake(target)
         request = Request(world, place, message=message if is_held else None)
         if is_held and not start:
             request.wait_for_message()
         return request
 
-    def _send_buffer(self, buf: Any, dest: int, tag: int, *, waits: bool | None = None, start: bool = False) -> Request:
-        data = Buffer(buf).flat.copy()
-        return self._post(data, data.nbytes, dest, tag, waits=waits, start=start)
+    def tag_of(self, tag: int) -> Tag:
+        """Return a tag of this communicator, as the log has it."""
+        return tag if self.number == WORLD else (self.number, tag)
 
-    def _send_object(self, obj: Any, dest: int, tag: int, *, waits: bool | None = None, start: bool = False) -> Request:
+    def _send_buffer(self, buf: Any, dest: int, tag: int, **how: Any) -> Request:
+        data = Buffer(buf).flat.copy()
+        return self._post(data, data.nbytes, dest, tag, **how)
+
+    def _send_object(self, obj: Any, dest: int, tag: int, **how: Any) -> Request:
         data = pickle.dumps(obj)
-        return self._post(data, len(data), dest, tag, waits=waits, start=start)
+        return self._post(data, len(data), dest, tag, **how)
 
     @mpi_call
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
@@ -94,12 +127,10 @@ class PointToPoint(Simulated):
         """Send a buffer, and wait until it is being received."""
         self._send_buffer(buf, dest, tag, waits=True)
 
-    Rsend = Send
-
     @mpi_call
     def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
-        """Send a copy of a buffer, and do not wait."""
-        self._send_buffer(buf, dest, tag, waits=False, start=True)
+        """Send a copy of a buffer, which the attached buffer keeps, and do not wait."""
+        self._send_buffer(buf, dest, tag, waits=False, start=True, is_attached=True)
 
     @mpi_call
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
@@ -110,6 +141,13 @@ class PointToPoint(Simulated):
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer; it is done when it is being received."""
         return self._send_buffer(buf, dest, tag, waits=True, start=True)
+
+    @mpi_call
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a copy of a buffer, which the attached buffer keeps."""
+        return self._send_buffer(buf, dest, tag, waits=False, start=True, is_attached=True)
+
+    Rsend, Irsend = Send, Isend
 
     @mpi_call
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
@@ -123,8 +161,8 @@ class PointToPoint(Simulated):
 
     @mpi_call
     def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
-        """Send a copy of an object, and do not wait."""
-        self._send_object(obj, dest, tag, waits=False, start=True)
+        """Send a copy of an object, which the attached buffer keeps, and do not wait."""
+        self._send_object(obj, dest, tag, waits=False, start=True, is_attached=True)
 
     @mpi_call
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
@@ -136,65 +174,74 @@ class PointToPoint(Simulated):
         """Begin to send an object; it is done when it is being received."""
         return self._send_object(obj, dest, tag, waits=True, start=True)
 
+    @mpi_call
+    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a copy of an object, which the attached buffer keeps."""
+        return self._send_object(obj, dest, tag, waits=False, start=True, is_attached=True)
+
     # --- Receiving -------------------------------------------------------------------------------------------
 
     def _begin(self, source: int, tag: int, on_match: Callable[[Message | None], None] | None = None) -> Receive:
-        self._checked(source, tag, any_is_allowed=True)
+        self.check_peer(source, tag, any_is_allowed=True)
         self.world.in_time += source == ANY_SOURCE
         receive = Receive(source, tag, self.world.scheduler.clock_s, on_match=on_match)
-        self._box(self.rank).post_receive(receive)
+        self.own_box.post_receive(receive)
         return receive
 
     def _receive(self, source: int, tag: int, status: Status | None) -> Message | None:
         if source == PROC_NULL:
+            if status is not None:
+                status.clear(PROC_NULL)
             return None
         receive = self._begin(source, tag)
-        message = self.world.wait_for(receive.__str__, receive, self._box(self.rank))
-        self.world.note().receive(message.source, None, message.tag, self.number)
+        message = self.world.wait_for(receive.__str__, receive, self.own_box)
+        self.note_received(message, status)
+        return message
+
+    def note_received(self, message: Message, status: Status | None) -> None:
+        """Log that a message was received, and fill the status."""
+        self.world.note().receive(message.sender, None, self.tag_of(message.tag))
         if status is not None:
             status.note(message)
-        return message
 
     def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
         if source == PROC_NULL:
-            return Request(self.world)
+            return Request.null(self.world, PROC_NULL)
         own = self.world.note()
-        place = own.start_receive(None, None, None, self.number)
+        place = own.start_receive(None, None, None)
 
         def note(message: Message | None) -> None:
             if message is None:
                 own.was_nothing(place)
             else:
-                own.received(place, message.source, message.tag)
+                own.received(place, message.sender, self.tag_of(message.tag))
 
-        receive = self._begin(source, tag, note)
-        return Request(
-            self.world, place, receive=receive, box=self._box(self.rank), finish=lambda message: use(message.data)
-        )
+        receive, box = self._begin(source, tag, note), self.own_box
+        return Request(self.world, place, receive=receive, box=box, finish=lambda message: use(message.data))
 
     @mpi_call
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         """Receive into a buffer."""
         message = self._receive(source, tag, status)
         if message is not None:
-            Buffer(buf).take(_elements(message.data))
+            Buffer(buf).take(elements(message.data))
 
     @mpi_call
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer."""
         room = Buffer(buf)
-        return self._begin_receive(source, tag, lambda data: room.take(_elements(data)))
+        return self._begin_receive(source, tag, lambda data: room.take(elements(data)))
 
     @mpi_call
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """Receive an object."""
         message = self._receive(source, tag, status)
-        return None if message is None else pickle.loads(message.data)
+        return None if message is None else object_of(message.data)
 
     @mpi_call
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
-        return self._begin_receive(source, tag, pickle.loads)
+        return self._begin_receive(source, tag, object_of)
 
     @mpi_call
     def Sendrecv(
@@ -230,39 +277,24 @@ class PointToPoint(Simulated):
         return found
 
     @mpi_call
-    def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Wait until a message is there; it stays."""
-        self._checked(source, tag, any_is_allowed=True)
-        world, box = self.world, self._box(self.rank)
-        world.in_time += 1
-
-        def arrival_s() -> float | None:
-            message = box.first(source, tag)
-            return None if message is None else message.arrival_s
-
-        world.catch_up()
-        world.scheduler.wait_until(lambda: f"probe of {source}, tag {tag}", arrival_s)
-        if status is not None:
-            status.note(box.first(source, tag))
-        return True
-
-    @mpi_call
-    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Return whether a message is there; it stays. Others have a turn if not."""
-        world, box = self.world, self._box(self.rank)
-        world.in_time += 1
-        world.catch_up()
-        message = box.first(source, tag, world.scheduler.clock_s)
-        if message is None:
-            later = box.first(source, tag)
-            world.scheduler.test_failed(None if later is None else later.arrival_s)
-        elif status is not None:
-            status.note(message)
-        return message is not None
-
-    probe, iprobe = Probe, Iprobe
+    def Sendrecv_replace(
+        self,
+        buf: Any,
+        dest: int,
+        sendtag: int = 0,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:
+        """Send a buffer while another message is received into it."""
+        self.Sendrecv(buf, dest, sendtag, buf, source, recvtag, status)
 
 
-def _elements(data: Any) -> Any:
+def object_of(data: Any) -> Any:
+    """Return the object of a message; None if it is empty, as mpi4py does. A buffer may have been sent."""
+    return pickle.loads(data) if len(data) else None
+
+
+def elements(data: Any) -> Any:
     """Return what a buffer of elements takes: the bytes, if an object was sent."""
     return Buffer(data).flat if isinstance(data, bytes) else data

@@ -5,112 +5,119 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simcodesign.mpi.buffers import Datatype
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.constants import UNDEFINED
+from simcodesign.mpi.objects.datatypes import BYTE, Datatype
 from simcodesign.mpi.world import World, mpi_call
 
-UNDEFINED = -32766
+Statuses = list["Status"] | None
 
 
 class Status(Simulated):
     """Source, tag and size of what was received."""
 
-    def __init__(self) -> None:
-        self.source, self.tag, self.error, self.count = ANY_SOURCE, ANY_TAG, 0, 0
-        self.cancelled = False
+    def __init__(self, status: Status | None = None) -> None:
+        self.clear()
+        if status is not None:
+            self.__dict__.update(status.__dict__)
+
+    def clear(self, source: int = ANY_SOURCE, *, cancelled: bool = False) -> None:
+        """Become the status of a message that is empty: of a null request, or from ``PROC_NULL``."""
+        self.source, self.tag, self.error, self.count, self.cancelled = source, ANY_TAG, 0, 0, cancelled
+
+    def note(self, message: Message) -> None:
+        """Keep source, tag and size of a message."""
+        self.clear()
+        self.source, self.tag, self.count = message.source, message.tag, message.size_bytes
 
     def Get_source(self) -> int:
         """Return the rank of the sender."""
         return self.source
 
+    def Set_source(self, source: int) -> None:
+        """Set the rank of the sender."""
+        self.source = source
+
     def Get_tag(self) -> int:
         """Return the tag."""
         return self.tag
+
+    def Set_tag(self, tag: int) -> None:
+        """Set the tag."""
+        self.tag = tag
 
     def Get_error(self) -> int:
         """Return 0: errors are exceptions."""
         return self.error
 
-    def Get_count(self, datatype: Datatype | None = None) -> int:
-        """Return how many elements of a type came, by default bytes."""
-        size = 1 if datatype is None else datatype.size
-        return self.count // size if self.count % size == 0 else UNDEFINED
+    def Set_error(self, error: int) -> None:
+        """Set the error."""
+        self.error = error
 
-    Get_elements = Get_count
+    def Get_count(self, datatype: Datatype = BYTE) -> int:
+        """Return how many items of a datatype came, by default bytes; UNDEFINED if the last one is incomplete."""
+        size = datatype.layout.size
+        return (self.count // size if self.count % size == 0 else UNDEFINED) if size else 0
+
+    def Get_elements(self, datatype: Datatype) -> int:
+        """Return how many basic elements of a datatype came; of a mixed one, bytes."""
+        return self.count // datatype.dtype.itemsize
+
+    def Set_elements(self, datatype: Datatype, count: int) -> None:
+        """Set how many items of a datatype came."""
+        self.count = count * datatype.layout.size
 
     def Is_cancelled(self) -> bool:
         """Return whether the operation was cancelled."""
         return self.cancelled
 
-    def note(self, message: Message | None) -> None:
-        """Keep source, tag and size of a message; None from ``PROC_NULL`` changes nothing."""
-        if message is not None:
-            self.source, self.tag, self.count = message.source, message.tag, message.size_bytes
+    def Set_cancelled(self, flag: bool) -> None:
+        """Set whether the operation was cancelled."""
+        self.cancelled = flag
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Status) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-class Request(Simulated):
-    """A message that was begun. ``place``: of its start in the log; None of one that was never needed."""
+class Completion(Simulated):
+    """What can be done with one request."""
 
-    def __init__(
-        self,
-        world: World,
-        place: int | None = None,
-        *,
-        message: Message | None = None,
-        receive: Receive | None = None,
-        box: Mailbox | None = None,
-        finish: Callable[[Message], Any] | None = None,
-    ) -> None:
-        self.world, self._place, self._message, self._finish = world, place, message, finish
-        self._receive, self._box = receive, box
-        self._ended, self._value = place is None, None
+    world: World
+
+    def is_active(self) -> bool:
+        """Return whether it is begun, and not waited for."""
+        raise NotImplementedError
 
     def done_s(self) -> float | None:
         """Return when waiting ends; None while it is not known."""
-        if self._receive is not None:
-            message = self._receive.message
-            return None if message is None else message.arrival_s
-        return 0.0 if self._message is None else self._message.taken_s
+        raise NotImplementedError
 
     def is_done(self) -> bool:
         """Return whether waiting would end now, when no other rank is before this one."""
         done_s = self.done_s()
-        return self._ended or (done_s is not None and done_s <= self.world.scheduler.clock_s)
+        return done_s is not None and done_s <= self.world.scheduler.clock_s
 
     def test_is_done(self) -> bool:
         """Return whether it is done, when no other rank is before this one. Others have a turn if not."""
-        world = self.world
-        world.in_time += 1
-        world.catch_up()
+        if not self.is_active():
+            return True
+        self.world.in_time += 1
+        self.world.catch_up()
         if not self.is_done():
-            world.scheduler.test_failed(self.done_s())
+            self.world.scheduler.test_failed(self.done_s())
             return False
         return True
 
-    def wait_for_message(self) -> Message | None:
-        """Let others run until it is done; return what was received."""
-        world = self.world
-        what = (self._receive or self._message).__str__
-        if self._receive is not None:
-            assert self._box is not None
-            return world.wait_for(lambda: f"wait for {what()}", self._receive, self._box)
-        world.scheduler.wait(what, lambda: self.done_s() is not None)
-        world.scheduler.pass_until(self.done_s() or 0.0)
-        return None
-
     def end(self, status: Status | None) -> Any:
         """Wait; return what was received."""
-        if not self._ended:
-            assert self._place is not None
-            message = self.wait_for_message()
-            self._ended = True
-            if message is not None and self._finish is not None:
-                self._value = self._finish(message)
-            self.world.note().wait(self._place)
-            if status is not None:
-                status.note(message)
-        return self._value
+        raise NotImplementedError
+
+    def note(self, status: Status) -> None:
+        """Fill the status of what is done and not waited for."""
+        raise NotImplementedError
 
     @mpi_call
     def wait(self, status: Status | None = None) -> Any:
@@ -126,73 +133,262 @@ class Request(Simulated):
     @mpi_call
     def test(self, status: Status | None = None) -> tuple[bool, Any]:
         """Return whether it is done, and what was received. Others have a turn if not."""
-        return (True, self.end(status)) if self._ended or self.test_is_done() else (False, None)
+        return (True, self.end(status)) if self.test_is_done() else (False, None)
 
     def Test(self, status: Status | None = None) -> bool:
         """Return whether it is done. Others have a turn if not."""
-        return bool(self.test(status)[0])
+        return self.test(status)[0]
+
+    @mpi_call
+    def Get_status(self, status: Status | None = None) -> bool:
+        """Return whether it is done; it stays to be waited for. Others have a turn if not."""
+        if not self.test_is_done():
+            return False
+        if status is not None:
+            self.note(status)
+        return True
+
+    get_status = Get_status
+
+
+class OfSeveral(Completion):
+    """What is done with several requests."""
 
     @classmethod
-    def waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[Any]:
+    def waitall(cls, requests: Sequence[Completion], statuses: Statuses = None) -> list[Any]:
         """Wait until all are done; return what was received."""
-        found = []
-        for place, request in enumerate(requests):
-            found.append(request.wait(statuses[place] if statuses and place < len(statuses) else None))
-        return found
+        own = _extended(statuses, len(requests))
+        return [request.wait(status) for request, status in zip(requests, own, strict=False)]
 
     @classmethod
-    def Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
+    def waitany(cls, requests: Sequence[Completion], status: Status | None = None) -> tuple[int, Any]:
+        """Wait until one is done; return its place and what was received; UNDEFINED if none is active."""
+        if not _first_done(requests):
+            return _none_active(status), None
+        place = min(_done(requests), key=lambda one: requests[one].done_s() or 0.0)
+        return place, requests[place].wait(status)
+
+    @classmethod
+    def waitsome(
+        cls, requests: Sequence[Completion], statuses: Statuses = None
+    ) -> tuple[list[int] | None, list[Any] | None]:
+        """Wait until one is done; return the places of all that are, and what was received; None if none is active."""
+        return _ended(requests, statuses) if _first_done(requests) else (None, None)
+
+    @classmethod
+    def testall(cls, requests: Sequence[Completion], statuses: Statuses = None) -> tuple[bool, list[Any] | None]:
+        """Return whether all are done, and what was received. Others have a turn if not."""
+        if not all(request.test_is_done() for request in requests):
+            return False, None
+        return True, cls.waitall(requests, statuses)
+
+    @classmethod
+    def testany(cls, requests: Sequence[Completion], status: Status | None = None) -> tuple[int, bool, Any]:
+        """Return the place of one that is done, whether there is one, and what was received."""
+        active = _active(requests)
+        if not active:
+            return _none_active(status), True, None
+        done = _tested(active[0].world, requests)
+        if not done:
+            return UNDEFINED, False, None
+        return done[0], True, requests[done[0]].wait(status)
+
+    @classmethod
+    def testsome(
+        cls, requests: Sequence[Completion], statuses: Statuses = None
+    ) -> tuple[list[int] | None, list[Any] | None]:
+        """Return the places of all that are done, and what was received; None if none is active."""
+        active = _active(requests)
+        if not active:
+            return None, None
+        if not _tested(active[0].world, requests):
+            return [], []
+        return _ended(requests, statuses)
+
+    @classmethod
+    def Waitall(cls, requests: Sequence[Completion], statuses: Statuses = None) -> bool:
         """Wait until all are done."""
         cls.waitall(requests, statuses)
         return True
 
     @classmethod
-    def waitany(cls, requests: Sequence[Request], status: Status | None = None) -> tuple[int, Any]:
-        """Wait until one is done; return its place and what was received."""
-        left = [(place, one) for place, one in enumerate(requests) if not one._ended]
-        if not left:
-            return UNDEFINED, None
-        world = left[0][1].world
-        world.begin_call()
-        world.in_time += len(left) > 1
-        _wait_for_first(world, [one for _, one in left])
-        world.end_call()
-        place, first = min(((n, one) for n, one in left if one.is_done()), key=lambda each: each[1].done_s() or 0.0)
-        return place, first.wait(status)
-
-    @classmethod
-    def Waitany(cls, requests: Sequence[Request], status: Status | None = None) -> int:
-        """Wait until one is done; return its place."""
+    def Waitany(cls, requests: Sequence[Completion], status: Status | None = None) -> int:
+        """Wait until one is done; return its place, UNDEFINED if none is active."""
         return cls.waitany(requests, status)[0]
 
     @classmethod
-    def testall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> tuple[bool, Any]:
-        """Return whether all are done, and what was received. Others have a turn if not."""
-        for request in requests:
-            if not request._ended and not request.test_is_done():
-                return False, None
-        return True, cls.waitall(requests, statuses)
+    def Waitsome(cls, requests: Sequence[Completion], statuses: Statuses = None) -> list[int] | None:
+        """Wait until one is done; return the places of all that are, None if none is active."""
+        return cls.waitsome(requests, statuses)[0]
 
     @classmethod
-    def Testall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
+    def Testall(cls, requests: Sequence[Completion], statuses: Statuses = None) -> bool:
         """Return whether all are done. Others have a turn if not."""
         return cls.testall(requests, statuses)[0]
 
+    @classmethod
+    def Testany(cls, requests: Sequence[Completion], status: Status | None = None) -> tuple[int, bool]:
+        """Return the place of one that is done, and whether there is one. Others have a turn if not."""
+        return cls.testany(requests, status)[:2]
+
+    @classmethod
+    def Testsome(cls, requests: Sequence[Completion], statuses: Statuses = None) -> list[int] | None:
+        """Return the places of all that are done, None if none is active. Others have a turn if none is done."""
+        return cls.testsome(requests, statuses)[0]
+
+
+class Request(OfSeveral):
+    """A message that was begun. ``place``: of its start in the log; None of one that takes no time.
+
+    ``message``: one that must be taken before the send is done; ``receive``: a receive, in a ``box``, whose message
+    ``finish`` uses.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        place: int | None = None,
+        *,
+        message: Message | None = None,
+        receive: Receive | None = None,
+        box: Mailbox | None = None,
+        finish: Callable[[Message], Any] | None = None,
+    ) -> None:
+        self.world, self._place, self._message, self._receive, self._finish = world, place, message, receive, finish
+        self._box, self._cancelled, self._value = box, False, None
+        self._ended = place is None and message is None and receive is None
+        self._empty_source = ANY_SOURCE
+
+    @classmethod
+    def null(cls, world: World, source: int = ANY_SOURCE) -> Request:
+        """Return a request that is done: REQUEST_NULL, or one of a message from or to ``PROC_NULL``."""
+        made = cls(world)
+        made._empty_source = source
+        return made
+
+    def is_active(self) -> bool:
+        """Return whether it is begun, and not waited for."""
+        return not self._ended
+
+    def done_s(self) -> float | None:
+        """Return when waiting ends; None while it is not known."""
+        if self._receive is not None and not (self._ended or self._cancelled):
+            message = self._receive.message
+            return None if message is None else message.arrival_s
+        return 0.0 if self._message is None else self._message.taken_s
+
+    def wait_for_message(self) -> Message | None:
+        """Let others run until it is done; return what was received."""
+        world, waited = self.world, self._receive or self._message
+        if self._receive is not None and not self._cancelled:
+            return world.wait_for(lambda: f"wait for {waited}", self._receive, self._box)
+        if self._message is not None:
+            world.scheduler.wait(waited.__str__, lambda: self.done_s() is not None)
+            world.scheduler.pass_until(self.done_s() or 0.0)
+        return None
+
+    def end(self, status: Status | None) -> Any:
+        """Wait; return what was received."""
+        if self._ended:
+            if status is not None:
+                status.clear(self._empty_source)
+            return self._value
+        received = self.wait_for_message()
+        self._ended = True
+        if received is not None and self._finish is not None:
+            self._value = self._finish(received)
+        if self._place is not None and not self._cancelled:
+            self.world.note().wait(self._place)
+        if status is not None:
+            self.note(status)
+        return self._value
+
+    def note(self, status: Status) -> None:
+        """Fill the status of what is done."""
+        received = None if self._receive is None else self._receive.message
+        if received is None:
+            status.clear(self._empty_source, cancelled=self._cancelled)
+        else:
+            status.note(received)
+
+    def Cancel(self) -> None:
+        """Give up a receive that has no message yet. A send goes on, as in Open MPI."""
+        if self._receive is not None and self._box is not None and not self._ended and not self._receive.message:
+            self._cancelled = self._box.cancel(self._receive)
+
     def Free(self) -> None:
-        """Do nothing: Python frees it."""
+        """Let the request end by itself."""
+        receive, finish = self._receive, self._finish
+        if receive is not None and finish is not None and not self._ended:
+            receive.when_matched(finish)
+        self._ended = True
+
+    cancel, free = Cancel, Free
 
     def __bool__(self) -> bool:
         return not self._ended
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Request) and not self and not other)
 
-def _wait_for_first(world: World, requests: Sequence[Request]) -> None:
-    """Let others run until one is done, when no other rank is before this one."""
+    __hash__ = object.__hash__
+
+
+def _active(requests: Sequence[Completion]) -> list[Completion]:
+    return [one for one in requests if one.is_active()]
+
+
+def _done(requests: Sequence[Completion]) -> list[int]:
+    return [place for place, one in enumerate(requests) if one.is_active() and one.is_done()]
+
+
+def _tested(world: World, requests: Sequence[Completion]) -> list[int]:
+    """Return the places of those that are done, when no other rank is before this one. Others have a turn if not."""
+    world.in_time += 1
+    world.catch_up()
+    done = _done(requests)
+    if not done:
+        times = [time_s for one in _active(requests) if (time_s := one.done_s()) is not None]
+        world.scheduler.test_failed(min(times, default=None))
+    return done
+
+
+def _first_done(requests: Sequence[Completion]) -> bool:
+    """Wait until one is done, when no other rank is before this one; return whether any is active."""
+    active = _active(requests)
+    if not active:
+        return False
+    world = active[0].world
 
     def next_s() -> float | None:
-        times = [one.done_s() for one in requests]
+        times = [one.done_s() for one in active]
         times += [box.next_arrival_s() for box in world.boxes[world.current] if box.any_source]
         return min((time_s for time_s in times if time_s is not None), default=None)
 
-    while not any(one.is_done() for one in requests):
-        world.scheduler.wait_until(lambda: "waitany", next_s)
+    world.begin_call()
+    world.in_time += len(active) > 1
+    while not any(one.is_done() for one in active):
+        world.scheduler.wait_until(lambda: f"wait for any of {len(active)}", next_s)
         world.catch_up()
+    world.end_call()
+    return True
+
+
+def _ended(requests: Sequence[Completion], statuses: Statuses) -> tuple[list[int], list[Any]]:
+    done = _done(requests)
+    own = _extended(statuses, len(done))
+    return done, [requests[place].wait(status) for place, status in zip(done, own, strict=False)]
+
+
+def _extended(statuses: Statuses, count: int) -> Sequence[Status | None]:
+    """Return a status for each; mpi4py adds to a list that is too short."""
+    if statuses is None:
+        return [None] * count
+    statuses += [Status() for _ in range(count - len(statuses))]
+    return statuses
+
+
+def _none_active(status: Status | None) -> int:
+    if status is not None:
+        status.clear()
+    return UNDEFINED

@@ -105,6 +105,7 @@ def run(
 
     def once(known: Clock, is_late: bool = False) -> tuple[World, ProcessState]:
         world = World(ranks, str(script), speed, _eager_bytes(machine), times, known, is_late)
+        world.nodes = machine.node_of(ranks).tolist()
         return world, _ran(world, script, source, arguments, seed)
 
     known, before, late, runs, settled = Clock(), None, 0, 0, False
@@ -177,9 +178,13 @@ def _ran(world: World, script: Path, source: bytes, arguments: Sequence[str], se
     try:
         with installed(world), state.installed():
             world.scheduler.run(state.body)
+        if world.thread_error:
+            raise world.thread_error
         world.end()
-    except Exception:
+    except Exception as error:
         sys.stdout.write(marked(state.lines))  # often the only hint at the cause
+        if world.thread_error:
+            raise world.thread_error from error
         raise
     finally:
         if enabled:

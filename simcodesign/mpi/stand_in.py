@@ -5,42 +5,52 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from simcodesign.mpi import topology_creation
-from simcodesign.mpi.buffers import DATATYPES, Datatype
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Comm, Intracomm
 from simcodesign.mpi.files import disk_file, files
+from simcodesign.mpi.intercommunicators import Intercomm
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
+from simcodesign.mpi.messages.persistent import Prequest
+from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
+from simcodesign.mpi.objects.attached import attach, detach
+from simcodesign.mpi.objects.constants import CONSTANTS
+from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
+from simcodesign.mpi.objects.groups import Group
+from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.point_to_point import PROC_NULL
-from simcodesign.mpi.requests import UNDEFINED, Request, Status
+from simcodesign.mpi.package import Options, Session, mpi4py_package
+from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.splitting import COMM_NULL
 from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
 from simcodesign.mpi.topologies.graphs import Distgraphcomm, Graphcomm
 from simcodesign.mpi.topologies.neighbours import Topocomm
 from simcodesign.mpi.windows import epochs, windows
-from simcodesign.mpi.windows.windows import Win
+from simcodesign.mpi.windows.windows import windows_by_default_of
 from simcodesign.mpi.world import World
 
 _TOPOLOGIES = (Topocomm, Cartcomm, Graphcomm, Distgraphcomm)
 #: Modules that a program may have imported before under these names.
-_NAMES = ("mpi4py", "mpi4py.MPI")
+_NAMES = ("mpi4py", "mpi4py.MPI", "mpi4py.rc")
 
 
 class _SelfOfRank:
     """``MPI.COMM_SELF``: a communicator of each rank alone."""
 
+    __class__ = Intracomm  # type: ignore[assignment]  # for isinstance
+
     def __init__(self, world: World) -> None:
         self._world = world
-        self._own: dict[int, Comm] = {}
+        self._own: dict[int, Intracomm] = {}
 
     def __getattr__(self, name: str) -> Any:
         rank = self._world.current
         if rank not in self._own:
-            self._own[rank] = Comm(self._world, self._world.log.communicator((rank,)), (rank,))
+            self._own[rank] = Intracomm(self._world, self._world.log.communicator((rank,)), (rank,))
         return getattr(self._own[rank], name)
 
 
@@ -48,13 +58,11 @@ def _constants() -> dict[str, Any]:
     return {
         "ANY_SOURCE": ANY_SOURCE,
         "ANY_TAG": ANY_TAG,
-        "PROC_NULL": PROC_NULL,
-        "UNDEFINED": UNDEFINED,
-        "SUCCESS": 0,
         "IN_PLACE": IN_PLACE,
         "BOTTOM": None,
-        "COMM_NULL": None,
-        "INFO_NULL": None,
+        "COMM_NULL": COMM_NULL,
+        "INFO_NULL": INFO_NULL,
+        "INFO_ENV": INFO_ENV,
         "THREAD_SINGLE": 0,
         "THREAD_FUNNELED": 1,
         "THREAD_SERIALIZED": 2,
@@ -68,8 +76,10 @@ def _constants() -> dict[str, Any]:
         **_upper_case(files),
         **_upper_case(epochs),
         **_upper_case(windows),
+        **CONSTANTS,
         **DATATYPES,
         **OPERATORS,
+        **ERROR_HANDLERS,
     }
 
 
@@ -79,32 +89,49 @@ def _upper_case(module: ModuleType) -> dict[str, Any]:
     return {name: value for name, value in vars(module).items() if name.startswith(beginnings)}
 
 
-def mpi_module(world: World) -> ModuleType:
+def mpi_module(world: World, session: Session) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
-    classes = {one.__name__: one for one in (Comm, Intracomm, *_TOPOLOGIES, files.File, Datatype, Op, Request, Status)}
+    every = (
+        Comm,
+        Intracomm,
+        Intercomm,
+        *_TOPOLOGIES,
+        files.File,
+        Datatype,
+        Errhandler,
+        Group,
+        Info,
+        Message,
+        Op,
+        Prequest,
+    )
+    classes = {one.__name__: one for one in (*every, Request, Status)}
     functions = {
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,
-        "Init": lambda: None,
-        "Init_thread": lambda required=3: required,
-        "Finalize": lambda: None,
-        "Is_initialized": lambda: True,
-        "Is_finalized": lambda: False,
-        "Query_thread": lambda: 0,
-        "Get_processor_name": lambda: f"rank{world.current}",
+        **session.functions(),
+        "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
+        "get_vendor": lambda: ("simcodesign", (0, 0, 0)),
         "Compute_dims": compute_dims,
-        "Alloc_mem": lambda size, info=None: memoryview(bytearray(size)),
+        "Alloc_mem": lambda size, info=INFO_NULL: memoryview(bytearray(size)),
         "Free_mem": lambda mem: None,
+        "Attach_buffer": lambda buf: attach(world, buf),
+        "Detach_buffer": lambda: detach(world),
     }
     own = _SelfOfRank(world)
+    comm_world = Intracomm(world, 0, tuple(range(world.size)))
     members = {
-        "COMM_WORLD": Intracomm(world, 0, tuple(range(world.size))),
+        "COMM_WORLD": comm_world,
         "COMM_SELF": own,
-        "Win": type("Win", (Win,), {"default_comm": own}),
-        "REQUEST_NULL": Request(world),
+        "Win": windows_by_default_of(own),
+        "GROUP_EMPTY": Group(world),
+        "GROUP_NULL": Group(world, is_null=True),
+        "REQUEST_NULL": Request.null(world),
+        "MESSAGE_NULL": Message(),
+        "MESSAGE_NO_PROC": Message(comm_world),
         "Exception": RuntimeError,
         "buffer": memoryview,
         "memory": memoryview,
@@ -119,12 +146,9 @@ def mpi_module(world: World) -> ModuleType:
 def installed(world: World) -> Iterator[None]:
     """Let ``import mpi4py`` find the stand-in."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "mpi4py"}
-    package = ModuleType("mpi4py")
-    package.__path__ = []
-    package.__version__ = "4.0.0"  # type: ignore[attr-defined]
-    package.rc = SimpleNamespace()  # type: ignore[attr-defined]
-    package.MPI = mpi_module(world)  # type: ignore[attr-defined]
-    sys.modules.update(zip(_NAMES, (package, package.MPI), strict=True))
+    options = Options(world)
+    module = mpi_module(world, Session(world, options))
+    sys.modules.update(zip(_NAMES, (mpi4py_package(options, module), module, options), strict=True))
     try:
         yield
     finally:

@@ -8,8 +8,10 @@ from math import prod
 from typing import Any, TypeVar
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.requests import UNDEFINED
+from simcodesign.mpi.objects.constants import UNDEFINED
+from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.splitting import Splitting
 from simcodesign.mpi.world import mpi_call
 
 Kind = TypeVar("Kind", bound=type[Any])
@@ -27,14 +29,8 @@ def kind(made: Kind) -> Kind:
     return made
 
 
-class TopologyCreation:
+class TopologyCreation(Splitting):
     """The part of communicators that makes others, whose ranks have neighbours."""
-
-    size: int
-    rank: int
-    _split: Any
-    _made: Any
-    _together: Any
 
     def Get_topology(self) -> int:
         """Return MPI.CART, MPI.GRAPH, MPI.DIST_GRAPH or MPI.UNDEFINED."""
@@ -45,13 +41,13 @@ class TopologyCreation:
 
     def _with_neighbours(self, name: str, is_member: bool, *more: Any) -> Any:
         found = self._split(0 if is_member else UNDEFINED, self.rank)
-        return None if found is None else self._made(_KINDS[name], found, *more)
+        return self._made(_KINDS[name], found, *more)
 
     @mpi_call
     def Create_cart(
         self, dims: Sequence[int], periods: Sequence[bool] | bool | None = None, reorder: bool = False
     ) -> Any:
-        """Return the communicator of a grid of ranks, the last dimension the fastest; None for ranks outside of it."""
+        """Return the communicator of a grid of ranks, the last dimension the fastest; COMM_NULL for ranks outside."""
         shape, around = self._grid(dims, periods)
         return self._with_neighbours("Cartcomm", self.rank < prod(shape), shape, around)
 
@@ -100,7 +96,7 @@ class TopologyCreation:
         destinations: Sequence[int],
         sourceweights: Any = None,
         destweights: Any = None,
-        info: Any = None,
+        info: Info = INFO_NULL,
         reorder: bool = False,
     ) -> Any:
         """Return the communicator of a graph of which each rank gives its own neighbours."""
@@ -118,7 +114,7 @@ class TopologyCreation:
         degrees: Sequence[int],
         destinations: Sequence[int],
         weights: Any = None,
-        info: Any = None,
+        info: Info = INFO_NULL,
         reorder: bool = False,
     ) -> Any:
         """Return the communicator of a graph of which each rank gives any edges: ``degrees[i]`` from ``sources[i]``."""

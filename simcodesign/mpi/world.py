@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -19,7 +20,7 @@ from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.mpi.log import Log
 from simcodesign.mpi.matching import Mailbox, Message, Receive
 from simcodesign.mpi.message_times import MessageTimes
-from simcodesign.mpi.scheduler import Scheduler
+from simcodesign.mpi.scheduler import Scheduler, place_of_call
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -73,11 +74,16 @@ class World:
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
         self.boxes: list[list[Mailbox]] = [[] for _ in range(size)]  # of each rank
         self.communicators: dict[int, Any] = {}  # by their numbers
+        self.nodes: Sequence[int] = range(size)  # of the machine, on which the ranks are
+        self.agreements: dict[Any, Any] = {}
+        self.attached: dict[int, Any] = {}  # buffers of the ranks for buffered sends
         self.is_late = is_late
         self.in_time = 0  # receives, probes and tests that depend on the order of messages in time
         self._known, self.clock = known, Clock([[] for _ in range(size)], [array("d") for _ in range(size)])
         self._free_s, self._sent, self._repeats = [0.0] * size, [0] * size, [bool(known.sends)] * size
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
+        self._thread = threading.get_ident()
+        self.thread_error: InputError | None = None  # raised at the end of the run
 
     def end(self) -> None:
         """Take back receives that never had a message. Raises InputError for a message that no rank has received."""
@@ -85,7 +91,7 @@ class World:
             for receive in box.receives:
                 if receive.on_match is not None:
                     receive.on_match(None)
-            for message in box.messages:
+            for message in (*box.messages, *box.probed):
                 what = f"rank {message.sender} sends to rank {box.owner} (tag {message.tag}) what is never received"
                 raise InputError(what, value=f"{message.size_bytes} B")
 
@@ -128,9 +134,10 @@ class World:
         receive_s = self.times.of(message.size_bytes).receive_s
         self.scheduler.pass_until(max(self.scheduler.clock_s, message.arrival_s) + receive_s)
 
-    def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox) -> Message:
-        """Let others run until a receive of the current rank has its message, and return it."""
-        while receive.message is None and box.any_source and not self.is_late:
+    def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox | None) -> Message:
+        """Let others run until a receive of the current rank has its message, and return it. ``box``: in which it
+        is, None of a receive that has its message."""
+        while box is not None and receive.message is None and box.any_source and not self.is_late:
             self.scheduler.wait_until(what, box.next_arrival_s)
             box.deliver(self.scheduler.clock_s)
         if receive.message is None:
@@ -158,7 +165,11 @@ class World:
         return bool(waiting)
 
     def begin_call(self) -> None:
-        """A call of MPI begins: the time since the last one was computation."""
+        """A call of MPI begins: the time since the last one was computation. Ends any thread but the main one."""
+        if threading.get_ident() != self._thread:
+            what = "a thread of the program calls MPI or reads the clock"
+            self.thread_error = InputError(what, place_of_call(), allowed="the main thread")
+            raise SystemExit
         rank = self.scheduler.current
         if not self._depth[rank]:
             self.log.begin_call(rank)

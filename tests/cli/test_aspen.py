@@ -251,6 +251,7 @@ def test_a_seed_draws_samples(capsys: pytest.CaptureFixture[str], pair: list[str
     }
     assert means == 16 / 2
     assert len(drawn | {means}) == 3
+    assert "seed, got -1" in refusal(capsys, "forecast", str(path), pair[1], "--socket", "Cpu", "--seed", "-1")
 
 
 def test_a_tolerance_judges_the_closed_form(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:

@@ -191,13 +191,28 @@ def test_matching_is_by_the_order_of_posting(ran: Runner) -> None:
     assert printed(done) == ["b a"]
 
 
+def test_buffers_received_as_objects(ran: Runner) -> None:
+    """An empty message is None, as in mpi4py; another one is what was pickled."""
+    ran(
+        """
+        import pickle
+        requests = [comm.Isend(data, rank) for data in (np.zeros(0), pickle.dumps([1, 2]), b'')]
+        assert comm.recv(source=rank) is None
+        assert comm.recv(source=rank) == [1, 2]
+        assert comm.irecv(source=rank).wait() is None
+        MPI.Request.Waitall(requests)
+        """,
+        2,
+    )
+
+
 def test_communicators(ran: Runner) -> None:
     done = ran(
         """
         row = comm.Split(rank // 3, -rank)
         assert (row.size, row.rank) == (3, 2 - rank % 3)
         assert row.allgather(rank) == [3 * (rank // 3) + i for i in (2, 1, 0)]
-        assert comm.Split(MPI.UNDEFINED if rank else 0, 0) is None or rank == 0
+        assert (comm.Split(MPI.UNDEFINED if rank else 0, 0) == MPI.COMM_NULL) == (rank > 0)
         grid = comm.Create_cart(MPI.Compute_dims(6, 2), periods=[True, False])
         assert grid.dims == [3, 2] and grid.Get_cart_rank(grid.coords) == grid.rank == rank
         up, down = grid.Shift(0, 1)
@@ -206,6 +221,8 @@ def test_communicators(ran: Runner) -> None:
         assert grid.sendrecv(rank, down, source=up) == up
         assert grid.Sub([True, False]).allreduce(rank) == sum(range(rank % 2, 6, 2))
         comm.Dup().Barrier()
+        for one in (comm, MPI.COMM_SELF, comm.Dup(), row, grid):
+            assert isinstance(one, MPI.Intracomm) and isinstance(one, MPI.Comm)
         """,
         6,
     )
@@ -258,6 +275,31 @@ def test_each_rank_has_its_own_state(ran: Runner, tmp_path: Path) -> None:
     assert {"helper", "mpi4py"} & set(sys.modules) == before
 
 
+def test_options_of_mpi4py_are_of_each_rank(ran: Runner) -> None:
+    """MPI has begun on import, or with Init if rc.initialize is False; names as mpi4py 4 documents them."""
+    ran(
+        """
+        import mpi4py, sys
+        from mpi4py import rc
+        assert rc is mpi4py.rc is sys.modules['mpi4py.rc']
+        assert (rc.initialize, rc.thread_level, rc.finalize, rc.errors) == (True, 'multiple', None, 'exception')
+        assert MPI.Is_initialized() and not MPI.Is_finalized()
+        mpi4py.rc(initialize=False, threads=False)
+        assert not MPI.Is_initialized() and not rc.threads
+        comm.Barrier()
+        assert MPI.Init_thread(MPI.THREAD_MULTIPLE) == MPI.Query_thread()
+        assert MPI.Is_initialized() and not MPI.Is_finalized()
+        MPI.Finalize()
+        assert MPI.Is_initialized() and MPI.Is_finalized()
+        try:
+            rc.initialise = False
+        except TypeError:
+            print(mpi4py.get_config())
+        """,
+        3,
+    )
+
+
 def test_random_numbers_of_modules_are_of_each_rank(ran: Runner, tmp_path: Path) -> None:
     (tmp_path / "drawing.py").write_text(
         "import numpy as np\n\ndef seed(n):\n    np.random.seed(n)\n\ndef draw():\n    return np.random.rand()\n"
@@ -268,7 +310,7 @@ def test_random_numbers_of_modules_are_of_each_rank(ran: Runner, tmp_path: Path)
 
 
 def test_a_buffered_send_waits_for_nobody(ran: Runner) -> None:
-    text = "comm.Bsend(np.zeros(2000, 'u1'), 1 - rank)\ncomm.Recv(np.zeros(2000, 'u1'), 1 - rank)"
+    text = "MPI.Attach_buffer(bytearray(4000))\ncomm.Bsend(np.zeros(2000, 'u1'), 1 - rank)\ncomm.Recv(np.zeros(2000, 'u1'), 1 - rank)"
     done = ran(text, 2, _with_rendezvous())
     assert sc.simulate(done.workload, _with_rendezvous(), {"P": 2}).messages == 2
 
@@ -292,15 +334,17 @@ WRONG = [
     ("if rank == 1:\n    raise ValueError('no')\ncomm.Barrier()", InputError, r"program\.py:6: rank 1: ValueError: no"),
     ("comm.Send(np.zeros(4), 1) if rank == 0 else comm.Recv(np.zeros(2), 0)", InputError, r"program\.py:5: a message is longer.*got '32 B'"),
     ("if rank == 0:\n    comm.ssend(1, 1, tag=3)", DeadlockError, r"rank 0 in send to 1, tag 3.*1 of 2 ranks have ended"),
-    ("comm.Create_intercomm(0, comm, 1)", InputError, r"program\.py:5: mpi4py's Intracomm\.Create_intercomm is not simulated"),
+    ("comm.Create_from_group(0)", InputError, r"program\.py:5: mpi4py's Intracomm\.Create_from_group is not simulated"),
     ("comm.Spawn('x')", InputError, r"program\.py:5: mpi4py's Intracomm\.Spawn is not simulated"),
     ("comm.send(1, 5)", InputError, r"program\.py:5: rank 0: rank at the other end, got 5 \(allowed: 0 to 1\)"),
     ("comm.Allreduce(np.zeros(1 + rank), np.zeros(2))", InputError, r"program\.py:5: elements of the ranks to reduce, got \[1, 2\]"),
     ("comm.irecv(source=1 - rank, tag=2).wait()", DeadlockError, r"rank 0 in wait for receive from 1, tag 2"),
-    ("MPI.INT.Create_vector(1, 2, 3)", InputError, r"program\.py:5: mpi4py's Datatype\.Create_vector is not simulated"),
+    ("MPI.INT.Create_f90_real(1, 2)", InputError, r"program\.py:5: mpi4py's Datatype\.Create_f90_real is not simulated"),
     ("comm.scatter(iter([1, 2, 3]) if rank == 0 else None)", InputError, r"objects for the ranks, got 3 \(allowed: 2\)"),
     ("comm.Bcast(1j)", InputError, r"program\.py:5: not a buffer, got 'complex'"),
     ("if rank == 0:\n    comm.send(1, 1, tag=4)", InputError, r"rank 0 sends to rank 1 \(tag 4\) what is never received"),
+    ("MPI.Request.Start_all", InputError, r"program\.py:5: mpi4py's Request\.Start_all is not simulated"),
+    ("import mpi4py\nmpi4py.profile('vt')", InputError, r"program\.py:6: mpi4py's mpi4py\.profile is not simulated"),
     ("x = (", InputError, r"program\.py:5: SyntaxError"),
 ]  # fmt: skip
 
@@ -308,6 +352,13 @@ WRONG = [
 @pytest.mark.parametrize(("text", "kind", "match"), WRONG)
 def test_what_is_wrong_is_said_with_its_line(ran: Runner, text: str, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match):
+        ran(text, 2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # SystemExit, unseen elsewhere
+def test_a_thread_must_not_call_mpi(ran: Runner) -> None:
+    text = "import threading\nt = threading.Thread(target=lambda: comm.send(1, 1 - rank))\nt.start()\nt.join()\ncomm.recv()"
+    with pytest.raises(InputError, match=r"program\.py:6: a thread of the program calls MPI"):
         ran(text, 2)
 
 

@@ -314,6 +314,7 @@ OWN_FILES = {
     "core/memory_limit.py": "what the system says of its memory",
     "core/registry.py": "metadata of installed packages",
     "core/processes/ordered_map.py": "a file of its own, between its processes",
+    "describe/recordings/readers/otf2_archive.py": "by the library otf2, after its anchor file was opened",
     "aspen/parse.py": "the grammar, in the package",
     "report/validation/page.py": "the template, in the package",
     "report/demo/runs.py": "a shipped table",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.indexed_loops.index_shapes import IndexedLoop, Shape
 from simcodesign.analytic.messages.collective_traffic import Traffic
+from simcodesign.analytic.messages.message_order import Ordered
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
@@ -133,6 +134,11 @@ class ClosedForm(Generic[D]):
 
     def traffic(self, demand: D, step: EvaluatedStep) -> Traffic | None:
         """Its messages, who to whom; None for what a rank does by itself."""
+        return None
+
+    def ordered(self, demand: D, step: EvaluatedStep) -> Ordered | None:
+        """Its messages with their prices, in the order in which every rank sends and receives them; of one design
+        point. None for what a rank does by itself."""
         return None
 
     def rounds_s(self, demand: D, own_s: Floats) -> float | None:

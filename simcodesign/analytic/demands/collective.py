@@ -29,7 +29,10 @@ from simcodesign.analytic.messages.even_sharing import evenly_shared_s
 from simcodesign.analytic.messages.message import FREE
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected
 from simcodesign.analytic.messages.message_models.base import hold_receivers
+from simcodesign.analytic.messages.message_order import Ordered, in_steps
 from simcodesign.analytic.messages.node_levels import levels_at
+from simcodesign.analytic.messages.ordered_steps import Ints, Steps
+from simcodesign.analytic.messages.route_links import links_of_pairs
 from simcodesign.analytic.pipelining.pace import Carry, rounds
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
 from simcodesign.analytic.power import all_busy_s
@@ -131,20 +134,16 @@ class CollectiveForm(ClosedForm[Collective]):
 
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
         parts = []
-        for members, names in members_of_groups(step, demand.root):
-            size, segments = step.amount(demand.bytes, "bytes", names), float(_segments(demand, step, names))
-            size = np.asarray(size)[members[0]] if demand.is_sized_by_rank else size
-            form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
-            if form.on_nodes is None:
-                one = collective_traffic(form.steps(members.shape[1]), size / segments).among(members)
-                parts.append(replace(one, messages=one.messages * segments))
-                continue
-            node = step.machine.node_of(step.evaluation.design_point.ranks)[members]
-            rows, which = np.unique(first_alike(node), axis=0, return_inverse=True)
-            for number, row in enumerate(rows):
-                one = collective_traffic(form.on_nodes.steps(row), float(size))
-                parts.append(one.among(members[which.ravel() == number]))
+        for steps, size, segments, members in _steps_of_groups(demand, step):
+            one = collective_traffic(steps, size / segments).among(members)
+            parts.append(replace(one, messages=one.messages * segments))
         return Traffic.together(parts)
+
+    def ordered(self, demand: Collective, step: EvaluatedStep) -> Ordered:
+        network, ranks = step.machine.network, step.evaluation.design_point.ranks
+        several = _steps_of_groups(demand, step)
+        one = Ordered.together([in_steps(*group, network) for group in several])
+        return one.priced(network, ranks, links_of_pairs(step.machine, ranks, one.source, one.target))
 
     def evenly_shared_s(self, demand: Collective, step: EvaluatedStep) -> float | None:
         if demand.group is not None or demand.is_sized_by_rank:
@@ -218,6 +217,21 @@ class CollectiveForm(ClosedForm[Collective]):
         _check_named(demand)
         name = algorithm_form_of(demand).cost_function or f"{demand.name}_{demand.algorithm}"
         return [("sent_bytes", f"({demand.bytes.text})*{name}({'P' if demand.group is None else 'group_size'})")]
+
+
+def _steps_of_groups(demand: Collective, step: EvaluatedStep) -> Iterator[tuple[Steps, FloatOrArray, int, Ints]]:
+    """The steps of groups, their bytes, in how many segments these go, and the members (groups, n)."""
+    for members, names in members_of_groups(step, demand.root):
+        size, segments = step.amount(demand.bytes, "bytes", names), int(_segments(demand, step, names))
+        size = np.asarray(size)[members[0]] if demand.is_sized_by_rank else float(size)
+        form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
+        if form.on_nodes is None:
+            yield form.steps(members.shape[1]), size, segments, members
+            continue
+        node = step.machine.node_of(step.evaluation.design_point.ranks)[members]
+        rows, which = np.unique(first_alike(node), axis=0, return_inverse=True)
+        for number, row in enumerate(rows):
+            yield form.on_nodes.steps(row), size, segments, members[which.ravel() == number]
 
 
 def _from_zero(ranks: Ranks, root: int) -> Ranks:

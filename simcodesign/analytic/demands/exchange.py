@@ -26,8 +26,16 @@ from simcodesign.analytic.messages.collective_traffic import Traffic, halo_traff
 from simcodesign.analytic.messages.halo import busy_s, carried_halo, halo, is_least_halo, most_neighbours, most_work_s
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.message_models.base import hold_receivers
+from simcodesign.analytic.messages.message_order import Ordered, in_halo
 from simcodesign.analytic.messages.posted_together import times_of
-from simcodesign.analytic.messages.route_links import links_of_levels, links_of_neighbours, modelled_hops, shared_parts
+from simcodesign.analytic.messages.route_links import (
+    links_of_alike,
+    links_of_levels,
+    links_of_neighbours,
+    links_of_pairs,
+    modelled_hops,
+    shared_parts,
+)
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
 from simcodesign.analytic.rank_by_rank.halo_on_levels import HaloLevels
 from simcodesign.core.expressions.expression import Expression
@@ -91,6 +99,21 @@ class ExchangeForm(ClosedForm[Exchange]):
             grid = [int(extent) for extent in demand.checked_extents(members.shape[1], amount)]
             parts.append(halo_traffic(grid, sizes, demand.periodic, messages).among(members))
         return Traffic.together(parts)
+
+    def ordered(self, demand: Exchange, step: EvaluatedStep) -> Ordered:
+        parts, machine, ranks = [], step.machine, step.evaluation.design_point.ranks
+        for members, names in members_of_groups(step):
+            amount = functools.partial(step.amount, changed=names)
+            sizes = [float(size) for size in demand.sizes_bytes(amount)]
+            messages = [float(count) for count in demand.message_counts(amount)]
+            grid = [int(extent) for extent in demand.checked_extents(members.shape[1], amount)]
+            parts.append(in_halo(grid, sizes, demand.periodic, messages).among(members))
+        one = Ordered.together(parts)
+        if machine.costs_by_level or not machine.paths_differ:
+            return one.priced(machine.network, ranks, links_of_pairs(machine, ranks, one.source, one.target))
+        along = (one.dim == dim for dim in range(demand.dims))
+        links = [links_of_alike(machine, ranks, one.source[here], one.target[here]) for here in along]
+        return one.along(machine.network, ranks, links)
 
     def message_rows(self, demand: Exchange, ranks: int) -> float:
         return 2.0 * demand.dims * ranks

@@ -24,7 +24,8 @@ from simcodesign.analytic.group_sizes import (
 from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost
-from simcodesign.analytic.messages.route_links import worst_links
+from simcodesign.analytic.messages.message_order import Ordered, in_sweeps
+from simcodesign.analytic.messages.route_links import links_of_messages, worst_links
 from simcodesign.analytic.messages.sweeps import Sweeps
 from simcodesign.analytic.power import busy_s
 from simcodesign.core.errors import InputError
@@ -80,6 +81,18 @@ class WavefrontForm(ClosedForm[Wavefront]):
                     parts.append(Traffic(*ends, *of_all).among(members))
         return Traffic.together(parts)
 
+    def ordered(self, demand: Wavefront, step: EvaluatedStep) -> Ordered:
+        parts, machine, ranks = [], step.machine, step.evaluation.design_point.ranks
+        for members, names in members_of_groups(step):
+            amount = functools.partial(step.amount, changed=names)
+            px, py = (int(extent) for extent in demand.checked_grid(members.shape[1], amount))
+            sizes, planes = [float(size) for size in demand.sizes_bytes(amount)], int(demand.checked_planes(amount))
+            work_s = float(np.max(_work_s(demand, step, amount)))
+            parts.append(in_sweeps((px, py), planes, sizes, work_s, demand.corners).among(members))
+        one = Ordered.together(parts)
+        links = links_of_messages(machine, ranks, one.source, one.target) if machine.paths_differ else None
+        return one.priced(machine.network, ranks, links)
+
     def message_rows(self, demand: Wavefront, ranks: int) -> float:
         return 2.0 * len(demand.corners) * ranks
 
@@ -133,10 +146,7 @@ def _cost(demand: Wavefront, step: EvaluatedStep, groups: GroupSize) -> tuple[Co
     amount = functools.partial(step.amount, changed=size_names(step, groups))
     prices = prices_at(step, None if demand.group is None else groups.ranks)
     x, y = (_held(prices.message(size)) for size in demand.sizes_bytes(amount))
-    work_s: FloatOrArray = 0.0
-    if demand.compute is not None:
-        step.machine.processor.needs_one_kind("a wavefront", demand.place)
-        work_s = compute_s(demand.compute, step.machine.processor, demand.compute.work(amount))
+    work_s = _work_s(demand, step, amount)
     px, py = demand.checked_grid(np.where(np.asarray(groups.count) > 0, groups.ranks, 0.0), amount)
     planes = demand.checked_planes(amount)
     time_s = Sweeps(px, py, planes, x, y, work_s).time_s(demand.corners)
@@ -147,6 +157,14 @@ def _cost(demand: Wavefront, step: EvaluatedStep, groups: GroupSize) -> tuple[Co
         return counts[0] * busy_s(x) + counts[1] * busy_s(y)
 
     return Cost(time_s, counts[0] + counts[1], size_bytes, reduction_s=computed_s), all_busy_s
+
+
+def _work_s(demand: Wavefront, step: EvaluatedStep, amount: Evaluate) -> FloatOrArray:
+    """Seconds of a rank's work on a block."""
+    if demand.compute is None:
+        return 0.0
+    step.machine.processor.needs_one_kind("a wavefront", demand.place)
+    return compute_s(demand.compute, step.machine.processor, demand.compute.work(amount))
 
 
 def _held(message: Message) -> Message:

@@ -22,6 +22,8 @@ NONE = -1
 MOST_OPERATIONS = 2_000_000
 #: What a step of a few ranks costs, in operations of ranks.
 LEAST_OF_STEP = 10
+#: Nodes that are ready together on average, after some rounds, below which they are followed one by one.
+WIDTH, FREE_ROUNDS = 40, 100
 
 
 class NoPathError(Exception):
@@ -120,6 +122,14 @@ class EventGraph:
         self._floors_s.append(self.work_s[who])
         self.edges(after, numbers)
         return numbers
+
+    def inner(self, count: int) -> int:
+        """New nodes that belong to nobody; the number of the first."""
+        first = self._count
+        self._count += count
+        self._owners.append(np.full(count, self.ranks))
+        self._floors_s.append(np.zeros(count))
+        return first
 
     def edges(self, source: Moments, target: Ints) -> None:
         """Each target is no earlier than a moment."""
@@ -220,22 +230,40 @@ def _longest(edges: list[tuple[Ints, Floats, Ints]], begin_s: Floats) -> Floats:
     source, weight_s, target = (np.concatenate(column) for column in zip(*edges, strict=True))
     order = np.argsort(source, kind="stable")
     count = len(begin_s)
-    first = np.searchsorted(source[order], np.arange(count + 1)).tolist()
-    targets, weights_s = target[order].tolist(), weight_s[order].tolist()
-    missing = np.bincount(target, minlength=count)
-    ready, times_s, left = np.flatnonzero(missing == 0).tolist(), begin_s.tolist(), missing.tolist()
-    done = 0
-    while ready:
-        node = ready.pop()
-        done += 1
-        time_s = times_s[node]
-        for edge in range(first[node], first[node + 1]):
-            after = targets[edge]
-            if time_s + weights_s[edge] > times_s[after]:
-                times_s[after] = time_s + weights_s[edge]
-            left[after] -= 1
-            if not left[after]:
-                ready.append(after)
+    first = np.searchsorted(source[order], np.arange(count + 1))
+    targets, weights_s = target[order], weight_s[order]
+    missing, times_s = np.bincount(target, minlength=count), begin_s.copy()
+    ready, done, rounds = np.flatnonzero(missing == 0), 0, 0
+    while len(ready) and done >= WIDTH * (rounds - FREE_ROUNDS):
+        done, rounds = done + len(ready), rounds + 1
+        counts = first[ready + 1] - first[ready]
+        edge = np.arange(counts.sum()) + np.repeat(first[ready] - np.cumsum(counts) + counts, counts)
+        after = targets[edge]
+        np.maximum.at(times_s, after, np.repeat(times_s[ready], counts) + weights_s[edge])
+        np.subtract.at(missing, after, 1)
+        ready = np.unique(after[missing[after] == 0])
+    if len(ready):
+        done += _one_by_one(ready, first, targets, weights_s, missing, times_s)
     if done < count:
         raise NoPathError("ranks that wait for each other")
-    return np.array(times_s)
+    return times_s
+
+
+def _one_by_one(ready: Ints, first: Ints, targets: Ints, weights_s: Floats, missing: Ints, times_s: Floats) -> int:
+    """Go on node by node where few are ready at a time. How many there were; their times in place."""
+    waiting, times, left, begins = ready.tolist(), times_s.tolist(), missing.tolist(), first.tolist()
+    target, weight_s = targets.tolist(), weights_s.tolist()
+    done = 0
+    while waiting:
+        node = waiting.pop()
+        done += 1
+        time_s = times[node]
+        for edge in range(begins[node], begins[node + 1]):
+            after = target[edge]
+            if time_s + weight_s[edge] > times[after]:
+                times[after] = time_s + weight_s[edge]
+            left[after] -= 1
+            if not left[after]:
+                waiting.append(after)
+    times_s[:] = times
+    return done

@@ -17,10 +17,9 @@ from simcodesign.analytic.longest_path.event_graph import (
     Receives,
     Sends,
 )
-from simcodesign.analytic.messages.collective_traffic import Traffic
+from simcodesign.analytic.longest_path.expansion import Expansion
 from simcodesign.analytic.messages.message import Message
-from simcodesign.analytic.messages.message_costs import price
-from simcodesign.analytic.messages.route_links import without_links
+from simcodesign.analytic.messages.message_order import Ordered
 from simcodesign.describe.machine import Machine
 
 
@@ -103,62 +102,18 @@ def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) 
     return ends
 
 
-class Together(NamedTuple):
-    """An operation of M ranks ``who``. Row by row, a rank (by its place in ``who``) gets a message no
-    earlier than ``whole_s`` after another one came to the operation. ``chain_s`` (M,): what each works in it itself,
-    ``work_s`` with what it might do before it comes, ``uncopied_s`` without what it might copy before the last one
-    comes. If ``rounds_s`` is no NaN, nobody leaves before the last
-    one has come and for so long after."""
-
-    who: Ints
-    source: Ints
-    target: Ints
-    whole_s: Floats
-    chain_s: Floats
-    work_s: Floats
-    uncopied_s: Floats
-    rounds_s: float = float("nan")
-
-    @classmethod
-    def of(cls, who: Ints, sent: Traffic, machine: Machine, ranks: int) -> Together:
-        """Without rounds, by its messages between places of ``who``, at the least that each can take: without hops and
-        over the fastest links."""
-        links = without_links(machine, ranks, who[sent.source], who[sent.target])
-        message = price(machine.network, ranks, 0.0, links).message(sent.size_bytes)
-        taken_s = np.asarray(message.receive_s - message.spread_s)
-        sends_s, work_s = np.zeros(len(who)), np.zeros(len(who))
-        np.add.at(sends_s, sent.source, message.send_s * sent.messages)
-        np.add.at(work_s, sent.target, taken_s * sent.messages)
-        work_s += sends_s
-        uncopied_s = work_s.copy() if message.in_order else sends_s
-        np.add.at(work_s, sent.target, message.copy_s * sent.messages)
-        whole_s = np.broadcast_to(message.arrival_s + taken_s, sent.source.shape)
-        chain_s = work_s if message.in_order else sends_s
-        return cls(who, sent.source, sent.target, whole_s, chain_s, work_s, uncopied_s)
+def together(ordered: Ordered, who: Ints, machine: Machine) -> Expansion:
+    """An operation of the ranks ``who``, which ascend, by those of its messages that are among them."""
+    gaps = not machine.network.message_model.ranks_work_in_order and machine.network.interfaces.count == 1
+    return Expansion.of(ordered.within(who), len(who), gaps)
 
 
-def within(sent: Traffic, who: Ints) -> Traffic:
-    """The messages among these ranks, which are ascending, by their places."""
-    here = np.isin(sent.source, who) & np.isin(sent.target, who) & (sent.messages > 0)
-    source, target = (np.searchsorted(who, side[here]) for side in (sent.source, sent.target))
-    return Traffic(source, target, sent.size_bytes[here], sent.messages[here])
-
-
-def meet(graph: EventGraph, operation: Together, begins: Moments, ends: Ints) -> None:
-    """Edges from the moments (M,) at which ranks come to an operation to the nodes (M,) at which they leave it."""
-    graph.edges(begins.of(operation.source).later(operation.whole_s), ends[operation.target])
-    if not np.isnan(operation.rounds_s):
-        everybody = graph.nodes(np.full(1, graph.ranks), begins.of(np.zeros(1, np.int64)))
-        graph.edges(begins, np.broadcast_to(everybody, begins.node.shape))
-        graph.edges(Moments(np.broadcast_to(everybody, ends.shape), np.full(ends.shape, operation.rounds_s)), ends)
-
-
-def join(graph: EventGraph, who: Ints, chain_s: Floats, work_s: Floats, is_started: bool) -> tuple[Moments, Ints]:
-    """When ranks come to an operation of several, and the nodes at which they leave it."""
+def join(graph: EventGraph, who: Ints, work_s: Floats, is_started: bool) -> tuple[Moments, Ints]:
+    """When ranks come to an operation of several, and nodes at which they leave it, whose edges come later."""
     begins = graph.now.of(who)
     if not is_started:
         graph.work_s[who] += work_s
-    ends = graph.nodes(who, begins.later(chain_s))
+    ends = graph.nodes(who, begins)
     if not is_started:
         graph.go_to(who, Moments(ends, np.zeros(len(who))))
     return begins, ends

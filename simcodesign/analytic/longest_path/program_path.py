@@ -9,22 +9,21 @@ rank has a clock, t, and each step moves it on:
     receive     max(t + what the message holds it for, when the message is there) + r. From anyone: t + r
     wait        max(t, when each part that was started is over), which began at the t of its start
     operation of several ranks (collective, exchange, wavefront)
-                max(t + the rank's own work on its messages, t' + D for each message that it gets from a rank that came
-                at t'); where its closed form says that nobody leaves before the last has come, that as well
+                its messages one by one, in the order in which every rank sends and receives them (``expansion``)
 
-with the c, a, r, u and D of ``message_costs``; the n-th message from a rank to another with a tag meets the n-th
+with the c, a, r and u of ``message_costs``; the n-th message from a rank to another with a tag meets the n-th
 receive of it (MPI's order). With rendezvous, in Hockney's model, a sender goes on no earlier than its receive begins.
 
 It is a lower bound of the simulation without effects, by induction over the order in which events can happen. No step
 begins before the one before it is done, no receive before its message is there, and none is shorter than above: each
-line leaves something out and adds nothing. Left out are: for a receive from anyone, that it waits at all; inside an
-operation of several ranks, the order of its messages and their hops; in LogGOPS the gaps of receives, that messages
-wait for the processor, rendezvous, and gaps across a wait. There a message may be taken up before its receive's turn,
-which then has max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had
-to do up to here. Checkpoints and failures are left out in both models.
+line leaves something out and adds nothing. Left out are: for a receive from anyone, that it waits at all; in LogGOPS
+the gaps of receives, that messages wait for the processor, rendezvous, gaps across a wait, and the order of more than
+``SHORT`` messages that are posted together. There a message may be taken up before its receive's turn, which then has
+max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had to do up to
+here. Checkpoints and failures are left out in both models.
 
-In Hockney's model nothing is left out of work, sends and receives from named ranks: for programs of these the path is
-the simulation without effects itself.
+In Hockney's model nothing is left out but checkpoints, failures and the waits of receives from anyone: of other
+programs the path is the simulation without effects itself.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ from simcodesign.analytic.longest_path.event_graph import (
     Moments,
     NoPathError,
 )
-from simcodesign.analytic.longest_path.operations import Messages, Taken, Together, join, meet, receive, send, within
-from simcodesign.analytic.longest_path.recorded_path import enter_recording
-from simcodesign.analytic.messages.collective_traffic import Traffic
+from simcodesign.analytic.longest_path.expansion import Expansion
+from simcodesign.analytic.longest_path.operations import Messages, Taken, join, receive, send, together
+from simcodesign.analytic.longest_path.recorded_path import enter_recording, has_messages
 from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.wait import Wait
@@ -69,16 +68,23 @@ def longest_path_of(design_point: DesignPoint) -> LongestPath | None:
     formula stands in place of the program. InputError for several points."""
     design_point.require_one_point("a longest path")
     steps = list(walk(design_point.workload.program))
-    recorded = any(isinstance(step, RecordedProgram) and step.formula is None for step in steps)
-    if not recorded and not any(isinstance(step, Send | Receive) for step in steps):
+    recorded = [step for step in steps if isinstance(step, RecordedProgram)]
+    if not any(isinstance(step, Send | Receive) for step in steps) and not any(
+        step.formula is None and has_messages(step, design_point) for step in recorded
+    ):
         return None
+    return path_of_program(design_point)
+
+
+def path_of_program(design_point: DesignPoint) -> LongestPath:
+    """The longest path of any program of one design point."""
     graph, program = EventGraph(design_point.ranks), Evaluation.at_ranks(design_point).program
     try:
         graph.spend(design_point.ranks)
-        if not recorded:
+        if any(isinstance(step, RecordedProgram) for step in walk(design_point.workload.program)):
+            enter_recording(graph, next(iter(program.demands())))
+        else:
             _Walk(graph, design_point).enter(program)
-        elif not enter_recording(graph, next(iter(program.demands()))):
-            return None
         return LongestPath(graph.end_s())
     except NoPathError as error:
         return LongestPath(None, str(error))
@@ -143,9 +149,11 @@ class _Walk:
         form = closed_form(step.demand)
         if form.message_rows(step.demand, self._ranks) > MOST_OPERATIONS:
             raise NoPathError(f"more than {MOST_OPERATIONS:g} messages of an operation")
-        traffic = form.traffic(step.demand, step)
-        if traffic is not None:
-            return self._together(step, who, traffic)
+        ordered = form.ordered(step.demand, step)
+        if ordered is not None:
+            return self._together(together(ordered, who, step.machine), who)
+        if form.traffic(step.demand, step) is not None:
+            raise NoPathError(f"{step.demand.label}, whose messages have no known order")
         work_s = np.broadcast_to(form.occupation(step.demand, step).least_s, self._ranks)[who]
         return lambda graph, is_started: graph.works(who, work_s, is_started)
 
@@ -164,16 +172,12 @@ class _Walk:
         is_priced = step.machine is self._machine
         return lambda graph, is_started: receive(graph, receives, is_priced, is_started)
 
-    def _together(self, step: EvaluatedStep, who: Ints, traffic: Traffic) -> Act:
-        operation = Together.of(who, within(traffic, who), step.machine, self._ranks)
-        if len(who) == self._ranks:
-            rounds_s = closed_form(step.demand).rounds_s(step.demand, operation.uncopied_s)
-            operation = operation._replace(rounds_s=math.nan if rounds_s is None else rounds_s)
-
+    @staticmethod
+    def _together(operation: Expansion, who: Ints) -> Act:
         def act(graph: EventGraph, is_started: bool) -> Moments:
-            graph.spend(len(operation.source))
-            begins, ends = join(graph, who, operation.chain_s, operation.work_s, is_started)
-            meet(graph, operation, begins, ends)
+            graph.spend(operation.count)
+            begins, ends = join(graph, who, operation.work_s, is_started)
+            graph.edges(operation.enter(graph, begins), ends)
             return Moments(ends, np.zeros(len(who)))
 
         return act

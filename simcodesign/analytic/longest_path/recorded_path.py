@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,10 +11,12 @@ from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.demands.python_program import own_work_s
 from simcodesign.analytic.longest_path.event_graph import LEAST_OF_STEP, NONE, EventGraph, Ints, Moments
-from simcodesign.analytic.longest_path.operations import Messages, Taken, Together, join, meet, receive, send
-from simcodesign.analytic.messages.collective_traffic import collective_traffic
+from simcodesign.analytic.longest_path.expansion import Expansion
+from simcodesign.analytic.longest_path.operations import Messages, Taken, join, receive, send, together
 from simcodesign.analytic.messages.message_costs import price
-from simcodesign.analytic.messages.route_links import links_of_messages
+from simcodesign.analytic.messages.message_order import in_steps
+from simcodesign.analytic.messages.route_links import links_of_messages, links_of_pairs
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls
@@ -27,18 +27,23 @@ from simcodesign.describe.python_programs.recording import Recording
 STEPS_OF_TURN = 8
 
 
-def enter_recording(graph: EventGraph, step: EvaluatedStep) -> bool:
-    """Put the program of a step into the graph; False where none of its messages stands by itself."""
-    point, demand = step.evaluation.design_point, step.demand
-    assert isinstance(demand, RecordedProgram)
-    recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
-    of_messages = recording.of_kind(kinds.SEND) | recording.of_kind(kinds.RECEIVE)
-    if not len(recording.entries_of(of_messages)):
-        return False
+def has_messages(demand: RecordedProgram, point: DesignPoint) -> bool:
+    """Whether any of its messages stands by itself."""
+    recording = _recorded(demand, point)
+    return bool(len(recording.entries_of(recording.of_kind(kinds.SEND) | recording.of_kind(kinds.RECEIVE))))
+
+
+def enter_recording(graph: EventGraph, step: EvaluatedStep) -> None:
+    """Put the program of a step into the graph."""
+    assert isinstance(step.demand, RecordedProgram)
+    recording = _recorded(step.demand, step.evaluation.design_point)
     turns = int(np.diff(recording.first).max())
     graph.spend(max(len(recording.op), STEPS_OF_TURN * LEAST_OF_STEP * turns))
     _Entries(graph, recording, step).enter(turns)
-    return True
+
+
+def _recorded(demand: RecordedProgram, point: DesignPoint) -> Recording:
+    return demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
 
 
 class _Entries:
@@ -60,7 +65,7 @@ class _Entries:
         self._kind[recording.waits_for != NONE] = 4
         self._begins = Moments(np.full(count, NONE), np.zeros(count))
         self._ends = Moments(np.full(count, NONE), np.zeros(count))
-        self._chain_s, self._joined_s = np.zeros(count), np.zeros(count)
+        self._joined_s = np.zeros(count)
         in_order = self._machine.network.message_model.ranks_work_in_order
         self._taken_s = float(empty_receive_s(self._machine, self._ranks)) if in_order else 0.0
 
@@ -68,7 +73,7 @@ class _Entries:
         """All of them."""
         together = list(self._together())
         for entries, operation in together:
-            self._chain_s[entries], self._joined_s[entries] = operation.chain_s, operation.work_s
+            self._joined_s[entries] = operation.work_s
         first, count = self._recording.first[:-1], np.diff(self._recording.first)
         acts = (self._works, self._sends, self._receives, self._joins, self._waits)
         for turn in range(turns):
@@ -82,7 +87,7 @@ class _Entries:
                     if len(chosen):
                         acts[number](chosen, self._recording.rank[chosen], is_started)
         for entries, operation in together:
-            meet(self._graph, operation, self._begins.of(entries), self._ends.node[entries])
+            self._graph.edges(operation.enter(self._graph, self._begins.of(entries)), self._ends.node[entries])
 
     def _works(self, entries: Ints, who: Ints, is_started: bool) -> None:
         self._note(entries, self._graph.works(who, self._work_s[entries], is_started))
@@ -101,7 +106,7 @@ class _Entries:
         self._note(entries, receive(self._graph, taken, True, is_started))
 
     def _joins(self, entries: Ints, who: Ints, is_started: bool) -> None:
-        begins, ends = join(self._graph, who, self._chain_s[entries], self._joined_s[entries], is_started)
+        begins, ends = join(self._graph, who, self._joined_s[entries], is_started)
         self._begins.node[entries], self._begins.offset_s[entries] = begins
         self._note(entries, Moments(ends, np.zeros(len(who))))
 
@@ -111,34 +116,25 @@ class _Entries:
     def _note(self, entries: Ints, ends: Moments) -> None:
         self._ends.node[entries], self._ends.offset_s[entries] = ends
 
-    def _together(self) -> Iterator[tuple[Ints, Together]]:
-        """The operations of several ranks with their (M,) entries: those with rounds one by one, others of one kind,
-        size and root at once."""
+    def _together(self) -> Iterator[tuple[Ints, Expansion]]:
+        """The operations of several ranks with their (M,) entries: those of one kind, size and root at once."""
         calls = collective_calls(self._recording)
         op = self._recording.op[calls.entry]
         for one, size in np.unique(np.stack([op, calls.size], axis=1), axis=0).tolist():
             begins = np.unique(calls.begin[(op == one) & (calls.size == size)])
-            yield from self._alike(one, calls.entry_of[begins[:, None] + np.arange(size)])
+            members = calls.entry_of[begins[:, None] + np.arange(size)]
+            yield members.ravel(), self._alike(one, members)
 
-    def _alike(self, op: int, members: Ints) -> Iterator[tuple[Ints, Together]]:
+    def _alike(self, op: int, members: Ints) -> Expansion:
         """Operations of one kind, (n, size) entries by rank in the group."""
         count, size = members.shape
         demand = as_demand(self._recording, op, size)
-        form = closed_form(demand)
-        self._graph.spend(form.message_rows(demand, size) * count)
+        self._graph.spend(closed_form(demand).message_rows(demand, size) * count)
         _, _, size_bytes, _, root, options, _ = self._recording.operations[op]
-        parts = float(options[0]) if options else 1.0
-        members = np.roll(members, -int(root), axis=1)
-        sent = collective_traffic(algorithm_form_of(demand).steps(size), size_bytes / parts)
-        sent = replace(sent, messages=sent.messages * parts)
-        several = [members] if form.rounds_s(demand, np.zeros(size)) is None else list(members[:, None])
-        for some in several:
-            entries = some.ravel()
-            places = sent.among(np.arange(some.size).reshape(some.shape))
-            machine = demand.sent_on(self._machine)
-            operation = Together.of(self._recording.rank[entries], places, machine, self._ranks)
-            if some is not members:
-                self._graph.spend(size)
-                rounds_s = form.rounds_s(demand, operation.uncopied_s)
-                operation = operation._replace(rounds_s=math.nan if rounds_s is None else rounds_s)
-            yield entries, operation
+        machine, parts = demand.sent_on(self._machine), int(options[0]) if options else 1
+        steps = algorithm_form_of(demand).steps(size)
+        places = np.roll(np.arange(members.size).reshape(count, size), -int(root), axis=1)
+        one = in_steps(steps, size_bytes, parts, places, machine.network)
+        rank = self._recording.rank[members.ravel()]
+        links = links_of_pairs(machine, self._ranks, rank[one.source], rank[one.target])
+        return together(one.priced(machine.network, self._ranks, links), np.arange(members.size), machine)

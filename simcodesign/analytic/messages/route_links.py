@@ -236,6 +236,16 @@ def without_links(machine: Machine, ranks: int, source: Ints, target: Ints) -> R
     return _with_local(machine, links, _kinds(machine, ranks, source, target))
 
 
+def links_of_pairs(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
+    """Of messages between ranks (n,), those that no message on the same level exceeds."""
+    links = slowest_links(machine.network)
+    if machine.has_levels:
+        level = machine.level_of(ranks, source, target)
+        every = (_level_links(machine, one, level == one.number, float(ranks)) for one in machine.numbered_levels)
+        return replace(links, levels=tuple(one for one in every if np.any(one.here)))
+    return _with_local(machine, links, _kinds(machine, ranks, source, target))
+
+
 def links_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
     """Of messages from ranks to ranks (n,), among so many: (..., n) for constants of the network that are (..., 1)."""
     if machine.has_levels:
@@ -378,27 +388,30 @@ def _at_points(along: Sequence[RouteLinks], where: Ints) -> RouteLinks:
 def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: bool) -> tuple[RouteLinks, ...]:
     """``links_of_neighbours`` for one grid."""
     ranks = int(np.prod(grid))
-    node, place = machine.node_of(ranks), np.arange(ranks).reshape(grid)
-    every = []
+    place, every = np.arange(ranks).reshape(grid), []
     for axis, extent in enumerate(grid):
         kept = range(extent if periodic and extent > 1 else extent - 1)
         low, high = (np.take(part, kept, axis).ravel() for part in (place, np.roll(place, -1, axis)))
         source, target = np.concatenate([low, high]), np.concatenate([high, low])
-        if machine.has_levels:
-            levels = _levels_of_messages(machine, ranks, source, target)
-            worst = tuple(replace(one, links=_worst(one, by_rank), here=True) for one in levels)
-            every.append(replace(slowest_links(machine.network), levels=worst))
-            continue
-        kinds = _kinds(machine, ranks, source, target)
-        parts = [part for kind, part in enumerate((machine.network.node, machine.network.socket), 1) if kind in kinds]
-        present = [_within(part) for part in parts if part is not None]
-        far = kinds == 0
-        if far.any() or not present:
-            links = _links_of_routes(machine.network, node[source[far]], node[target[far]])
-            values = {name: _most(getattr(links, name), by_rank) for name in _FIELDS[:3]}
-            present.append(_over_network(machine.network, **values))
-        every.append(functools.reduce(_larger, present))
+        every.append(links_of_alike(machine, ranks, source, target, by_rank))
     return tuple(every)
+
+
+def links_of_alike(machine: Machine, ranks: int, source: Ints, target: Ints, by_rank: bool = False) -> RouteLinks:
+    """Of messages between ranks (n,), those that none of them exceeds."""
+    if machine.has_levels:
+        levels = _levels_of_messages(machine, ranks, source, target)
+        worst = tuple(replace(one, links=_worst(one, by_rank), here=True) for one in levels)
+        return replace(slowest_links(machine.network), levels=worst)
+    node, kinds = machine.node_of(ranks), _kinds(machine, ranks, source, target)
+    parts = [part for kind, part in enumerate((machine.network.node, machine.network.socket), 1) if kind in kinds]
+    present = [_within(part) for part in parts if part is not None]
+    far = kinds == 0
+    if far.any() or not present:
+        links = _links_of_routes(machine.network, node[source[far]], node[target[far]])
+        values = {name: _most(getattr(links, name), by_rank) for name in _FIELDS[:3]}
+        present.append(_over_network(machine.network, **values))
+    return functools.reduce(_larger, present)
 
 
 def _worst(one: LevelLinks, by_rank: bool) -> RouteLinks:

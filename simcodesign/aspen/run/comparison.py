@@ -24,7 +24,7 @@ from simcodesign.aspen.run.work import work_of
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import Timing, run_time
 from simcodesign.comparison.attribution import changes_of, relative_error
-from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.errors import InputError, Place, nearest, whole_seed
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.goal.schedule import Schedule
@@ -33,7 +33,6 @@ from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
-from simcodesign.engine.experiment import whole_seed
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
 

@@ -105,13 +105,13 @@ static int is_word(struct goal_name name, const char *word) {
     return at == name.end && *word == 0;
 }
 
-/* Read a whole number; `value` is -1 if there is none, or it runs into a letter other than b, or it is huge. */
+/* Read a whole number; `value` is -1 if there is none, or it runs into a letter other than b, or has 18 digits or more. */
 static const uint8_t *read_number(const struct goal_text *goal, const uint8_t *at, int64_t *value) {
     const uint8_t *end = at;
     int64_t number = 0;
     for (; is_digit(*end) && number <= GOAL_MOST_DIGITS; end++) number = number * 10 + (*end - '0');
     *value = -1;
-    if (end == at || *end == '.' || (*end != 'b' && goal->codes[*end] != 0)) return at;
+    if (end == at || number >= GOAL_MOST_DIGITS || *end == '.' || (*end != 'b' && goal->codes[*end] != 0)) return at;
     *value = number;
     return end;
 }

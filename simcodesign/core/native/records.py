@@ -1,10 +1,11 @@
-"""C structs of numbers and NumPy arrays, as ctypes structures whose layout is compared with the library's."""
+"""C structs as the library reports them, and ctypes structures whose layout is compared with that report."""
 
 from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import Any, ClassVar
+from itertools import count, takewhile
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -89,31 +90,53 @@ class Record(ctypes.Structure):
             setattr(self, name, np.empty(length, self.array_types()[name].dtype))
 
 
-class Place(ctypes.Structure):
-    """``struct place`` of layout.h: name, offset and size of one field."""
+class _Place(ctypes.Structure):
+    """``struct place`` of layout.h."""
 
-    _fields_: ClassVar = [("field", ctypes.c_char_p), ("offset_bytes", ctypes.c_int64), ("size_bytes", ctypes.c_int64)]
+    _fields_: ClassVar = [
+        *((name, ctypes.c_char_p) for name in ("field", "type")),
+        *((name, ctypes.c_int64) for name in ("offset_bytes", "size_bytes")),
+    ]
+
+
+class Place(NamedTuple):
+    """One field of a struct, or with an empty name the struct."""
+
+    field: str
+    type: str  # empty if C does not report it
+    offset_bytes: int
+    size_bytes: int
+
+
+def places_of(library: ctypes.CDLL, struct: str) -> list[Place]:
+    """Return what the library reports of a struct: the struct, then its fields."""
+    report = library[f"layout_{struct}"]
+    report.restype = ctypes.POINTER(_Place)
+    places = takewhile(lambda place: place.field is not None, map(report().__getitem__, count()))
+    return [Place(place.field.decode(), place.type.decode(), place.offset_bytes, place.size_bytes) for place in places]
 
 
 def check_layout(library: ctypes.CDLL, record: type[Record]) -> None:
-    """Raise RuntimeError unless the struct of the library has the size, fields and offsets of ``record``."""
-    report = library[f"layout_{record.struct}"]
-    report.restype = ctypes.POINTER(Place)
-    places = report()
-    in_c: list[tuple[str, int, int]] = []
-    while places[len(in_c)].field is not None:
-        place = places[len(in_c)]
-        in_c.append((place.field.decode(), place.offset_bytes, place.size_bytes))
-    in_python = [("", 0, ctypes.sizeof(record))]
-    for name, *_ in record._fields_:
+    """Raise RuntimeError unless the struct of the library has the size, fields, types and offsets of ``record``."""
+    in_c = places_of(library, record.struct)
+    in_python = [Place("", "", 0, ctypes.sizeof(record))]
+    for name, kind, *_ in record._fields_:
         field = getattr(record, name)
-        in_python.append((name, field.offset, field.size))
-    if in_c != in_python:
-        differences = [
-            f"{given} (allowed: {wanted})" for given, wanted in zip(in_c, in_python, strict=False) if given != wanted
-        ]
-        first = differences[0] if differences else f"{len(in_c) - 1} fields (allowed: {len(in_python) - 1})"
-        raise RuntimeError(f"{library._name}: struct {record.struct}: field, offset and size, got {first}")
+        in_python.append(Place(name, _type_in_c(kind), field.offset, field.size))
+    for given, wanted in zip(in_c, in_python, strict=False):
+        if given != wanted._replace(type=given.type and wanted.type):
+            differ = f"field, type, offset and size, got {tuple(given)} (allowed: {tuple(wanted)})"
+            raise RuntimeError(f"{library._name}: struct {record.struct}: {differ}")
+    if len(in_c) != len(in_python):
+        differ = f"got {len(in_c) - 1} fields (allowed: {len(in_python) - 1})"
+        raise RuntimeError(f"{library._name}: struct {record.struct}: {differ}")
+
+
+def _type_in_c(kind: Any) -> str:
+    """Return the name of a type of numbers, or of the pointer to such numbers."""
+    is_array = issubclass(kind, Address)
+    name = np.dtype(kind.dtype if is_array else kind).name
+    return {"float64": "double", "bool": "uint8_t"}.get(name, f"{name}_t") + " *" * is_array
 
 
 def _checked(array: Any, kind: type[Address], where: str) -> np.ndarray:

@@ -75,10 +75,10 @@ def json_line(text: str, place: Place) -> CounterLine | None:
     """Parse a line of ``perf stat -j``; None for a line with a metric alone. InputError for others."""
     try:
         entry = json.loads(text)
-    except json.JSONDecodeError:
+    except ValueError:  # or an integer of more digits than Python converts
         try:
             entry = json.loads(_FLOATS_IN_JSON.sub(r"\1.\2", text))  # perf writes the decimal sign of the locale
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             entry = None
     except RecursionError:
         entry = None

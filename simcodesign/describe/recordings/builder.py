@@ -22,7 +22,7 @@ from simcodesign.describe.python_programs.recorded_operations import (
     Operation,
 )
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE, Recording
-from simcodesign.describe.recordings.communicators import WORLD, Communicator, Communicators, groups_of
+from simcodesign.describe.recordings.communicators import WORLD, Communicator, Communicators, Tag, groups_of
 
 Int64s = NDArray[np.int64]
 #: A message of a collective operation whose sizes differ: to or from the member that is so many further on.
@@ -81,17 +81,17 @@ class RankLog:
         self._add(ACCESS, kind, size_bytes, 1)
         return self._started()
 
-    def send(self, to: int, size_bytes: float, tag: int = 0, communicator: int = WORLD) -> None:
+    def send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> None:
         """Send, and wait until the message is on its way."""
         self._add(SEND, size_bytes, to, tag, communicator)
 
-    def start_send(self, to: int, size_bytes: float, tag: int = 0, communicator: int = WORLD) -> int:
+    def start_send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> int:
         """Start a send."""
         self._add(SEND, size_bytes, to, tag, communicator)
         return self._started()
 
     def receive(
-        self, source: int | None, most_bytes: float | None = None, tag: int | None = 0, communicator: int = WORLD
+        self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
     ) -> None:
         """Receive a message of at most ``most_bytes``; its size is that of the send. None: any rank, any tag."""
         if most_bytes is not None:
@@ -99,13 +99,13 @@ class RankLog:
         self._add(RECEIVE, source, tag, communicator)
 
     def start_receive(
-        self, source: int | None, most_bytes: float | None = None, tag: int | None = 0, communicator: int = WORLD
+        self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
     ) -> int:
         """Start a receive. Of any rank or tag: until ``received`` says which."""
         self.receive(source, most_bytes, tag, communicator)
         return self._started()
 
-    def received(self, handle: int, source: int, tag: int, communicator: int | None = None) -> None:
+    def received(self, handle: int, source: int, tag: Tag, communicator: int | None = None) -> None:
         """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
         own = self._builder.key_of(self.op[handle])[-1]
         self._was(handle, RECEIVE, source, tag, own if communicator is None else communicator)

@@ -14,6 +14,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.yaml.demands.messages import MOST_TAG
 
 Int64s = NDArray[np.int64]
+#: A number, or what else tells messages apart.
+Tag = int | tuple[int, ...]
 #: The communicator of all ranks.
 WORLD = 0
 #: Tags of MPI_COMM_WORLD up to this one stay as they are; others are numbered from the other end.

@@ -17,47 +17,21 @@
 
 /* --- What Python has to know of the structs of run.h --- */
 
-typedef struct {
-    const char *name, *type;
-    int64_t offset, size, is_array;
-} Field;
-/* A record, a part of `Run` (at `offset`), or with no fields `Run` itself. */
-typedef struct {
-    const char *name;
-    int64_t offset, size;
-    const Field *fields;
-} Struct;
+#define PLACE_OF_VALUE(type, name) PLACE_IN(Owner, name, #type),
+#define PLACE_OF_SEVERAL(type, name, count) PLACE_IN(Owner, name, #type),
+#define PLACE_OF_ARRAY(type, name) PLACE_IN(Owner, name, #type " *"),
+#define PLACE_OF_PART(type, name, FIELDS) PLACE_IN(Owner, name, #type),
+#define LAYOUT_OF_RECORD(owner, FIELDS) LAYOUT_OF(owner, owner, FIELDS(PLACE_OF_VALUE, PLACE_OF_SEVERAL))
+#define LAYOUT_OF_PART(owner, name, FIELDS) LAYOUT_OF(owner, owner, FIELDS(PLACE_OF_ARRAY, PLACE_OF_VALUE))
+RECORDS(LAYOUT_OF_RECORD)
+PARTS(LAYOUT_OF_PART)
+LAYOUT_OF(Run, Run, PARTS(PLACE_OF_PART))
 
-#define FIELD_OF_VALUE(type, name) {#name, #type, offsetof(Owner, name), sizeof(type), 0},
-#define FIELD_OF_SEVERAL(type, name, count) {#name, #type, offsetof(Owner, name), sizeof(type[count]), 0},
-#define FIELD_OF_ARRAY(type, name) {#name, #type, offsetof(Owner, name), sizeof(type), 1},
-#define TABLE(owner, FIELDS, FIRST_KIND, SECOND_KIND) \
-    static const Field *fields_of_##owner(void) { \
-        typedef owner Owner; \
-        static const Field fields[] = {FIELDS(FIRST_KIND, SECOND_KIND) {0, 0, 0, 0, 0}}; \
-        return fields; \
-    }
-#define TABLE_OF_RECORD(owner, FIELDS) TABLE(owner, FIELDS, FIELD_OF_VALUE, FIELD_OF_SEVERAL)
-#define TABLE_OF_PART(owner, name, FIELDS) TABLE(owner, FIELDS, FIELD_OF_ARRAY, FIELD_OF_VALUE)
-RECORDS(TABLE_OF_RECORD)
-PARTS(TABLE_OF_PART)
-
-#define STRUCT_OF_RECORD(owner, FIELDS) {#owner, -1, sizeof(owner), fields_of_##owner()},
-#define STRUCT_OF_PART(owner, name, FIELDS) {#name, offsetof(Run, name), sizeof(owner), fields_of_##owner()},
 #define NUMBER_OF_CONSTANT(name, value) {#name, value},
 typedef struct {
     const char *name;
     int64_t value;
 } Constant;
-
-/* The structs into `structs`, with room for 32; how many these are. `Run` is the last. */
-EXPORTED int64_t engine_structs(Struct *structs);
-int64_t engine_structs(Struct *structs) {
-    const Struct every[] = {RECORDS(STRUCT_OF_RECORD) PARTS(STRUCT_OF_PART){"Run", -1, sizeof(Run), NULL}};
-    const int64_t count = sizeof(every) / sizeof(every[0]);
-    for (int64_t place = 0; place < count; place++) structs[place] = every[place];
-    return count;
-}
 
 /* The constants, of which the last has no name. */
 EXPORTED const Constant *engine_constants(void);

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.native.records import places_of
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.generate.plan import ANY, ANY_TAG, LIMITED, NONE
 
@@ -28,26 +29,6 @@ _TYPES: dict[str, np.dtype[Any]] = {
 }
 #: Numbers that C writes down as well.
 _CONSTANTS = {"NONE": NONE, "SEND": SEND, "RECEIVE": RECEIVE, "LIMITED": LIMITED, "ANY": ANY, "ANY_TAG": ANY_TAG}
-_MOST_STRUCTS = 32
-
-
-class _Field(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("name", ctypes.c_char_p),
-        ("type", ctypes.c_char_p),
-        ("offset", ctypes.c_int64),
-        ("size", ctypes.c_int64),
-        ("is_array", ctypes.c_int64),
-    ]
-
-
-class _Struct(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("name", ctypes.c_char_p),
-        ("offset", ctypes.c_int64),
-        ("size", ctypes.c_int64),
-        ("fields", ctypes.POINTER(_Field)),
-    ]
 
 
 class _Constant(ctypes.Structure):
@@ -77,20 +58,14 @@ def layout_of(library: ctypes.CDLL) -> Layout:
     for name, value in _CONSTANTS.items():
         if constants[name] != value:
             raise RuntimeError(f"{library._name}: {name}, got {constants[name]} (allowed: {value})")
-    structs = (_Struct * _MOST_STRUCTS)()
-    count = library.engine_structs(structs)
-    dtypes = dict(_TYPES)
     fields: dict[str, Field] = {}
-    for struct in structs[: count - 1]:
-        own = _fields_of(struct)
-        if struct.offset < 0:
-            dtypes[struct.name.decode()] = _record(struct, own, dtypes)
-            continue
-        for field in own:
-            word = (struct.offset + field.offset) // 8
-            name = f"{struct.name.decode()}.{field.name.decode()}"
-            fields[name] = Field(word, dtypes[field.type.decode()], bool(field.is_array))
-    return Layout(fields, constants, structs[count - 1].size // 8)
+    run, *parts = places_of(library, "Run")
+    for part in parts:
+        for place in places_of(library, part.type)[1:]:
+            word = (part.offset_bytes + place.offset_bytes) // 8
+            kind = place.type.removesuffix(" *")
+            fields[f"{part.field}.{place.field}"] = Field(word, _dtype_of(library, kind), kind != place.type)
+    return Layout(fields, constants, run.size_bytes // 8)
 
 
 def _constants_of(library: ctypes.CDLL) -> dict[str, int]:
@@ -103,23 +78,19 @@ def _constants_of(library: ctypes.CDLL) -> dict[str, int]:
     return constants
 
 
-def _fields_of(struct: _Struct) -> list[_Field]:
-    fields: list[_Field] = []
-    while struct.fields[len(fields)].name is not None:
-        fields.append(struct.fields[len(fields)])
-    return fields
-
-
-def _record(struct: _Struct, fields: list[_Field], dtypes: dict[str, np.dtype[Any]]) -> np.dtype[Any]:
-    """The type of the records of an array. A field may be several numbers."""
-    one = [dtypes[field.type.decode()] for field in fields]
-    several = [field.size // dtype.itemsize for field, dtype in zip(fields, one, strict=True)]
+def _dtype_of(library: ctypes.CDLL, kind: str) -> np.dtype[Any]:
+    """The type of numbers, or of the records of an array. A field may be several numbers."""
+    if kind in _TYPES:
+        return _TYPES[kind]
+    record, *places = places_of(library, kind)
+    types = [_TYPES[place.type] for place in places]
+    several = [place.size_bytes // dtype.itemsize for place, dtype in zip(places, types, strict=True)]
     return np.dtype(
         {
-            "names": [field.name.decode() for field in fields],
-            "formats": [(dtype, count) if count > 1 else dtype for dtype, count in zip(one, several, strict=True)],
-            "offsets": [field.offset for field in fields],
-            "itemsize": struct.size,
+            "names": [place.field for place in places],
+            "formats": [(dtype, count) if count > 1 else dtype for dtype, count in zip(types, several, strict=True)],
+            "offsets": [place.offset_bytes for place in places],
+            "itemsize": record.size_bytes,
         }
     )
 

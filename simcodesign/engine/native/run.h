@@ -1,7 +1,7 @@
 /* All that a run needs and has, in memory that belongs to NumPy. C allocates nothing, prints nothing and keeps no state.
  *
- * Every list of fields stands here once: structs are made of it, and the table of fields (all.c) by which Python fills
- * them. ARRAY is a pointer, NULL where the Plan lacks it or it is empty. Times are in seconds, or by the rules of
+ * Every list of fields stands here once: structs are made of it, and the layouts (all.c) by which Python fills them.
+ * ARRAY is a pointer, NULL where the Plan lacks it or it is empty. Times are in seconds, or by the rules of
  * LogGOPSim in units of engine/whole_times.py. Operations, stations, slots and counts of one station are below 2^31.
  * A field `unused` is padding. */
 #ifndef SIMCODESIGN_ENGINE_RUN_H

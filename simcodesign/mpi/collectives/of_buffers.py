@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import Buffer, Flat, fill
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, fill
 from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking
 from simcodesign.mpi.collectives.of_objects import SUM, CollectivesOfObjects
 from simcodesign.mpi.operators import Op
@@ -123,11 +123,11 @@ class Collectives(CollectivesOfObjects):
 
     # --- Parts of each rank ----------------------------------------------------------------------------------
 
-    def _parts(self, buf: Any) -> list[Flat]:
+    def _parts(self, buf: Any) -> list[Flat | Scattered]:
         return Buffer(buf).parts(self.size)
 
     @mpi_call
-    def Gather(self, sendbuf: Any, recvbuf: Any = None, root: int = 0) -> NoneOrRequest:
+    def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> NoneOrRequest:
         """Put the buffers of all ranks one after another into the root's."""
         is_root = self.rank == root
         rooms = self._parts(recvbuf) if is_root else []
@@ -161,7 +161,7 @@ class Collectives(CollectivesOfObjects):
         use = filling(rooms)
         return self._together("allgather", data, data.nbytes, lambda given: [given] * len(given), use=use)
 
-    def _exchanged(self, sources: list[Flat], rooms: list[Flat]) -> Any:
+    def _exchanged(self, sources: Sequence[Flat | Scattered], rooms: Sequence[Flat | Scattered]) -> Any:
         data = [one.copy() for one in sources]
         size = sum(one.nbytes for one in data) / self.size
         return self._together("all_to_all", data, size, lambda given: [*zip(*given, strict=True)], use=filling(rooms))
@@ -190,12 +190,12 @@ class Collectives(CollectivesOfObjects):
     Igatherv, Iscatterv, Iallgatherv, Ialltoallv = Igather, Iscatter, Iallgather, Ialltoall
 
 
-def filling(rooms: list[Flat]) -> Callable[[Sequence[Flat]], None]:
+def filling(rooms: Sequence[Flat | Scattered]) -> Callable[[Sequence[Flat]], None]:
     """Return a function that fills rooms with what the ranks give."""
     return lambda got: fill_all(rooms, got)
 
 
-def fill_all(rooms: list[Flat], got: Sequence[Flat]) -> None:
+def fill_all(rooms: Sequence[Flat | Scattered], got: Sequence[Flat]) -> None:
     """Copy to the beginning of each room what one rank gives."""
     for room, data in zip(rooms, got, strict=True):
         fill(room, data)

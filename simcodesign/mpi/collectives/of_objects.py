@@ -21,7 +21,7 @@ class CollectivesOfObjects(Meetings):
     """The part of communicators for operations of all ranks on objects."""
 
     @mpi_call
-    def bcast(self, obj: Any = None, root: int = 0) -> Any:
+    def bcast(self, obj: Any, root: int = 0) -> Any:
         """Send the root's object to all ranks."""
         data = pickle.dumps(obj) if self.rank == root else b""
         got = self._together("broadcast", data, len(data), lambda given: [given[root]] * len(given), root)
@@ -35,7 +35,7 @@ class CollectivesOfObjects(Meetings):
         return [pickle.loads(one) for one in got] if self.rank == root else None
 
     @mpi_call
-    def scatter(self, sendobj: Sequence[Any] | None = None, root: int = 0) -> Any:
+    def scatter(self, sendobj: Sequence[Any] | None, root: int = 0) -> Any:
         """Return this rank's object of the root's list."""
         data = self._pickled(sendobj) if self.rank == root else []
         size_bytes = sum(map(len, data)) / self.size

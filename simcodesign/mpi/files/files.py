@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import DATATYPES, Buffer, fill
+from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.files.disk_file import MODE_APPEND, MODE_RDONLY, DiskFile, FileError, remove
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.datatypes import DATATYPES
+from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
@@ -28,14 +30,30 @@ BYTE = DATATYPES["BYTE"]
 
 
 class _View:
-    """What a rank sees of a file: elements of type ``etype`` from byte ``disp`` on."""
+    """What a rank sees of a file: the bytes that ``filetype``, one after another from byte ``disp`` on, has data in.
+
+    Places in it are elements of type ``etype``.
+    """
 
     def __init__(self, disp: int, etype: Any, filetype: Any, position: int = 0) -> None:
         self.disp, self.etype, self.filetype, self.position = disp, etype, filetype, position
 
     def byte(self, offset: int) -> int:
         """Return the byte where an element begins."""
-        return self.disp + offset * int(self.etype.size)
+        return self.runs(offset, int(self.etype.size))[0][0]
+
+    def runs(self, offset: int, size: int) -> list[tuple[int, int]]:
+        """Return begin and length of the parts of the file that have ``size`` bytes from an element on."""
+        kind, begin = self.filetype, offset * int(self.etype.size)
+        if kind.layout.is_dense:
+            return [(self.disp + begin, size)]
+        first, last = begin // kind.size, -(-(begin + size) // kind.size)
+        unit = kind.layout.unit
+        bytes_ = (kind.layout.index(first, last - first)[:, None] * unit + np.arange(unit)).ravel()
+        bytes_ = self.disp + bytes_[begin - first * kind.size :][:size]
+        ends = np.flatnonzero(np.diff(bytes_, append=-1) != 1) + 1
+        begins = [0, *ends[:-1].tolist()]
+        return [(int(bytes_[at]), end - at) for at, end in zip(begins, ends.tolist(), strict=True)]
 
 
 class File(Simulated):
@@ -53,7 +71,7 @@ class File(Simulated):
     # --- Opening and closing ---------------------------------------------------------------------------------
 
     @classmethod
-    def Open(cls, comm: Any, filename: Any, amode: int = MODE_RDONLY, info: Any = None) -> File:
+    def Open(cls, comm: Any, filename: Any, amode: int = MODE_RDONLY, info: Any = INFO_NULL) -> File:
         """Open a file on all ranks. Raises FileError, an ``MPI.Exception``, on all of them if it cannot be."""
         world = comm.world
         world.begin_call()
@@ -79,7 +97,7 @@ class File(Simulated):
         return made
 
     @staticmethod
-    def Delete(filename: Any, info: Any = None) -> None:
+    def Delete(filename: Any, info: Any = INFO_NULL) -> None:
         """Remove a file."""
         remove(os.fsdecode(filename))
 
@@ -147,13 +165,13 @@ class File(Simulated):
 
     @mpi_call
     def Set_view(
-        self, disp: int = 0, etype: Any = BYTE, filetype: Any = None, datarep: str = "native", info: Any = None
+        self, disp: int = 0, etype: Any = BYTE, filetype: Any = None, datarep: str = "native", info: Any = INFO_NULL
     ) -> None:
         """Let this rank see elements of a type from a byte on; all pointers are at the first again."""
         kind = etype if filetype is None else filetype
-        if kind.size != kind.extent:
-            what = "File.Set_view with gaps in its filetype"
-            raise InputError(what, place_of_call(), value=kind.Get_name(), allowed="types without gaps")
+        if kind.size % etype.size or not kind.size:
+            allowed = f"a multiple of the {etype.size} of the element"
+            raise InputError("bytes of a filetype", place_of_call(), value=kind.size, allowed=allowed)
         if datarep != "native":
             raise InputError("data representation of a file", place_of_call(), value=datarep, allowed="'native'")
 
@@ -232,13 +250,17 @@ class File(Simulated):
         if size % view.etype.size:
             allowed = f"a multiple of {view.etype.size}, as of the type in File.Set_view"
             raise InputError("bytes of an access", place_of_call(), value=size, allowed=allowed)
-        begin = view.byte(self._offset(pointer, size // view.etype.size) if offset is None else int(offset))
+        offset = self._offset(pointer, size // view.etype.size) if offset is None else int(offset)
+        runs = view.runs(offset, size) if size else []
         if writes:
-            self._disk.write(begin, buffer.flat.tobytes())
+            data, done = buffer.flat.tobytes(), 0
+            for begin, length in runs:
+                self._disk.write(begin, data[done : done + length])
+                done += length
             return size
-        data = self._disk.read(begin, size)
-        fill(buffer.flat, np.frombuffer(data, np.uint8))
-        return len(data)
+        got = b"".join(self._disk.read(begin, length) for begin, length in runs)
+        buffer.take(np.frombuffer(got, np.uint8))
+        return len(got)
 
     def _begin(
         self, writes: bool, is_collective: bool, pointer: str, name: str, buf: Any, offset: int | None

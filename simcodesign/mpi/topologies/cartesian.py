@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.point_to_point import PROC_NULL
+from simcodesign.mpi.objects.constants import PROC_NULL
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.topologies.neighbours import Topocomm
 from simcodesign.mpi.topology_creation import CART, kind

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import Buffer, Flat, fill
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, fill
 from simcodesign.mpi.collectives.meetings import nonblocking
 from simcodesign.mpi.collectives.of_buffers import NoneOrRequest, typed_parts
 from simcodesign.mpi.communicators import Intracomm
@@ -81,7 +81,7 @@ class Topocomm(Intracomm):
         ]
         return _Exchange(self.world, receives + sends)
 
-    def _of_buffers(self, given: list[Flat], rooms: list[Flat]) -> NoneOrRequest:
+    def _of_buffers(self, given: Sequence[Flat | Scattered], rooms: Sequence[Flat | Scattered]) -> NoneOrRequest:
         begins, self._is_nonblocking = self._is_nonblocking, False
         exchange = self._exchange([one.copy() for one in given], [_filling(room) for room in rooms])
         return exchange if begins else exchange.end(None)
@@ -123,11 +123,11 @@ class Topocomm(Intracomm):
     Ineighbor_allgatherv, Ineighbor_alltoallv = Ineighbor_allgather, Ineighbor_alltoall
 
 
-def _parts(buf: Any, neighbours: int) -> list[Flat]:
+def _parts(buf: Any, neighbours: int) -> list[Flat | Scattered]:
     return Buffer(buf).parts(neighbours) if neighbours else []
 
 
-def _filling(room: Flat) -> Callable[[Flat], None]:
+def _filling(room: Flat | Scattered) -> Callable[[Flat], None]:
     return lambda data: fill(room, data)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import DATATYPES_BY_CODE, Buffer, Flat, fill
+from simcodesign.mpi.buffers import Buffer, Flat, fill
+from simcodesign.mpi.objects.constants import PROC_NULL
+from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.point_to_point import PROC_NULL
 from simcodesign.mpi.requests import Request
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.windows.epochs import Epochs
@@ -27,8 +28,6 @@ class Win(Epochs):
     """Memory of each rank of a communicator, which all of them access: one object for all ranks."""
 
     #: ``MPI.COMM_SELF`` of the run.
-    default_comm: ClassVar[Any] = None
-
     def __init__(self, comm: Any, memories: list[Flat], units: list[int], flavor: int) -> None:
         super().__init__(comm)
         self._memories, self._units, self.flavor = memories, units, flavor
@@ -40,7 +39,6 @@ class Win(Epochs):
     @classmethod
     def _made(cls, name: str, comm: Any, given: Any, flavor: int, memories: Callable[[list[Any]], list[Flat]]) -> Any:
         """Return the one window of all ranks, made when the last one comes; ``given``: memory or size, and unit."""
-        comm = cls.default_comm if comm is None else comm
         world = comm.world
         world.begin_call()
         try:
@@ -54,21 +52,21 @@ class Win(Epochs):
             world.end_call()
 
     @classmethod
-    def Create(cls, memory: Any, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Win:
+    def Create(cls, memory: Any, disp_unit: int = 1, info: Info = INFO_NULL, comm: Any = None) -> Win:
         """Return the window of all ranks' ``memory``; places in it are multiples of ``disp_unit`` bytes."""
         own = Buffer(memory).flat.view(np.uint8)
         made: Win = cls._made("Win.Create", comm, (own, int(disp_unit)), WIN_FLAVOR_CREATE, list)
         return made
 
     @classmethod
-    def Allocate(cls, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Win:
+    def Allocate(cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Any = None) -> Win:
         """Return a window of ``size`` new bytes of each rank."""
         own = np.zeros(int(size), np.uint8)
         made: Win = cls._made("Win.Allocate", comm, (own, int(disp_unit)), WIN_FLAVOR_ALLOCATE, list)
         return made
 
     @classmethod
-    def Allocate_shared(cls, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Win:
+    def Allocate_shared(cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Any = None) -> Win:
         """Return a window of ``size`` new bytes of each rank, one after another, which all ranks see as their own."""
 
         def shared(sizes: list[int]) -> list[Flat]:
@@ -136,7 +134,7 @@ class Win(Epochs):
         self._check_access(name, rank)
         at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
         named = more[1] if len(more) > 1 else own.dtype
-        dtype: Any = DATATYPES_BY_CODE[named].dtype if isinstance(named, str) else getattr(named, "dtype", named)
+        dtype: Any = np.dtype(named) if isinstance(named, str) else getattr(named, "dtype", named)
         size = own.nbytes if not more or more[0] is None else int(more[0]) * dtype.itemsize
         begin = int(at) * self._units[rank]
         memory = self._memories[rank]
@@ -243,3 +241,23 @@ class Win(Epochs):
         if place[0] == expected[0]:
             place[:] = own
         self._asked("Compare_and_swap", target_rank, own.nbytes + expected.nbytes, place.nbytes)
+
+
+def windows_by_default_of(own: Any) -> type[Win]:
+    """Return the class of windows that are made for the communicator ``own`` unless another one is given."""
+
+    class OwnWin(Win):
+        @classmethod
+        def Create(cls, memory: Any, disp_unit: int = 1, info: Info = INFO_NULL, comm: Any = own) -> Win:
+            return super().Create(memory, disp_unit, info, comm)
+
+        @classmethod
+        def Allocate(cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Any = own) -> Win:
+            return super().Allocate(size, disp_unit, info, comm)
+
+        @classmethod
+        def Allocate_shared(cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Any = own) -> Win:
+            return super().Allocate_shared(size, disp_unit, info, comm)
+
+    OwnWin.__name__ = OwnWin.__qualname__ = "Win"
+    return OwnWin

@@ -123,6 +123,7 @@ def test_runs_become_series_over_the_ranks(tmp_path: Path) -> None:
     [
         ('{"data": [[1, 2]]}', r"not the JSON of Caliper \(KeyError"),
         ('{"data": [[1, 2], ', "not JSON"),
+        (f'{{"data": [[1, {"9" * 5000}]]}}', "not JSON"),
         (json_split(nodes=[]), "not the JSON of Caliper"),
         (
             json_split(nodes=[{"label": "a", "parent": 1}, {"label": "b", "parent": 0}]),

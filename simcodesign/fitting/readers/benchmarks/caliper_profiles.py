@@ -63,7 +63,7 @@ def read_json_split(path: Path, text: str) -> Profile:
     """Read the JSON of Caliper. Raises InputError for other JSON."""
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", Place(str(path))) from None
     try:
         columns = [str(name) for name in content["columns"]]

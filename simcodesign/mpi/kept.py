@@ -1,0 +1,80 @@
+"""What each rank keeps with a communicator: a name, attributes, hints, a handler of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.attributes import Attributed
+from simcodesign.mpi.objects.constants import APPNUM, IO, LASTUSEDCODE, TAG_UB, UNIVERSE_SIZE, WTIME_IS_GLOBAL
+from simcodesign.mpi.objects.info import ERROR_HANDLERS, Errhandler, Info
+from simcodesign.mpi.point_to_point import MOST_TAG
+from simcodesign.mpi.world import World
+
+
+class Kept(Attributed, Simulated):
+    """The part of communicators that keeps what a rank gives it, apart from what other ranks do."""
+
+    world: World
+    number: int
+
+    def _own(self) -> dict[str, Any]:
+        """Return what the rank whose turn it is keeps."""
+        of_ranks: dict[int, dict[str, Any]] = self.__dict__.setdefault("_kept", {})
+        return of_ranks.setdefault(self.world.current, {})
+
+    def _attributes(self) -> dict[int, Any]:
+        found: dict[int, Any] = self._own().setdefault("attributes", {})
+        return found
+
+    def Get_attr(self, keyval: int) -> Any:
+        """Return the value of an attribute, None if there is none; and what MPI knows of itself, as ``TAG_UB``."""
+        known = {
+            TAG_UB: MOST_TAG,
+            IO: self.world.current,
+            WTIME_IS_GLOBAL: True,
+            APPNUM: 0,
+            LASTUSEDCODE: 92,
+            UNIVERSE_SIZE: self.world.size,
+        }
+        return known[keyval] if keyval in known else super().Get_attr(keyval)
+
+    def Get_name(self) -> str:
+        """Return the name; empty unless one was set."""
+        return str(self._own().get("name", "MPI_COMM_WORLD" if self.number == 0 else ""))
+
+    def Set_name(self, name: str) -> None:
+        """Set the name."""
+        self._own()["name"] = name
+
+    name = property(Get_name, Set_name)
+
+    def Get_info(self) -> Info:
+        """Return a copy of the hints."""
+        return Info(self._own().get("info", Info()).data)
+
+    def Set_info(self, info: Info) -> None:
+        """Add hints."""
+        self._own().setdefault("info", Info()).update(info.data)
+
+    info = property(Get_info, Set_info)
+
+    @classmethod
+    def Create_errhandler(cls, errhandler_fn: Callable[[Any, int], None]) -> Errhandler:
+        """Return a handler of errors. It is never called: errors end the run."""
+        return Errhandler(errhandler_fn)
+
+    def Get_errhandler(self) -> Errhandler:
+        """Return the handler of errors, by default ``ERRORS_RETURN`` as mpi4py sets it."""
+        found: Errhandler = self._own().get("errhandler", ERROR_HANDLERS["ERRORS_RETURN"])
+        return found
+
+    def Set_errhandler(self, errhandler: Errhandler) -> None:
+        """Set the handler of errors."""
+        self._own()["errhandler"] = errhandler
+
+    def copy_kept(self, made: Kept) -> None:
+        """Give a duplicate the attributes, hints and handler of errors."""
+        self.copy_attributes(made)
+        made._own().update({key: value for key, value in self._own().items() if key in ("info", "errhandler")})

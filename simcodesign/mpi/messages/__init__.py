@@ -1,0 +1,1 @@
+"""Messages that are probed, or sent again and again."""

@@ -1,0 +1,91 @@
+"""Persistent requests: messages that are described once and begun again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
+from simcodesign.mpi.point_to_point import PointToPoint
+from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.world import World, mpi_call
+
+
+class Prequest(Request):
+    """A persistent request. ``begin`` begins the operation and returns its request."""
+
+    def __init__(self, world: World, begin: Callable[[], Request]) -> None:
+        super().__init__(world)
+        self._begin, self._begun = begin, Request.null(world)
+        self._is_freed = False
+
+    @mpi_call
+    def Start(self) -> None:
+        """Begin the operation. Raises InputError if it goes on or is freed."""
+        if self._is_freed or self._begun.is_active():
+            state = "freed" if self._is_freed else "active"
+            raise InputError("start of a persistent request", place_of_call(), value=state, allowed="inactive")
+        self._begun = self._begin()
+
+    @classmethod
+    def Startall(cls, requests: Sequence[Prequest]) -> None:
+        """Begin all."""
+        for request in requests:
+            request.Start()
+
+    def is_active(self) -> bool:
+        """Return whether it is begun, and not waited for."""
+        return self._begun.is_active()
+
+    def done_s(self) -> float | None:
+        """Return when waiting ends; None while it is not known."""
+        return self._begun.done_s()
+
+    def end(self, status: Status | None) -> Any:
+        """Wait; the request can be started again."""
+        self._begun.end(status)
+        self._begun = Request.null(self.world)
+
+    def note(self, status: Status) -> None:
+        """Fill the status of what is done."""
+        self._begun.note(status)
+
+    def Cancel(self) -> None:
+        """Give up a receive that has no message yet."""
+        self._begun.Cancel()
+
+    def Free(self) -> None:
+        """Let the request end by itself, and never start again."""
+        self._begun.Free()
+        self._is_freed = True
+
+    cancel, free = Cancel, Free
+
+    def __bool__(self) -> bool:
+        return not self._is_freed
+
+    __eq__, __hash__ = Request.__eq__, Request.__hash__
+
+
+class PersistentMessages(PointToPoint):
+    """The part of communicators that makes persistent requests of messages."""
+
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """Return a request that sends a buffer."""
+        return Prequest(self.world, lambda: self.Isend(buf, dest, tag))
+
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """Return a request that sends a copy of a buffer, which the attached buffer keeps."""
+        return Prequest(self.world, lambda: self.Ibsend(buf, dest, tag))
+
+    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """Return a request that sends a buffer, and is done when it is being received."""
+        return Prequest(self.world, lambda: self.Issend(buf, dest, tag))
+
+    Rsend_init = Send_init
+
+    def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
+        """Return a request that receives into a buffer."""
+        return Prequest(self.world, lambda: self.Irecv(buf, source, tag))

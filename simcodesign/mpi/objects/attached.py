@@ -1,0 +1,53 @@
+"""The buffer that a rank attaches for its buffered sends (``Bsend``), as MPI 4.1, section 3.6, has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.matching import Message
+from simcodesign.mpi.objects.constants import BSEND_OVERHEAD
+from simcodesign.mpi.objects.memory import memory_of
+from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.world import World
+
+
+class Attached:
+    """An attached buffer, and the messages in it."""
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer, self.size_bytes = buffer, memory_of(buffer).nbytes
+        self.messages: list[Message] = []
+
+
+def attach(world: World, buf: Any) -> None:
+    """Attach a buffer. Raises InputError if there is one already."""
+    if world.current in world.attached:
+        raise InputError("a second buffer of a rank for buffered sends", place_of_call(), allowed="one, Detach_buffer")
+    world.attached[world.current] = Attached(buf)
+
+
+def detach(world: World) -> Any:
+    """Wait until the messages in the buffer are received, and return the buffer; None without one."""
+    held = world.attached.pop(world.current, None)
+    if held is None:
+        return None
+    messages = held.messages
+    waiting = f"detach of {len(messages)} messages"
+    world.scheduler.wait(lambda: waiting, lambda: all(one.taken_s is not None for one in messages))
+    world.scheduler.pass_until(max((one.taken_s or 0.0 for one in messages), default=0.0))
+    return held.buffer
+
+
+def hold(world: World, message: Message) -> None:
+    """Keep a message. Raises InputError if the buffer has no room for it (MPI_ERR_BUFFER)."""
+    held = world.attached.get(world.current)
+    free_bytes = 0
+    if held is not None:
+        held.messages = [one for one in held.messages if one.taken_s is None]
+        free_bytes = held.size_bytes - sum(one.size_bytes + BSEND_OVERHEAD for one in held.messages)
+    needed = message.size_bytes + BSEND_OVERHEAD
+    if held is None or needed > free_bytes:
+        what = f"rank {world.current}: a buffered send without room in an attached buffer"
+        raise InputError(what, place_of_call(), value=f"{needed} B", allowed=f"up to {free_bytes} B")
+    held.messages.append(message)

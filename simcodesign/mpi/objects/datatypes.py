@@ -1,0 +1,341 @@
+"""Datatypes: the basic ones of MPI, and those that a program makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.attributes import Attributed
+from simcodesign.mpi.objects.constants import (
+    DISTRIBUTE_BLOCK,
+    DISTRIBUTE_DFLT_DARG,
+    DISTRIBUTE_NONE,
+    ORDER_C,
+    ORDER_FORTRAN,
+)
+from simcodesign.mpi.objects.layouts import EMPTY, Layout, blocks_at, of_grid, together
+from simcodesign.mpi.objects.memory import memory_of
+from simcodesign.mpi.scheduler import place_of_call
+
+Integers = Sequence[int]
+
+
+class Datatype(Attributed, Simulated):
+    """A datatype. ``dtype``: NumPy's type of its basic elements, bytes if they differ; ``layout``: of one item."""
+
+    def __init__(self, name: str, dtype: np.dtype[Any], layout: Layout, *, is_predefined: bool = False) -> None:
+        self.name, self.dtype, self.layout, self.is_predefined = name, dtype, layout, is_predefined
+        self.committed = is_predefined
+
+    @property
+    def size(self) -> int:
+        """Bytes of one item without gaps."""
+        return _SIZES_OF_PAIRS.get(self.name, self.layout.size)
+
+    @property
+    def lb(self) -> int:
+        """Lower bound, in bytes."""
+        return self.layout.lb
+
+    @property
+    def extent(self) -> int:
+        """Bytes from one item to the next."""
+        return self.layout.extent
+
+    @property
+    def ub(self) -> int:
+        """Upper bound, in bytes."""
+        return self.lb + self.extent
+
+    @property
+    def true_lb(self) -> int:
+        """First byte of an item."""
+        return self.layout.true_bounds[0]
+
+    @property
+    def true_ub(self) -> int:
+        """The byte after the last one of an item."""
+        return self.layout.true_bounds[1]
+
+    @property
+    def true_extent(self) -> int:
+        """Bytes from the first to the last of an item."""
+        return self.true_ub - self.true_lb
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is a basic datatype."""
+        return self.is_predefined
+
+    @property
+    def typechar(self) -> str:
+        """The letter of NumPy's type."""
+        return self.dtype.char
+
+    def Get_size(self) -> int:
+        """Return the bytes of one item without gaps."""
+        return self.size
+
+    def Get_extent(self) -> tuple[int, int]:
+        """Return the lower bound and the extent, in bytes."""
+        return self.lb, self.extent
+
+    def Get_true_extent(self) -> tuple[int, int]:
+        """Return the first byte and the bytes from it to the last, without gaps at the ends."""
+        return self.true_lb, self.true_extent
+
+    def Get_name(self) -> str:
+        """Return the name."""
+        return self.name
+
+    def Set_name(self, name: str) -> None:
+        """Set the name."""
+        self.name = name
+
+    def tocode(self) -> str:
+        """Return the letter of NumPy's type."""
+        return self.typechar
+
+    @classmethod
+    def fromcode(cls, code: str) -> Datatype:
+        """Return the basic datatype of NumPy's code, as ``'d'``. Raises InputError if there is none."""
+        return of_dtype(np.dtype(code))
+
+    def Commit(self) -> Datatype:
+        """Let the datatype be used in messages; return it."""
+        self.committed = True
+        return self
+
+    def Free(self) -> None:
+        """Let the datatype no longer be used."""
+        self.delete_attributes()
+        self.committed = False
+
+    def Dup(self) -> Datatype:
+        """Return a copy with the attributes."""
+        made = self._made(self.layout)
+        made.committed = self.committed
+        self.copy_attributes(made)
+        return made
+
+    free = Free
+
+    def check_committed(self) -> None:
+        """Raise InputError for a datatype that MPI refuses in messages (MPI_ERR_TYPE)."""
+        if not self.committed:
+            raise InputError(f"datatype {self.name or 'of the program'} is not committed, or is freed", place_of_call())
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __bool__(self) -> bool:
+        return self.name != "MPI_DATATYPE_NULL"
+
+    # --- Packing ---------------------------------------------------------------------------------------------
+
+    def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
+        """Put the bytes of the items of a buffer into another from a position on; return the position after them."""
+        items, room = self._items(inbuf), memory_of(outbuf).view(np.uint8)
+        data = self.layout.gather(memory_of(inbuf).view(np.uint8), 0, items)
+        if position + len(data) > len(room):
+            raise InputError("bytes to pack", place_of_call(), value=len(data), allowed=f"{len(room) - position}")
+        room[position : position + len(data)] = data
+        return position + len(data)
+
+    def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: Any) -> int:
+        """Put bytes from a position on where the items of a buffer have them; return the position after them."""
+        data = memory_of(inbuf).view(np.uint8)[position : position + self._items(outbuf) * self.layout.size]
+        self.layout.scatter(memory_of(outbuf).view(np.uint8), 0, data)
+        return position + len(data)
+
+    def Pack_size(self, count: int, comm: Any) -> int:
+        """Return the bytes of ``count`` packed items."""
+        return count * self.layout.size
+
+    def _items(self, buffer: Any) -> int:
+        self.check_committed()
+        return memory_of(buffer).nbytes // self.extent if self.extent > 0 else 0
+
+    # --- Derived datatypes -----------------------------------------------------------------------------------
+
+    def _made(self, layout: Layout) -> Datatype:
+        return Datatype("", self.dtype, layout)
+
+    def Create_contiguous(self, count: int) -> Datatype:
+        """Return ``count`` items one after another."""
+        return self._made(blocks_at(self.layout, _numbers([0]), _numbers([count])))
+
+    def Create_vector(self, count: int, blocklength: int, stride: int) -> Datatype:
+        """Return ``count`` blocks of ``blocklength`` items, ``stride`` items apart."""
+        return self.Create_hvector(count, blocklength, stride * self.extent)
+
+    def Create_hvector(self, count: int, blocklength: int, stride: int) -> Datatype:
+        """Return ``count`` blocks of ``blocklength`` items, ``stride`` bytes apart."""
+        return self.Create_hindexed_block(blocklength, [place * stride for place in range(count)])
+
+    def Create_indexed(self, blocklengths: Integers, displacements: Integers) -> Datatype:
+        """Return blocks of items; displacements are in items."""
+        return self.Create_hindexed(blocklengths, [int(one) * self.extent for one in displacements])
+
+    def Create_hindexed(self, blocklengths: Integers, displacements: Integers) -> Datatype:
+        """Return blocks of items; displacements are in bytes."""
+        _check_equal("displacements", displacements, blocklengths)
+        return self._made(blocks_at(self.layout, _numbers(displacements), _counts(blocklengths)))
+
+    def Create_indexed_block(self, blocklength: int, displacements: Integers) -> Datatype:
+        """Return blocks of ``blocklength`` items; displacements are in items."""
+        return self.Create_hindexed_block(blocklength, [int(one) * self.extent for one in displacements])
+
+    def Create_hindexed_block(self, blocklength: int, displacements: Integers) -> Datatype:
+        """Return blocks of ``blocklength`` items; displacements are in bytes."""
+        return self.Create_hindexed([blocklength] * len(displacements), displacements)
+
+    @classmethod
+    def Create_struct(cls, blocklengths: Integers, displacements: Integers, datatypes: Sequence[Datatype]) -> Datatype:
+        """Return blocks of items of several datatypes; displacements are in bytes."""
+        _check_equal("displacements", displacements, blocklengths)
+        _check_equal("datatypes", datatypes, blocklengths)
+        places, counts = _numbers(displacements), _counts(blocklengths)
+        parts = [
+            blocks_at(datatype.layout, places[n : n + 1], counts[n : n + 1]) for n, datatype in enumerate(datatypes)
+        ]
+        dtypes = {datatype.dtype for datatype in datatypes}
+        return Datatype("", dtypes.pop() if len(dtypes) == 1 else np.dtype(np.uint8), together(parts))
+
+    def Create_subarray(self, sizes: Integers, subsizes: Integers, starts: Integers, order: int = ORDER_C) -> Datatype:
+        """Return the part of an array of ``sizes`` items that begins at ``starts`` and has ``subsizes`` items."""
+        _check_equal("subsizes", subsizes, sizes)
+        _check_equal("starts", starts, sizes)
+        for whole, part, start in zip(sizes, subsizes, starts, strict=True):
+            if not (1 <= part <= whole and 0 <= start <= whole - part):
+                value = f"{part} items from {start} of {whole}"
+                raise InputError("part of an array", place_of_call(), value=value, allowed="within the array")
+        kept = [np.arange(start, start + part, dtype=np.int64) for part, start in zip(subsizes, starts, strict=True)]
+        return self._made(of_grid(self.layout, list(map(int, sizes)), kept, fortran=order == ORDER_FORTRAN))
+
+    def Create_darray(
+        self,
+        size: int,
+        rank: int,
+        gsizes: Integers,
+        distribs: Integers,
+        dargs: Integers,
+        psizes: Integers,
+        order: int = ORDER_C,
+    ) -> Datatype:
+        """Return a rank's items of an array of ``gsizes`` items, in blocks or cyclic on a grid of ``psizes`` ranks."""
+        if int(np.prod(psizes)) != size or not 0 <= rank < size:
+            raise InputError("ranks of a distributed array", place_of_call(), value=list(psizes), allowed=f"{size}")
+        kept = []
+        coordinates = np.unravel_index(rank, tuple(psizes))
+        for whole, kind, block, ranks, at in zip(gsizes, distribs, dargs, psizes, coordinates, strict=True):
+            places = np.arange(whole, dtype=np.int64)
+            if kind != DISTRIBUTE_NONE:
+                by_default = -(-whole // ranks) if kind == DISTRIBUTE_BLOCK else 1
+                each = by_default if block == DISTRIBUTE_DFLT_DARG else block
+                if kind == DISTRIBUTE_BLOCK and each * ranks < whole:
+                    allowed = f"{by_default} or more"
+                    raise InputError("items of a block", place_of_call(), value=each, allowed=allowed)
+                places = places[places // each % ranks == at]
+            kept.append(places)
+        return self._made(of_grid(self.layout, list(map(int, gsizes)), kept, fortran=order == ORDER_FORTRAN))
+
+    def Create_resized(self, lb: int, extent: int) -> Datatype:
+        """Return the same bytes with another lower bound and extent, in bytes."""
+        return self._made(replace(self.layout, lb=int(lb), extent=int(extent), resized=True))
+
+
+def _numbers(values: Integers) -> NDArray[np.int64]:
+    return np.array(values, np.int64).reshape(-1)
+
+
+def _counts(values: Integers) -> NDArray[np.int64]:
+    counts = _numbers(values)
+    if (counts < 0).any():
+        raise InputError("items of a block", place_of_call(), value=list(values), allowed="0 or more")
+    return counts
+
+
+def _check_equal(what: str, values: Sequence[Any], others: Sequence[Any]) -> None:
+    if len(values) != len(others):
+        raise InputError(what, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
+
+
+# --- Basic datatypes ------------------------------------------------------------------------------------------
+
+_CODES = {
+    **dict.fromkeys(("FLOAT16_T", "REAL2"), "f2"),
+    "BYTE": "u1",
+    "PACKED": "u1",
+    "CHAR": "i1",
+    "CHARACTER": "i1",
+    "WCHAR": "i4",
+    **dict.fromkeys(("C_BOOL", "BOOL", "CXX_BOOL"), "?"),
+    **dict.fromkeys(("SIGNED_CHAR", "SINT8_T"), "i1"),
+    "UNSIGNED_CHAR": "u1",
+    **dict.fromkeys(("SHORT", "SIGNED_SHORT", "SINT16_T"), "i2"),
+    **dict.fromkeys(("INT", "SIGNED_INT", "INTEGER", "F_INT", "SINT32_T"), "i4"),
+    **dict.fromkeys(("LONG", "LONG_LONG", "SIGNED_LONG", "SIGNED_LONG_LONG", "SINT64_T"), "i8"),
+    **dict.fromkeys(("AINT", "OFFSET", "COUNT"), "i8"),
+    "UNSIGNED_SHORT": "u2",
+    **dict.fromkeys(("UNSIGNED", "UNSIGNED_INT"), "u4"),
+    **dict.fromkeys(("UNSIGNED_LONG", "UNSIGNED_LONG_LONG"), "u8"),
+    **dict.fromkeys(("FLOAT", "REAL", "REAL4", "F_FLOAT", "FLOAT32_T"), "f4"),
+    **dict.fromkeys(("DOUBLE", "REAL8", "DOUBLE_PRECISION", "F_DOUBLE", "FLOAT64_T"), "f8"),
+    "LONG_DOUBLE": "g",
+    **dict.fromkeys(("COMPLEX", "COMPLEX8", "C_COMPLEX", "C_FLOAT_COMPLEX"), "c8"),
+    **dict.fromkeys(("F_COMPLEX", "F_FLOAT_COMPLEX", "CXX_FLOAT_COMPLEX"), "c8"),
+    **dict.fromkeys(("DOUBLE_COMPLEX", "COMPLEX16", "C_DOUBLE_COMPLEX"), "c16"),
+    **dict.fromkeys(("F_DOUBLE_COMPLEX", "CXX_DOUBLE_COMPLEX"), "c16"),
+    **dict.fromkeys(("C_LONG_DOUBLE_COMPLEX", "CXX_LONG_DOUBLE_COMPLEX"), "G"),
+    **dict.fromkeys(("LOGICAL", "LOGICAL4", "F_BOOL"), "i4"),
+    **{f"INT{bits}_T": f"i{bits // 8}" for bits in (8, 16, 32, 64)},
+    **{f"UINT{bits}_T": f"u{bits // 8}" for bits in (8, 16, 32, 64)},
+    **{f"INTEGER{size}": f"i{size}" for size in (1, 2, 4, 8)},
+    **{f"LOGICAL{size}": f"i{size}" for size in (1, 2, 8)},
+}
+#: A value and a place, as MPI.MINLOC takes them: the types of C.
+_PAIRS = {
+    "SHORT_INT": "i2",
+    **dict.fromkeys(("INT_INT", "TWOINT"), "i4"),
+    "LONG_INT": "i8",
+    "FLOAT_INT": "f4",
+    "DOUBLE_INT": "f8",
+    "LONG_DOUBLE_INT": "g",
+}
+_SIZES_OF_PAIRS = {f"MPI_{name}": np.dtype(code).itemsize + 4 for name, code in _PAIRS.items()}
+
+
+def _basic(name: str, dtype: np.dtype[Any], alignment: int) -> Datatype:
+    size = dtype.itemsize
+    layout = Layout(np.zeros(1, np.int64), _numbers([size]), 0, size, alignment)
+    return Datatype(f"MPI_{name}", dtype, layout, is_predefined=True)
+
+
+#: By name, as in ``MPI.DOUBLE``.
+DATATYPES = {
+    "DATATYPE_NULL": Datatype("MPI_DATATYPE_NULL", np.dtype(np.uint8), EMPTY),
+    **{name: _basic(name, np.dtype(code), np.dtype(code).alignment) for name, code in _CODES.items()},
+    **{
+        name: _basic(name, dtype, dtype.alignment)
+        for name, code in _PAIRS.items()
+        for dtype in [np.dtype([("value", code), ("place", "i4")], align=True)]
+    },
+}
+BYTE = DATATYPES["BYTE"]
+_PREFERRED = ("SIGNED_CHAR", "UNSIGNED_CHAR", "SHORT", "INT", "LONG", "UNSIGNED", "FLOAT", "DOUBLE", "LONG_DOUBLE")
+_BY_DTYPE = {one.dtype: one for one in [*reversed(DATATYPES.values()), *(DATATYPES[name] for name in _PREFERRED)]}
+_BY_DTYPE[np.dtype("S1")] = DATATYPES["CHAR"]
+
+
+def of_dtype(dtype: np.dtype[Any]) -> Datatype:
+    """Return the basic datatype of a type of NumPy. Raises InputError if there is none."""
+    if dtype not in _BY_DTYPE:
+        raise InputError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
+    return _BY_DTYPE[dtype]

@@ -1,0 +1,108 @@
+"""Hints (``MPI.Info``) and handlers of errors: they are kept, and change nothing."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections import UserDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from simcodesign.mpi.names import Simulated, SimulatedKind
+
+Items = Mapping[str, str] | Iterable[tuple[str, str]] | None
+
+
+class _Kind(SimulatedKind, ABCMeta):
+    pass
+
+
+class Info(Simulated, UserDict[str, str], metaclass=_Kind):
+    """Hints: names and values, both text."""
+
+    is_null = False
+
+    @classmethod
+    def Create(cls, items: Items = None) -> Info:
+        """Return new hints."""
+        return cls(dict(items or {}))
+
+    def Get(self, key: str) -> str | None:
+        """Return a value, None if there is none."""
+        return self.data.get(key)
+
+    def Set(self, key: str, value: str) -> None:
+        """Set a value."""
+        self.data[key] = value
+
+    def Delete(self, key: str) -> None:
+        """Remove a value."""
+        del self.data[key]
+
+    def Get_nkeys(self) -> int:
+        """Return how many hints there are."""
+        return len(self.data)
+
+    def Get_nthkey(self, n: int) -> str:
+        """Return the n-th name, from 0."""
+        return list(self.data)[n]
+
+    def keys(self) -> list[str]:  # type: ignore[override]
+        """Return the names."""
+        return list(self.data)
+
+    def values(self) -> list[str]:  # type: ignore[override]
+        """Return the values."""
+        return list(self.data.values())
+
+    def items(self) -> list[tuple[str, str]]:  # type: ignore[override]
+        """Return names and values."""
+        return list(self.data.items())
+
+    def update(self, items: Items = (), **kwds: str) -> None:  # type: ignore[override]
+        """Set values."""
+        self.data.update(dict(items or {}), **kwds)
+
+    def pop(self, key: str, *default: str) -> str:  # type: ignore[override]
+        """Remove a value and return it."""
+        return self.data.pop(key, *default)
+
+    def Dup(self) -> Info:
+        """Return a copy."""
+        return Info(self.data)
+
+    copy = Dup
+
+    def Free(self) -> None:
+        """Remove all."""
+        self.data.clear()
+        self.is_null = True
+
+    free = Free
+
+    def __bool__(self) -> bool:
+        return not self.is_null
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Info) and self.is_null and other.is_null)
+
+    __hash__ = object.__hash__
+
+
+class Errhandler(Simulated):
+    """What a program wants to happen with errors. Here each one ends the run."""
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        self.function = function
+
+    def Free(self) -> None:
+        """Do nothing: Python frees it."""
+
+    free = Free
+
+
+#: By name, as in ``MPI.ERRORS_RETURN``.
+ERROR_HANDLERS = {
+    name: Errhandler() for name in ("ERRORS_RETURN", "ERRORS_ABORT", "ERRORS_ARE_FATAL", "ERRHANDLER_NULL")
+}
+INFO_NULL, INFO_ENV = Info(), Info()
+INFO_NULL.is_null = True

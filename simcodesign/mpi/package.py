@@ -1,0 +1,96 @@
+"""The package ``mpi4py`` around ``MPI``: its options ``rc``, and whether MPI has begun and ended in each rank."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from simcodesign.mpi.names import not_simulated
+from simcodesign.mpi.world import World
+
+#: Options of mpi4py 4 and their values.
+_OPTIONS = {
+    "initialize": True,
+    "threads": True,
+    "thread_level": "multiple",
+    "finalize": None,
+    "fast_reduce": True,
+    "recv_mprobe": True,
+    "irecv_bufsz": 32768,
+    "errors": "exception",
+}
+
+
+class Options(ModuleType):
+    """``mpi4py.rc``: each rank has its own. Only ``initialize`` changes what is simulated."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__("mpi4py.rc")
+        self.__dict__["_own"] = [dict(_OPTIONS) for _ in range(world.size)]
+        self.__dict__["_world"] = world
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OPTIONS:
+            raise AttributeError(f"mpi4py.rc has no option {name!r}")
+        return self._own[self._world.current][name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("__"):  # of the import system
+            super().__setattr__(name, value)
+        elif name not in _OPTIONS:
+            raise TypeError(f"mpi4py.rc has no option {name!r}")
+        else:
+            self._own[self._world.current][name] = value
+
+    def __call__(self, **options: Any) -> None:
+        """Set options."""
+        for name, value in options.items():
+            setattr(self, name, value)
+
+
+class Session:
+    """Whether each rank has begun and ended MPI: on import, unless ``rc.initialize`` is False."""
+
+    def __init__(self, world: World, options: Options) -> None:
+        self._world, self._options = world, options
+        self._begun: set[int] = set()
+        self._ended: set[int] = set()
+
+    def begin(self, required: int = 3) -> int:
+        """Begin MPI in the current rank; return the level of threads, which is THREAD_SINGLE whatever is required."""
+        self._begun.add(self._world.current)
+        return 0
+
+    def end(self) -> None:
+        """End MPI in the current rank."""
+        self._ended.add(self._world.current)
+
+    def has_begun(self) -> bool:
+        """Return whether MPI has begun, also if it has ended."""
+        return bool(self._options.initialize) or self._world.current in self._begun
+
+    def has_ended(self) -> bool:
+        """Return whether MPI has ended."""
+        return self._world.current in self._ended
+
+    def functions(self) -> dict[str, Any]:
+        """Return the functions of ``MPI``."""
+        return {
+            "Init": lambda: self._begun.add(self._world.current),
+            "Init_thread": self.begin,
+            "Query_thread": lambda: 0,
+            "Finalize": self.end,
+            "Is_initialized": self.has_begun,
+            "Is_finalized": self.has_ended,
+        }
+
+
+def mpi4py_package(options: Options, mpi: ModuleType) -> ModuleType:
+    """Return the package; other names of it raise NotSimulatedError."""
+    package = ModuleType("mpi4py")
+    package.__path__ = []
+    names = {"__version__": "4.0.0", "rc": options, "MPI": mpi, "get_config": dict}
+    for name, value in names.items():
+        setattr(package, name, value)
+    package.__getattr__ = lambda name: not_simulated("mpi4py", name)  # type: ignore[method-assign]
+    return package

@@ -1,0 +1,204 @@
+"""Communicators made of others: by colours, by groups, by nodes, and duplicates."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.agreements import agree, new_number
+from simcodesign.mpi.collectives.of_buffers import Collectives
+from simcodesign.mpi.kept import Kept
+from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.constants import COMM_TYPE_SHARED, CONGRUENT, IDENT, UNDEFINED
+from simcodesign.mpi.objects.groups import Group
+from simcodesign.mpi.objects.info import INFO_NULL, Info
+from simcodesign.mpi.requests import Request
+from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.world import World, mpi_call
+
+Members = tuple[int, ...]
+Found = tuple[int, Members]
+
+
+class NullComm(Simulated):
+    """``MPI.COMM_NULL``: no communicator."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NullComm | Splitting) and not other
+
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise InputError(f"{name} of MPI.COMM_NULL (MPI_ERR_COMM)", place_of_call(), allowed="a communicator")
+
+
+COMM_NULL: Any = NullComm()
+
+
+class Splitting(Kept, Collectives):
+    """The part of communicators that makes others. Setting one up takes messages that are not counted."""
+
+    #: The class of communicators of one group without a topology.
+    plain: type[Splitting]
+    #: The class of communicators of two groups.
+    of_two_groups: type[Splitting]
+
+    @property
+    def group(self) -> Group:
+        """The group of this rank."""
+        return Group(self.world, self.members)
+
+    def Get_group(self) -> Group:
+        """Return the group of this rank."""
+        return self.group
+
+    def Compare(self, comm: Splitting) -> int:
+        """Return IDENT, CONGRUENT (other messages), SIMILAR (another order, too) or UNEQUAL."""
+        if comm.number == self.number:
+            return IDENT
+        return self.group.Compare(comm.group) or CONGRUENT
+
+    @mpi_call
+    def Split(self, color: int = 0, key: int = 0) -> Any:
+        """Return the communicator of the ranks with this colour, in the order of their keys.
+
+        COMM_NULL for UNDEFINED.
+        """
+        return self._made(self.plain, self._split(color, key))
+
+    @mpi_call
+    def Split_type(self, split_type: int, key: int = 0, info: Info = INFO_NULL) -> Any:
+        """Return the communicator of the ranks on one node of the machine (``COMM_TYPE_SHARED``).
+
+        COMM_NULL for UNDEFINED. Raises InputError for other types.
+        """
+        if split_type not in (COMM_TYPE_SHARED, UNDEFINED):
+            raise InputError("split_type", place_of_call(), value=split_type, allowed="COMM_TYPE_SHARED, UNDEFINED")
+        node = self.world.nodes[self.world.current]
+        return self._made(self.plain, self._split(UNDEFINED if split_type == UNDEFINED else node, key))
+
+    @mpi_call
+    def Create(self, group: Group) -> Any:
+        """Return the communicator of a group, COMM_NULL for the ranks that are not in it. All ranks call this."""
+        is_in = self.world.current in group.members
+        return self._made(self.plain, self._split(group.members if is_in else UNDEFINED, group.rank))
+
+    @mpi_call
+    def Create_group(self, group: Group, tag: int = 0) -> Any:
+        """Return the communicator of a group. Only the ranks of the group call this."""
+        if self.world.current not in group.members:
+            value = f"rank {self.world.current}"
+            raise InputError("caller of Create_group", place_of_call(), value=value, allowed="a rank of the group")
+        key, members = (self.number, tag, group.members), group.members
+        number = agree(self.world, "create_group", key, members, None, lambda values: new_number(self.world, members))
+        return self._made(self.plain, (number, members))
+
+    @mpi_call
+    def Create_intercomm(self, local_leader: int, peer_comm: Any, remote_leader: int, tag: int = 0) -> Any:
+        """Return the communicator of this group and another, whose leaders know each other by ``peer_comm``."""
+        world, leader, others = self.world, self.members[local_leader], None
+        if world.current == leader:
+            remote = peer_comm.peers[remote_leader]
+            if remote in self.members:
+                what = "leader of the other group"
+                raise InputError(what, place_of_call(), value=remote_leader, allowed="a rank that is not in this group")
+            ends = sorted((leader, remote))
+            key = (peer_comm.number, tag, *ends)
+            others = agree(world, "create_intercomm", key, ends, self.members, dict)[remote]
+        known = agree(world, "create_intercomm", (self.number, local_leader), self.members, others, dict)
+        return between_groups(world, self.members, known[leader])
+
+    @mpi_call
+    def Dup(self, info: Info | None = None) -> Any:
+        """Return a communicator of the same ranks, with the same topology and attributes, whose messages are apart."""
+        found = self._split(0, self.rank)
+        assert found is not None
+        number, members = found
+        shared = self.world.communicators
+        if number not in shared:
+            shared[number] = copy(self)
+            shared[number].__dict__.pop("_kept", None)
+            Collectives.__init__(shared[number], self.world, number, members)
+        made: Splitting = shared[number]
+        self.copy_kept(made)
+        if info is not None:
+            made.Set_info(info)
+        return made
+
+    def Clone(self) -> Any:
+        """Return a duplicate."""
+        return self.Dup()
+
+    def Dup_with_info(self, info: Info) -> Any:
+        """Return a duplicate with hints."""
+        return self.Dup(info)
+
+    def Idup(self, info: Info | None = None) -> tuple[Any, Request]:
+        """Return a duplicate, and a request that is done."""
+        return self.Dup(info), Request.null(self.world)
+
+    def Idup_with_info(self, info: Info) -> tuple[Any, Request]:
+        """Return a duplicate with hints, and a request that is done."""
+        return self.Idup(info)
+
+    def Free(self) -> None:
+        """Remove the attributes; the communicator equals COMM_NULL afterwards."""
+        self.delete_attributes()
+        self._own()["is_freed"] = True
+
+    Disconnect = free = Free
+
+    def __bool__(self) -> bool:
+        return "is_freed" not in self._own()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, NullComm) and not self)
+
+    __hash__ = object.__hash__
+
+    def _split(self, color: Any, key: int) -> Found | None:
+        """Return number and members of the new communicator, None for UNDEFINED."""
+
+        def combine(given: list[tuple[Any, int, int]]) -> list[Found | None]:
+            found: list[Found | None] = [None] * len(given)
+            for colour in sorted({one[0] for one in given if one[0] != UNDEFINED}):
+                ordered = sorted((key, place) for place, (own, key, _) in enumerate(given) if own == colour)
+                places = [place for _, place in ordered]
+                members = tuple(given[place][2] for place in places)
+                number = new_number(self.world, members)
+                for place in places:
+                    found[place] = number, members
+            return found
+
+        found: Found | None = self._together("split", (color, key, self.world.current), 0, combine, record=False)
+        return found
+
+    def _made(self, kind: type[Any], found: Found | None, *more: Any) -> Any:
+        """Return the one object that all members share, made for the first of them; COMM_NULL for None."""
+        if found is None:
+            return COMM_NULL
+        number, members = found
+        shared = self.world.communicators
+        if number not in shared:
+            shared[number] = kind(self.world, number, members, *more)
+        return shared[number]
+
+
+def between_groups(world: World, one: Members, other: Members) -> Any:
+    """Return the communicator of two groups of all ranks; the group with the smallest rank is the first."""
+    groups, members = sorted((tuple(one), tuple(other)), key=min), (*one, *other)
+
+    def numbered(_: dict[int, Any]) -> list[int]:
+        return [new_number(world, some) for some in (members, members, *groups)]
+
+    number, *more = agree(world, "intercommunicator", tuple(groups), members, None, numbered)
+    if number not in world.communicators:
+        kind: Any = Splitting.of_two_groups
+        world.communicators[number] = kind(world, number, tuple(groups), tuple(more))
+    return world.communicators[number]
