@@ -11,6 +11,7 @@ from typing import Any
 from simcodesign.mpi import topology_creation
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Comm, Intracomm
+from simcodesign.mpi.files import disk_file, files
 from simcodesign.mpi.intercommunicators import Intercomm
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
@@ -68,8 +69,11 @@ def _constants() -> dict[str, Any]:
         "THREAD_MULTIPLE": 3,
         "VERSION": 4,
         "SUBVERSION": 0,
+        "FILE_NULL": None,
         "WIN_NULL": None,
         **_upper_case(topology_creation),
+        **_upper_case(disk_file),
+        **_upper_case(files),
         **_upper_case(epochs),
         **_upper_case(windows),
         **CONSTANTS,
@@ -81,14 +85,27 @@ def _constants() -> dict[str, Any]:
 
 def _upper_case(module: ModuleType) -> dict[str, Any]:
     """Return the constants of a module whose names are mpi4py's."""
-    beginnings = ("CART", "DIST_GRAPH", "GRAPH", "LOCK_", "MODE_", "UNWEIGHTED", "WEIGHTS_", "WIN_")
+    beginnings = ("CART", "DIST_GRAPH", "GRAPH", "LOCK_", "MODE_", "SEEK_", "UNWEIGHTED", "WEIGHTS_", "WIN_")
     return {name: value for name, value in vars(module).items() if name.startswith(beginnings)}
 
 
 def mpi_module(world: World, session: Session) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
-    every = (Comm, Intracomm, Intercomm, *_TOPOLOGIES, Datatype, Errhandler, Group, Info, Message, Op, Prequest)
+    every = (
+        Comm,
+        Intracomm,
+        Intercomm,
+        *_TOPOLOGIES,
+        files.File,
+        Datatype,
+        Errhandler,
+        Group,
+        Info,
+        Message,
+        Op,
+        Prequest,
+    )
     classes = {one.__name__: one for one in (*every, Request, Status)}
     functions = {
         "Wtime": world.now,

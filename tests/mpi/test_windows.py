@@ -115,7 +115,36 @@ assert rank or mine[0] == 77
 """
 
 
-@pytest.mark.parametrize("text", [FENCES, LOCKS, SHARED])
+GROUPS = """
+memory = np.zeros(size)
+win = MPI.Win.Create(memory, 8, comm=comm)
+others = comm.Get_group().Excl([rank])
+win.Post(others)
+win.Start(others)
+for r in range(size):
+    if r != rank:
+        win.Put(np.array([rank + 1.0]), r, rank)
+win.Complete()
+win.Wait()
+assert memory.tolist() == [0.0 if r == rank else r + 1.0 for r in range(size)]
+# Rank 0 reads from all others, which ask again and again whether it is done.
+first = comm.Get_group().Incl([0])
+if rank == 0:
+    room = np.zeros((size, size))
+    win.Start(others)
+    for r in range(1, size):
+        win.Get(room[r], r)
+    win.Complete()
+    assert room[1:].sum() == (size - 1) * size * (size + 1) / 2 - sum(range(2, size + 1))
+else:
+    win.Post(first)
+    while not win.Test():
+        pass
+win.Free()
+"""
+
+
+@pytest.mark.parametrize("text", [FENCES, LOCKS, SHARED, GROUPS])
 def test_data_of_accesses(ran: Runner, text: str) -> None:
     done = ran(text, 4)
     assert took_s(done) > 0
@@ -178,6 +207,12 @@ TIMES = {
     ),
     "put under a lock": ("if rank == 0:\n    win.Lock(1)\n    win.Put(room, 1)\n    win.Unlock(1)", FULL_S),
     "get under a lock": ("if rank == 0:\n    win.Lock(1)\n    win.Get(room, 1)\n    win.Unlock(1)", EMPTY_S + FULL_S),
+    "put to a group": (
+        "group = comm.Get_group().Incl([1 - rank])\n"
+        "if rank == 0:\n    win.Start(group)\n    win.Put(room, 1)\n    win.Complete()\n"
+        "else:\n    win.Post(group)\n    win.Wait()",
+        2 * EMPTY_S + FULL_S,
+    ),
     "own memory": ("win.Lock(rank)\nwin.Get(room, rank)\nwin.Put(room, rank)\nwin.Unlock(rank)", 0.0),
     "the other computes": (
         "import time\nif rank == 0:\n    win.Lock(1)\n    win.Get(room, 1)\n    win.Unlock(1)\n    time.sleep(1)\n"

@@ -325,6 +325,7 @@ OWN_FILES = {
     "studies/sweep/store_lock.py": "the lock of a store",
     "studies/sweep/store.py": "syncs a folder",
     "cli/app.py": "standard streams",
+    "mpi/files/disk_file.py": "files of a program that is run, which reads and writes them",
 }
 OPENING = {"open", "read_text", "read_bytes", "load", "read_graphml", "loadtxt", "genfromtxt", "fromfile", "memmap"}
 OPENING |= {"read_csv", "read_parquet", "read_table", "write_text", "write_bytes", "savefig", "ParquetFile", "ZipFile"}

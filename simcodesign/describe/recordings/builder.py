@@ -13,7 +13,14 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.python_programs.checks import checked
 from simcodesign.describe.python_programs.matched import collective_calls, message_sizes
-from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, COMPUTE, RECEIVE, SEND, Operation
+from simcodesign.describe.python_programs.recorded_operations import (
+    ACCESS,
+    COLLECTIVE,
+    COMPUTE,
+    RECEIVE,
+    SEND,
+    Operation,
+)
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE, Recording
 from simcodesign.describe.recordings.communicators import WORLD, Communicator, Communicators, Tag, groups_of
 
@@ -68,6 +75,11 @@ class RankLog:
     def compute(self, amount: float, unit: str = "seconds") -> None:
         """Compute for so many ``seconds``, ``flops`` or ``instructions``."""
         self._add(COMPUTE, unit, amount)
+
+    def start_access(self, kind: str, size_bytes: float) -> int:
+        """Start a ``read`` or ``write`` of the disk."""
+        self._add(ACCESS, kind, size_bytes, 1)
+        return self._started()
 
     def send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> None:
         """Send, and wait until the message is on its way."""
@@ -285,7 +297,7 @@ class RecordingBuilder:
     def _final(self, key: tuple[Any, ...], place: Place, rank: int, group_of: dict[int, int]) -> Operation:
         """An operation among all ranks, checked."""
         kind, *rest = key
-        if kind == COMPUTE:
+        if kind in (COMPUTE, ACCESS):
             return checked(Operation(key), self.ranks, place)
         if kind == COLLECTIVE:
             name, size_bytes, root, number = rest

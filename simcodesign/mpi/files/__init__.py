@@ -1,0 +1,1 @@
+"""Files that all ranks of a program open together, MPI's parallel input and output."""
