@@ -87,7 +87,7 @@ class PointToPoint(Simulated):
         ``start``: return while it goes on; ``is_attached``: the message is kept in the attached buffer.
         """
         if dest == PROC_NULL:
-            return Request.null(self.world, PROC_NULL)
+            return Request.of_nobody(self.world)
         self.check_peer(dest, tag, any_is_allowed=False)
         world, target = self.world, self.peers[dest]
         message = Message(self.rank, dest, tag, data, size_bytes, world.current, target)
@@ -211,7 +211,7 @@ class PointToPoint(Simulated):
 
     def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
         if source == PROC_NULL:
-            return Request.null(self.world, PROC_NULL)
+            return Request.of_nobody(self.world)
         slot: list[int | None] = [None, None]
         place = self.world.add(START, (RECEIVE, slot))
 
@@ -245,12 +245,12 @@ class PointToPoint(Simulated):
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """Receive an object."""
         message = self._receive(source, tag, status)
-        return None if message is None else pickle.loads(message.data)
+        return None if message is None else unpickled(message.data)
 
     @mpi_call
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
-        return self._begin_receive(source, tag, pickle.loads)
+        return self._begin_receive(source, tag, unpickled)
 
     @mpi_call
     def Sendrecv(
@@ -302,3 +302,8 @@ class PointToPoint(Simulated):
 def elements(data: Any) -> Any:
     """Return what a buffer of elements takes: the bytes, if an object was sent."""
     return Buffer(data).flat if isinstance(data, bytes) else data
+
+
+def unpickled(data: Any) -> Any:
+    """Return an object that was sent; None of an empty message, as mpi4py does."""
+    return pickle.loads(data) if len(data) else None

@@ -8,7 +8,7 @@ from typing import Any
 from simcodesign.mpi.log import WAIT
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Message, Receive
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.objects.constants import UNDEFINED
+from simcodesign.mpi.objects.constants import PROC_NULL, UNDEFINED
 from simcodesign.mpi.objects.datatypes import BYTE, Datatype
 from simcodesign.mpi.world import World, mpi_call
 
@@ -239,7 +239,7 @@ class Request(OfSeveral):
 
     def __init__(
         self,
-        world: World,
+        world: World | None = None,
         place: int | None = None,
         *,
         message: Message | None = None,
@@ -247,16 +247,24 @@ class Request(OfSeveral):
         finish: Callable[[Message], Any] | None = None,
         cancel: Callable[[], bool] | None = None,
     ) -> None:
-        self.world, self._place, self._message, self._receive, self._finish = world, place, message, receive, finish
+        self.world: Any = world
+        self._place, self._message, self._receive, self._finish = place, message, receive, finish
         self._cancel, self._cancelled, self._value = cancel, False, None
-        self._ended = place is None and message is None and receive is None
+        self._ended = world is None  # as of a program's ``MPI.Request()``
         self._empty_source = ANY_SOURCE
 
     @classmethod
-    def null(cls, world: World, source: int = ANY_SOURCE) -> Request:
-        """Return a request that is done: REQUEST_NULL, or one of a message from or to ``PROC_NULL``."""
+    def null(cls, world: World) -> Request:
+        """Return REQUEST_NULL."""
         made = cls(world)
-        made._empty_source = source
+        made._ended = True
+        return made
+
+    @classmethod
+    def of_nobody(cls, world: World) -> Request:
+        """Return the request of a message from or to ``PROC_NULL``."""
+        made = cls(world)
+        made._empty_source = PROC_NULL
         return made
 
     def is_active(self) -> bool:

@@ -15,9 +15,9 @@ from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
-from simcodesign.mpi.objects.attached import attach, detach
 from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
+from simcodesign.mpi.objects.environment import environment
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
@@ -96,12 +96,10 @@ def mpi_module(world: World) -> ModuleType:
         "Is_initialized": lambda: True,
         "Is_finalized": lambda: False,
         "Query_thread": lambda: 0,
-        "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
         "Compute_dims": compute_dims,
-        "Attach_buffer": lambda buf: attach(world, buf),
-        "Detach_buffer": lambda: detach(world),
+        **environment(world),
     }
     comm_world = Intracomm(world, 0, tuple(range(world.size)))
     members = {
@@ -110,8 +108,7 @@ def mpi_module(world: World) -> ModuleType:
         "GROUP_EMPTY": Group(world),
         "GROUP_NULL": Group(world, is_null=True),
         "REQUEST_NULL": Request.null(world),
-        "MESSAGE_NULL": Message(),
-        "MESSAGE_NO_PROC": Message(comm_world),
+        **Message.constants(comm_world),
         "Exception": RuntimeError,
         "buffer": memoryview,
         "memory": memoryview,

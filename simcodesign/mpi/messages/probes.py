@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from simcodesign.mpi.log import RECEIVE, START
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import PROC_NULL
-from simcodesign.mpi.point_to_point import PointToPoint, elements
+from simcodesign.mpi.point_to_point import PointToPoint, elements, unpickled
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
@@ -22,8 +21,17 @@ from simcodesign.mpi.world import World, mpi_call
 class Message(Simulated):
     """A message that a matched probe took out, None from ``PROC_NULL``; it can be received once."""
 
+    _is_constant = False
+
     def __init__(self, comm: PointToPoint | None = None, message: matching.Message | None = None) -> None:
         self._comm, self._message, self._is_null = comm, message, comm is None
+
+    @classmethod
+    def constants(cls, comm: PointToPoint) -> dict[str, Message]:
+        """Return MESSAGE_NULL, and MESSAGE_NO_PROC, the message from ``PROC_NULL``."""
+        found = {"MESSAGE_NULL": cls(), "MESSAGE_NO_PROC": cls(comm)}
+        found["MESSAGE_NO_PROC"]._is_constant = True
+        return found
 
     @property
     def world(self) -> World:
@@ -57,7 +65,7 @@ class Message(Simulated):
     def recv(self, status: Status | None = None) -> Any:
         """Receive the object."""
         message = self._received(status)
-        return None if message is None else pickle.loads(message.data)
+        return None if message is None else unpickled(message.data)
 
     @mpi_call
     def Irecv(self, buf: Any) -> Request:
@@ -68,13 +76,14 @@ class Message(Simulated):
     @mpi_call
     def irecv(self) -> Request:
         """Begin to receive the object."""
-        return self._begun(pickle.loads)
+        return self._begun(unpickled)
 
     def _taken(self) -> matching.Message | None:
         """Let the sender go on, and let this be null."""
         world, message = self.world, self._message
+        self._is_null = not self._is_constant
         if message is not None and self._comm is not None:
-            self._is_null = message.taken = True
+            message.taken = True
             self._comm.own_box.probed.remove(message)
             world.scheduler.wake(message.sender)
         return message
@@ -91,7 +100,7 @@ class Message(Simulated):
     def _begun(self, use: Callable[[Any], Any]) -> Request:
         world, message, comm = self.world, self._taken(), self._comm
         if message is None or comm is None:
-            return Request.null(world, PROC_NULL)
+            return Request.of_nobody(world)
         own = message.sender == message.receiver
         place = None if own else world.add(START, (RECEIVE, comm.source_and_tag(message)))
         receive = matching.Receive(message.source, message.tag, message=message)

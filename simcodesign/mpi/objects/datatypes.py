@@ -328,6 +328,10 @@ DATATYPES = {
         for dtype in [np.dtype([("value", code), ("place", "i4")], align=True)]
     },
 }
+# Open MPI has none of these on this kind of computer either.
+DATATYPES |= dict.fromkeys(
+    ("BFLOAT16_T", "COMPLEX4", "COMPLEX32", "INTEGER16", "LOGICAL16", "REAL16"), DATATYPES["DATATYPE_NULL"]
+)
 BYTE = DATATYPES["BYTE"]
 _PREFERRED = ("SIGNED_CHAR", "UNSIGNED_CHAR", "SHORT", "INT", "LONG", "UNSIGNED", "FLOAT", "DOUBLE", "LONG_DOUBLE")
 _BY_DTYPE = {one.dtype: one for one in [*reversed(DATATYPES.values()), *(DATATYPES[name] for name in _PREFERRED)]}
