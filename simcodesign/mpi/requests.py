@@ -237,6 +237,8 @@ class Request(OfSeveral):
     ``cancel`` removes a receive that has no message, and returns whether it could.
     """
 
+    under_way: World | None = None  # the run, for a program's ``MPI.Request()``
+
     def __init__(
         self,
         world: World | None = None,
@@ -247,10 +249,10 @@ class Request(OfSeveral):
         finish: Callable[[Message], Any] | None = None,
         cancel: Callable[[], bool] | None = None,
     ) -> None:
-        self.world: Any = world
+        self.world: Any = self.under_way if world is None else world
         self._place, self._message, self._receive, self._finish = place, message, receive, finish
         self._cancel, self._cancelled, self._value = cancel, False, None
-        self._ended = world is None  # as of a program's ``MPI.Request()``
+        self._ended = world is None
         self._empty_source = ANY_SOURCE
 
     @classmethod

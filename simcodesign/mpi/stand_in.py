@@ -101,6 +101,7 @@ def mpi_module(world: World) -> ModuleType:
         "Compute_dims": compute_dims,
         **environment(world),
     }
+    Request.under_way = world
     comm_world = Intracomm(world, 0, tuple(range(world.size)))
     members = {
         "COMM_WORLD": comm_world,
