@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from simcodesign.core.errors import InputError
 from simcodesign.mpi.log import WAIT
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Message, Receive
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import PROC_NULL, UNDEFINED
-from simcodesign.mpi.objects.datatypes import BYTE, Datatype
+from simcodesign.mpi.objects.datatypes import BYTE, MIXED, Datatype
+from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
 
 Statuses = list["Status"] | None
@@ -62,7 +64,9 @@ class Status(Simulated):
         return (self.count // size if self.count % size == 0 else UNDEFINED) if size else 0
 
     def Get_elements(self, datatype: Datatype) -> int:
-        """Return how many basic elements of a datatype came; of a mixed one, bytes."""
+        """Return how many basic elements of a datatype came. Raises InputError for one of several basic types."""
+        if datatype.dtype == MIXED:
+            raise InputError("Get_elements of a datatype", place_of_call(), value="a struct", allowed="one basic type")
         return self.count // datatype.dtype.itemsize
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:
