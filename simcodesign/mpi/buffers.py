@@ -147,6 +147,8 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
         return given, None, None, None
     memory, *rest = given
     datatype = None
+    if len(rest) == 3 and rest[-1] is None:
+        rest.pop()
     if rest and isinstance(rest[-1], Datatype | str):
         last = rest.pop()
         datatype = Datatype.fromcode(last) if isinstance(last, str) else last
@@ -160,7 +162,7 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
 
 def _is_pair(value: Sequence[Any]) -> bool:
     """Return whether these are counts and places, as mpi4py has them in a tuple; or nested in a list."""
-    return len(value) == 2 and (isinstance(value, tuple) or _is_many(value[0]))
+    return len(value) == 2 and (isinstance(value, tuple) or _is_many(value[0]) or None in value)
 
 
 def _is_many(value: Any) -> bool:

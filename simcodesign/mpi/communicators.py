@@ -35,7 +35,7 @@ class Comm(Probes, PersistentMessages, TopologyCreation):
         """Return whether the ranks are of one group."""
         return not self.Is_inter()
 
-    is_inter, is_intra = property(Is_inter), property(lambda self: self.Is_intra())
+    is_inter, is_intra = property(lambda self: self.Is_inter()), property(Is_intra)
 
     @classmethod
     def Get_parent(cls) -> Any:

@@ -87,7 +87,7 @@ class PointToPoint(Simulated):
         ``start``: return while it goes on; ``is_attached``: the message is kept in the attached buffer.
         """
         if dest == PROC_NULL:
-            return Request.null(self.world, PROC_NULL)
+            return Request.of_nobody(self.world)
         self.check_peer(dest, tag, any_is_allowed=False)
         world, target = self.world, self.peers[dest]
         is_held = size_bytes > world.eager_bytes if waits is None else waits
@@ -206,7 +206,7 @@ class PointToPoint(Simulated):
 
     def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
         if source == PROC_NULL:
-            return Request.null(self.world, PROC_NULL)
+            return Request.of_nobody(self.world)
         own = self.world.note()
         place = own.start_receive(None, None, None)
 
@@ -236,12 +236,12 @@ class PointToPoint(Simulated):
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """Receive an object."""
         message = self._receive(source, tag, status)
-        return None if message is None else object_of(message.data)
+        return None if message is None else unpickled(message.data)
 
     @mpi_call
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
-        return self._begin_receive(source, tag, object_of)
+        return self._begin_receive(source, tag, unpickled)
 
     @mpi_call
     def Sendrecv(
@@ -290,11 +290,11 @@ class PointToPoint(Simulated):
         self.Sendrecv(buf, dest, sendtag, buf, source, recvtag, status)
 
 
-def object_of(data: Any) -> Any:
-    """Return the object of a message; None if it is empty, as mpi4py does. A buffer may have been sent."""
-    return pickle.loads(data) if len(data) else None
-
-
 def elements(data: Any) -> Any:
     """Return what a buffer of elements takes: the bytes, if an object was sent."""
     return Buffer(data).flat if isinstance(data, bytes) else data
+
+
+def unpickled(data: Any) -> Any:
+    """Return an object that was sent; None of an empty message, as mpi4py does."""
+    return pickle.loads(data) if len(data) else None

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from simcodesign.core.errors import InputError
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.objects.constants import UNDEFINED
-from simcodesign.mpi.objects.datatypes import BYTE, Datatype
+from simcodesign.mpi.objects.constants import PROC_NULL, UNDEFINED
+from simcodesign.mpi.objects.datatypes import BYTE, MIXED, Datatype
+from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
 
 Statuses = list["Status"] | None
@@ -61,7 +63,9 @@ class Status(Simulated):
         return (self.count // size if self.count % size == 0 else UNDEFINED) if size else 0
 
     def Get_elements(self, datatype: Datatype) -> int:
-        """Return how many basic elements of a datatype came; of a mixed one, bytes."""
+        """Return how many basic elements of a datatype came. Raises InputError for one of several basic types."""
+        if datatype.dtype == MIXED:
+            raise InputError("Get_elements of a datatype", place_of_call(), value="a struct", allowed="one basic type")
         return self.count // datatype.dtype.itemsize
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:
@@ -244,9 +248,11 @@ class Request(OfSeveral):
     ``finish`` uses.
     """
 
+    under_way: World | None = None  # the run, for a program's ``MPI.Request()``
+
     def __init__(
         self,
-        world: World,
+        world: World | None = None,
         place: int | None = None,
         *,
         message: Message | None = None,
@@ -254,16 +260,24 @@ class Request(OfSeveral):
         box: Mailbox | None = None,
         finish: Callable[[Message], Any] | None = None,
     ) -> None:
-        self.world, self._place, self._message, self._receive, self._finish = world, place, message, receive, finish
+        self.world: Any = self.under_way if world is None else world
+        self._place, self._message, self._receive, self._finish = place, message, receive, finish
         self._box, self._cancelled, self._value = box, False, None
-        self._ended = place is None and message is None and receive is None
+        self._ended = world is None
         self._empty_source = ANY_SOURCE
 
     @classmethod
-    def null(cls, world: World, source: int = ANY_SOURCE) -> Request:
-        """Return a request that is done: REQUEST_NULL, or one of a message from or to ``PROC_NULL``."""
+    def null(cls, world: World) -> Request:
+        """Return REQUEST_NULL."""
         made = cls(world)
-        made._empty_source = source
+        made._ended = True
+        return made
+
+    @classmethod
+    def of_nobody(cls, world: World) -> Request:
+        """Return the request of a message from or to ``PROC_NULL``."""
+        made = cls(world)
+        made._empty_source = PROC_NULL
         return made
 
     def is_active(self) -> bool:
@@ -279,7 +293,8 @@ class Request(OfSeveral):
 
     def wait_for_message(self) -> Message | None:
         """Let others run until it is done; return what was received."""
-        world, waited = self.world, self._receive or self._message
+        world: World = self.world
+        waited = self._receive or self._message
         if self._receive is not None and not self._cancelled:
             return world.wait_for(lambda: f"wait for {waited}", self._receive, self._box)
         if self._message is not None:

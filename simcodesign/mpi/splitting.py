@@ -10,7 +10,7 @@ from simcodesign.mpi.agreements import agree, new_number
 from simcodesign.mpi.collectives.of_buffers import Collectives
 from simcodesign.mpi.kept import Kept
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.objects.constants import COMM_TYPE_SHARED, CONGRUENT, IDENT, UNDEFINED
+from simcodesign.mpi.objects.constants import COMM_TYPE_HW_UNGUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT, UNDEFINED
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.requests import Request
@@ -76,12 +76,16 @@ class Splitting(Kept, Collectives):
     def Split_type(self, split_type: int, key: int = 0, info: Info = INFO_NULL) -> Any:
         """Return the communicator of the ranks on one node of the machine (``COMM_TYPE_SHARED``).
 
-        COMM_NULL for UNDEFINED. Raises InputError for other types.
+        ``COMM_TYPE_HW_UNGUIDED``: the same, but COMM_NULL if all ranks are on one node. COMM_NULL for UNDEFINED.
+        Raises InputError for other types.
         """
-        if split_type not in (COMM_TYPE_SHARED, UNDEFINED):
-            raise InputError("split_type", place_of_call(), value=split_type, allowed="COMM_TYPE_SHARED, UNDEFINED")
-        node = self.world.nodes[self.world.current]
-        return self._made(self.plain, self._split(UNDEFINED if split_type == UNDEFINED else node, key))
+        nodes, known = self.world.nodes, (COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, UNDEFINED)
+        if split_type not in known:
+            allowed = "COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, UNDEFINED"
+            raise InputError("split_type", place_of_call(), value=split_type, allowed=allowed)
+        is_whole = split_type == COMM_TYPE_HW_UNGUIDED and len({nodes[one] for one in self.members}) == 1
+        node = UNDEFINED if is_whole or split_type == UNDEFINED else nodes[self.world.current]
+        return self._made(self.plain, self._split(node, key))
 
     @mpi_call
     def Create(self, group: Group) -> Any:

@@ -17,9 +17,9 @@ from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
-from simcodesign.mpi.objects.attached import attach, detach
 from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
+from simcodesign.mpi.objects.environment import environment
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
@@ -111,16 +111,12 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,
         **session.functions(),
-        "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
-        "get_vendor": lambda: ("simcodesign", (0, 0, 0)),
         "Compute_dims": compute_dims,
-        "Alloc_mem": lambda size, info=INFO_NULL: memoryview(bytearray(size)),
-        "Free_mem": lambda mem: None,
-        "Attach_buffer": lambda buf: attach(world, buf),
-        "Detach_buffer": lambda: detach(world),
+        **environment(world),
     }
+    Request.under_way = world
     own = _SelfOfRank(world)
     comm_world = Intracomm(world, 0, tuple(range(world.size)))
     members = {
@@ -130,8 +126,7 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         "GROUP_EMPTY": Group(world),
         "GROUP_NULL": Group(world, is_null=True),
         "REQUEST_NULL": Request.null(world),
-        "MESSAGE_NULL": Message(),
-        "MESSAGE_NO_PROC": Message(comm_world),
+        **Message.constants(comm_world),
         "_world": world,
         "Exception": RuntimeError,
         "buffer": memoryview,

@@ -211,6 +211,7 @@ WRONG = [
     ("MPI.INT.Create_subarray([4], [3], [2])", "part of an array"),
     ("MPI.INT.Create_indexed([1, 2], [3])", "displacements, got 1"),
     ("MPI.INT.Create_vector(1, -1, 1)", r"items of a block, got \[-1\]"),
+    ("MPI.Status().Get_elements(MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.INT, MPI.DOUBLE]))", "Get_elements of"),
     ("comm.Send(np.zeros(2, object), rank)", "a type of NumPy that MPI does not have, got 'object'"),
     ("comm.Recv([b'abcd', MPI.BYTE], comm.Send(b'abcd', rank) or 0)", "buffer to receive into"),
     ("comm.Allgatherv(np.zeros(1), [np.zeros(1), [1, 1]])", r"counts or places of a buffer, got 2 .allowed: 1"),

@@ -36,6 +36,7 @@ def test_groups_are_as_the_standard_defines_them(tmp_path: Path) -> None:
         assert MPI.Group.Difference(one, one).Compare(MPI.GROUP_EMPTY) == MPI.IDENT
         assert bool(one) and not MPI.GROUP_NULL and MPI.GROUP_EMPTY != MPI.GROUP_NULL
         one.Free()
+        assert one == MPI.GROUP_NULL
         """,
         6,
     )
@@ -92,6 +93,8 @@ def test_ranks_of_a_node(tmp_path: Path) -> None:
         names = comm.allgather(MPI.Get_processor_name())
         assert [names.index(name) for name in names] == [r // 4 * 4 for r in range(10)]
         assert comm.Split_type(MPI.UNDEFINED) == MPI.COMM_NULL
+        assert comm.Split_type(MPI.COMM_TYPE_HW_UNGUIDED).size == node.size
+        assert node.Split_type(MPI.COMM_TYPE_HW_UNGUIDED) == MPI.COMM_NULL
         leaders = comm.Split(0 if node.rank == 0 else MPI.UNDEFINED)
         assert not leaders or leaders.allgather(rank) == [3, 7, 9]
         """,

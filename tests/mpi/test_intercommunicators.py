@@ -24,7 +24,7 @@ def test_two_groups(tmp_path: Path) -> None:
         tmp_path,
         GROUPS
         + """
-assert isinstance(inter, MPI.Intercomm) and inter.Is_inter() and not inter.is_intra
+assert isinstance(inter, MPI.Intercomm) and inter.Is_inter() and inter.is_inter and not inter.is_intra
 assert (inter.size, inter.rank, inter.remote_size) == (len(mine), mine.index(rank), len(others))
 assert inter.Get_group() == own.Get_group() and inter.Get_remote_group().size == inter.Get_remote_size()
 assert inter.remote_group.Translate_ranks(None, comm.group) == others

@@ -35,6 +35,11 @@ def test_persistent_requests(tmp_path: Path) -> None:
         for one in both:
             one.Free()
         assert not any(both) and both[0] == MPI.REQUEST_NULL
+        nulls = [MPI.Request(), MPI.REQUEST_NULL]
+        assert MPI.Request.Waitall(nulls) and nulls[0] == nulls[1] and nulls[0].Test() and not nulls[0]
+        both = [comm.Isend(a, MPI.PROC_NULL), comm.Irecv(b, MPI.PROC_NULL)]
+        assert all(both) and MPI.Request.Waitany(both) in (0, 1)
+        MPI.Request.Waitall(both)
         """,
         3,
     )

@@ -11,7 +11,7 @@ from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import PROC_NULL
-from simcodesign.mpi.point_to_point import PointToPoint, elements, object_of
+from simcodesign.mpi.point_to_point import PointToPoint, elements, unpickled
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
@@ -20,8 +20,17 @@ from simcodesign.mpi.world import World, mpi_call
 class Message(Simulated):
     """A message that a matched probe took out, None from ``PROC_NULL``; it can be received once."""
 
+    _is_constant = False
+
     def __init__(self, comm: PointToPoint | None = None, message: matching.Message | None = None) -> None:
         self._comm, self._message, self._is_null = comm, message, comm is None
+
+    @classmethod
+    def constants(cls, comm: PointToPoint) -> dict[str, Message]:
+        """Return MESSAGE_NULL, and MESSAGE_NO_PROC, the message from ``PROC_NULL``."""
+        found = {"MESSAGE_NULL": cls(), "MESSAGE_NO_PROC": cls(comm)}
+        found["MESSAGE_NO_PROC"]._is_constant = True
+        return found
 
     @property
     def world(self) -> World:
@@ -55,7 +64,7 @@ class Message(Simulated):
     def recv(self, status: Status | None = None) -> Any:
         """Receive the object."""
         message = self._received(status)
-        return None if message is None else object_of(message.data)
+        return None if message is None else unpickled(message.data)
 
     @mpi_call
     def Irecv(self, buf: Any) -> Request:
@@ -66,13 +75,14 @@ class Message(Simulated):
     @mpi_call
     def irecv(self) -> Request:
         """Begin to receive the object."""
-        return self._begun(object_of)
+        return self._begun(unpickled)
 
     def _taken(self) -> matching.Message | None:
         """Let the sender go on, and let this be null."""
         world, message = self.world, self._message
+        self._is_null = not self._is_constant
         if message is not None and self._comm is not None:
-            self._is_null, message.taken_s = True, max(message.arrival_s, world.scheduler.clock_s)
+            message.taken_s = max(message.arrival_s, world.scheduler.clock_s)
             self._comm.own_box.probed.remove(message)
             if message.is_held:
                 world.scheduler.wake(message.sender)
@@ -90,7 +100,7 @@ class Message(Simulated):
     def _begun(self, use: Callable[[Any], Any]) -> Request:
         world, message, comm = self.world, self._taken(), self._comm
         if message is None or comm is None:
-            return Request.null(world, PROC_NULL)
+            return Request.of_nobody(world)
         place = world.note().start_receive(message.sender, None, comm.tag_of(message.tag))
         receive = matching.Receive(message.source, message.tag, message=message)
         return Request(world, place, receive=receive, finish=lambda message: use(message.data))

@@ -24,10 +24,12 @@ from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.scheduler import place_of_call
 
 Integers = Sequence[int]
+#: The type of NumPy of datatypes whose basic elements differ.
+MIXED = np.dtype("V1")
 
 
 class Datatype(Attributed, Simulated):
-    """A datatype. ``dtype``: NumPy's type of its basic elements, bytes if they differ; ``layout``: of one item."""
+    """A datatype. ``dtype``: NumPy's type of its basic elements, MIXED if they differ; ``layout``: of one item."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], layout: Layout, *, is_predefined: bool = False) -> None:
         self.name, self.dtype, self.layout, self.is_predefined = name, dtype, layout, is_predefined
@@ -206,7 +208,7 @@ class Datatype(Attributed, Simulated):
             blocks_at(datatype.layout, places[n : n + 1], counts[n : n + 1]) for n, datatype in enumerate(datatypes)
         ]
         dtypes = {datatype.dtype for datatype in datatypes}
-        return Datatype("", dtypes.pop() if len(dtypes) == 1 else np.dtype(np.uint8), together(parts))
+        return Datatype("", dtypes.pop() if len(dtypes) == 1 else MIXED, together(parts))
 
     def Create_subarray(self, sizes: Integers, subsizes: Integers, starts: Integers, order: int = ORDER_C) -> Datatype:
         """Return the part of an array of ``sizes`` items that begins at ``starts`` and has ``subsizes`` items."""
@@ -328,6 +330,10 @@ DATATYPES = {
         for dtype in [np.dtype([("value", code), ("place", "i4")], align=True)]
     },
 }
+# Open MPI has none of these on this kind of computer either.
+DATATYPES |= dict.fromkeys(
+    ("BFLOAT16_T", "COMPLEX4", "COMPLEX32", "INTEGER16", "LOGICAL16", "REAL16"), DATATYPES["DATATYPE_NULL"]
+)
 BYTE = DATATYPES["BYTE"]
 _PREFERRED = ("SIGNED_CHAR", "UNSIGNED_CHAR", "SHORT", "INT", "LONG", "UNSIGNED", "FLOAT", "DOUBLE", "LONG_DOUBLE")
 _BY_DTYPE = {one.dtype: one for one in [*reversed(DATATYPES.values()), *(DATATYPES[name] for name in _PREFERRED)]}

@@ -39,10 +39,12 @@ class Group(Simulated):
         return self.rank
 
     def Translate_ranks(self, ranks: Sequence[int] | None = None, group: Group | None = None) -> list[int]:
-        """Return the ranks in another group of ranks of this one, by default of all; UNDEFINED of those not in it."""
-        if group is None:
-            raise InputError("group to translate ranks to", place_of_call(), allowed="a group")
-        place = {member: rank for rank, member in enumerate(group.members)} | {PROC_NULL: PROC_NULL}
+        """Return the ranks in another group (by default all ranks) of ranks of this one (by default all of it).
+
+        UNDEFINED of ranks that are not in the other group.
+        """
+        others = range(self.world.size) if group is None else group.members
+        place = {member: rank for rank, member in enumerate(others)} | {PROC_NULL: PROC_NULL}
         if ranks is None:
             return [place.get(member, UNDEFINED) for member in self.members]
         chosen = [PROC_NULL if rank == PROC_NULL else self._members([rank])[0] for rank in ranks]
@@ -93,7 +95,8 @@ class Group(Simulated):
         return self.Excl(_of_ranges(ranks))
 
     def Free(self) -> None:
-        """Do nothing: Python frees it."""
+        """Become GROUP_NULL."""
+        self.members, self.is_null = (), True
 
     free = Free
 

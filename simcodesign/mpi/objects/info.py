@@ -66,6 +66,10 @@ class Info(Simulated, UserDict[str, str], metaclass=_Kind):
         """Remove a value and return it."""
         return self.data.pop(key, *default)
 
+    def popitem(self) -> tuple[str, str]:
+        """Remove the last name and value and return them."""
+        return self.data.popitem()
+
     def Dup(self) -> Info:
         """Return a copy."""
         return Info(self.data)

@@ -108,6 +108,12 @@ def items_at(layout: Layout, places: Places) -> Layout:
 
 def blocks_at(layout: Layout, places: Places, counts: Places) -> Layout:
     """Return the layout of ``counts[i]`` items one after another from each of ``places``, in bytes."""
+    if layout.is_dense:  # one block each, however long
+        starts, lengths = places[counts > 0], counts[counts > 0] * layout.extent
+        if not len(starts):
+            return EMPTY
+        lb, ub = int(starts.min()), int((starts + lengths).max())
+        return _bounded(_joined(starts, lengths), lb, ub, layout.alignment, layout.resized)
     return items_at(layout, np.repeat(places, counts) + ranges(np.zeros_like(counts), counts) * layout.extent)
 
 

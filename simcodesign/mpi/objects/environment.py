@@ -1,0 +1,39 @@
+"""Functions of MPI that ask for the environment, or for memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simcodesign.mpi.objects.attached import attach, detach
+from simcodesign.mpi.objects.constants import CONSTANTS
+from simcodesign.mpi.objects.info import INFO_NULL, Info
+from simcodesign.mpi.objects.memory import memory_of
+from simcodesign.mpi.world import World
+
+
+def environment(world: World) -> dict[str, Callable[..., Any]]:
+    """Return the functions by their names in mpi4py."""
+
+    def Alloc_mem(size: int, info: Info = INFO_NULL) -> memoryview:
+        return memoryview(bytearray(size))
+
+    def Get_error_string(errorcode: int) -> str:
+        names = {CONSTANTS[name]: f"MPI_{name}" for name in CONSTANTS if name.startswith("ERR_")} | {0: "MPI_SUCCESS"}
+        return names.get(errorcode, "MPI_ERR_UNKNOWN")
+
+    return {
+        "Alloc_mem": Alloc_mem,
+        "Free_mem": lambda mem: None,
+        "Get_address": lambda location: memory_of(location).ctypes.data,
+        "Aint_add": lambda base, disp: base + disp,
+        "Aint_diff": lambda addr1, addr2: addr1 - addr2,
+        "Attach_buffer": lambda buf: attach(world, buf),
+        "Detach_buffer": lambda: detach(world),
+        "Get_error_class": lambda errorcode: errorcode,
+        "Get_error_string": Get_error_string,
+        "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
+        "Is_thread_main": lambda: True,
+        "Pcontrol": lambda level: None,
+        "get_vendor": lambda: ("simcodesign", (0, 1, 0)),
+    }
