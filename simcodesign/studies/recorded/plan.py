@@ -48,7 +48,9 @@ def plan_of(ranks: Sequence[int], vary: Mapping[str, Sequence[float]], arguments
             "numbers of ranks", value=", ".join(map(str, ranks)), allowed=f"{FEWEST} or more of 1 or above"
         )
     for name, values in vary.items():
-        if name == "P" or not any("{" + name + "}" in text for text in arguments):
+        if name == "P":
+            raise InputError("P is varied by the numbers of ranks", value="P", allowed="-n 9,16,25,36,64")
+        if not any("{" + name + "}" in text for text in arguments):
             what = f"no argument of the program contains {{{name}}}, the place of the varied {name}"
             raise InputError(
                 what, value=" ".join(arguments), allowed="for example -- --size {N}, with --vary N=100,200"

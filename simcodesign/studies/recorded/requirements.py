@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import check_ranks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -120,6 +121,8 @@ def requirements(
     given = [on] if isinstance(on, str | Machine) else on
     machines = [one if isinstance(one, Machine) else Machine.load(one) for one in given]
     plan = plan_of(parsed_ranks(ranks) if isinstance(ranks, str) else ranks, vary or {}, arguments)
+    for machine in machines:
+        check_ranks(float(plan.held_out[0]), machine)
 
     def recorded(point: FloatArray) -> tuple[MpiRun, Counts]:
         done = run(

@@ -217,7 +217,15 @@ def test_numbers_of_ranks(text: str, ranks: list[int]) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"ranks": "2-16"}, {"ranks": "a,b"}, {"ranks": (4, 9, 16)}, {"arguments": ["100"]}, {"vary": {"N": [0.0, 1.0]}}],
+    [
+        {"ranks": "2-16"},
+        {"ranks": "a,b"},
+        {"ranks": (4, 9, 16)},
+        {"arguments": ["100"]},
+        {"vary": {"N": [0.0, 1.0]}},
+        {"vary": {"P": [2.0]}},
+        {"ranks": (4, 9, 16, 10**6)},
+    ],
 )
 def test_what_cannot_be_recorded(wrong: dict[str, Any], required: Recorder) -> None:
     with pytest.raises(InputError):
