@@ -14,13 +14,10 @@ from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dim
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.package import Options, Session, mpi4py_package
+from simcodesign.mpi.package import Options, Session, mpi4py_modules
 from simcodesign.mpi.point_to_point import PROC_NULL
 from simcodesign.mpi.requests import UNDEFINED, Request, Status
 from simcodesign.mpi.world import World
-
-#: Modules that a program may have imported before under these names.
-_NAMES = ("mpi4py", "mpi4py.MPI", "mpi4py.rc")
 
 
 class _SelfOfRank:
@@ -95,11 +92,11 @@ def installed(world: World) -> Iterator[None]:
     """Let ``import mpi4py`` find the stand-in."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "mpi4py"}
     options = Options(world)
-    module = mpi_module(world, Session(world, options))
-    sys.modules.update(zip(_NAMES, (mpi4py_package(options, module), module, options), strict=True))
+    modules = mpi4py_modules(options, mpi_module(world, Session(world, options)))
+    sys.modules.update(modules)
     try:
         yield
     finally:
-        for name in _NAMES:
+        for name in modules:
             sys.modules.pop(name, None)
         sys.modules.update(before)
