@@ -79,18 +79,27 @@ class Session:
             "Init": lambda: self._begun.add(self._world.current),
             "Init_thread": self.begin,
             "Query_thread": lambda: 0,
+            "Is_thread_main": lambda: True,
             "Finalize": self.end,
             "Is_initialized": self.has_begun,
             "Is_finalized": self.has_ended,
         }
 
 
-def mpi4py_package(options: Options, mpi: ModuleType) -> ModuleType:
-    """Return the package; other names of it raise NotSimulatedError."""
-    package = ModuleType("mpi4py")
-    package.__path__ = []
-    names = {"__version__": "4.0.0", "rc": options, "MPI": mpi, "get_config": dict}
-    for name, value in names.items():
-        setattr(package, name, value)
-    package.__getattr__ = lambda name: not_simulated("mpi4py", name)  # type: ignore[method-assign]
-    return package
+def mpi4py_modules(options: Options, mpi: ModuleType) -> dict[str, ModuleType]:
+    """Return the package and its modules by name; other names of them raise NotSimulatedError.
+
+    ``mpi4py.util.pkl5`` gives each communicator itself: objects of all sizes are sent here.
+    """
+    pkl5 = _module("mpi4py.util.pkl5", **dict.fromkeys(("Comm", "Intracomm"), lambda comm: comm))
+    util = _module("mpi4py.util", pkl5=pkl5)
+    package = _module("mpi4py", __version__="4.0.0", rc=options, MPI=mpi, util=util, get_config=dict)
+    util.__path__ = package.__path__ = []
+    return {one.__name__: one for one in (package, mpi, options, util, pkl5)}
+
+
+def _module(full_name: str, **members: Any) -> ModuleType:
+    made = ModuleType(full_name)
+    made.__dict__.update(members)
+    made.__getattr__ = lambda name: not_simulated(full_name, name)  # type: ignore[method-assign]
+    return made

@@ -23,7 +23,7 @@ from simcodesign.mpi.objects.environment import environment
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.package import Options, Session, mpi4py_package
+from simcodesign.mpi.package import Options, Session, mpi4py_modules
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.splitting import COMM_NULL
 from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
@@ -34,8 +34,6 @@ from simcodesign.mpi.windows.windows import windows_by_default_of
 from simcodesign.mpi.world import World
 
 _TOPOLOGIES = (Topocomm, Cartcomm, Graphcomm, Distgraphcomm)
-#: Modules that a program may have imported before under these names.
-_NAMES = ("mpi4py", "mpi4py.MPI", "mpi4py.rc")
 
 
 class _SelfOfRank:
@@ -143,11 +141,11 @@ def installed(world: World) -> Iterator[None]:
     """Let ``import mpi4py`` find the stand-in."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "mpi4py"}
     options = Options(world)
-    module = mpi_module(world, Session(world, options))
-    sys.modules.update(zip(_NAMES, (mpi4py_package(options, module), module, options), strict=True))
+    modules = mpi4py_modules(options, mpi_module(world, Session(world, options)))
+    sys.modules.update(modules)
     try:
         yield
     finally:
-        for name in _NAMES:
+        for name in modules:
             sys.modules.pop(name, None)
         sys.modules.update(before)

@@ -206,6 +206,20 @@ def test_buffers_received_as_objects(ran: Runner) -> None:
     )
 
 
+def test_large_objects(ran: Runner) -> None:
+    """With the module that mpi4py has for them, as with its plain communicators."""
+    done = ran(
+        """
+        from mpi4py.util import pkl5
+        import mpi4py.util.pkl5
+        comm = pkl5.Intracomm(MPI.COMM_WORLD)
+        print(comm.sendrecv(np.full(10**6, rank), 1 - rank, source=1 - rank).sum())
+        """,
+        2,
+    )
+    assert sorted(done.lines) == [(0, "1000000"), (1, "0")]
+
+
 def test_communicators(ran: Runner) -> None:
     done = ran(
         """
