@@ -62,7 +62,7 @@ OPTIONAL = {
 # What may be imported inside a function alone, because only POSIX systems have it (not Windows).
 POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,
-# modules of the library of C functions, and what few workloads have: open streams, traces of memory accesses.
+# modules of the library of C functions, and what few workloads have: open streams, traces of memory accesses, tables of measurements.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
     "difflib",
@@ -73,6 +73,7 @@ SLOW = {
     "simcodesign.analytic.queueing.open_streams",
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",
+    "simcodesign.describe.measured_tables.table",
     "simcodesign.locality.hierarchy.engine",
     "simcodesign.locality.hierarchy.counts",
     "simcodesign.locality.hierarchy.prefetch",
@@ -82,6 +83,7 @@ SLOW = {
     "simcodesign.locality.stack.engine",
     "simcodesign.locality.stack.reuse",
     "simcodesign.locality.stack.writebacks",
+    "simcodesign.locality.streams.from_profile",
     "simcodesign.locality.streams.kernels",
     "subprocess",
     "tempfile",

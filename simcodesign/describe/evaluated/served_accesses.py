@@ -39,7 +39,6 @@ from simcodesign.locality.served_kernels import (
     kernel_in_sets,
     kernels_in_sets,
 )
-from simcodesign.locality.streams.from_profile import warm_stream
 from simcodesign.locality.traces.trace import ArrayTrace
 
 #: Accesses of the stream that is made of a profile, to be sent through the sets of caches.
@@ -304,6 +303,8 @@ class _Lookup:
 
     def _stream_of(self, profile: StackDistanceProfile, levels: Sequence[CacheGeometry]) -> Stream:
         """A stream with this profile: its addresses say nothing of which lines lie side by side."""
+        from simcodesign.locality.streams.from_profile import warm_stream
+
         stream = warm_stream(_near(profile, FAR * max(level.lines for level in levels)), SAMPLED, self.seed)
         end = int(max(part.max(initial=0) for part in stream)) + profile.line_bytes
         warmup = ArrayTrace(stream.warmup) if len(stream.warmup) else None

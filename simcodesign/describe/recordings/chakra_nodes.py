@@ -10,9 +10,8 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.demands.collective import ROOTED
@@ -43,8 +42,7 @@ COLLECTIVES = {
 }
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A node of one rank. ``line``: where in the file it stands."""
 
     number: int

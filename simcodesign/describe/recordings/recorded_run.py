@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from hashlib import blake2b
 
 import numpy as np
 
@@ -37,6 +36,8 @@ def workload_of_recording(recording: Recording, name: str, about: str = "") -> W
 
 def _digest(recording: Recording) -> str:
     """Of all that a simulation depends on."""
+    from hashlib import blake2b
+
     digest = blake2b(repr((recording.operations, recording.phases)).encode(), digest_size=16)
     for array in (*recording.colours, *(getattr(recording, one.name) for one in fields(recording))):
         if isinstance(array, np.ndarray):

@@ -15,7 +15,6 @@ from simcodesign.describe.keys.forms import FROM_0, Number, OneOf, Quantity, Tex
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
-from simcodesign.describe.measured_tables.table import read_measured
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.resources import check_name
@@ -134,6 +133,8 @@ def measured_of_workload(entry: Entry, workload: Workload) -> tuple[MeasuredTime
     several: list[MeasuredTimes] = []
     for item in entry.sequence() if isinstance(entry.content, list) else [entry]:
         if isinstance(item.content, dict) and "file" in item.content:
+            from simcodesign.describe.measured_tables.table import read_measured
+
             named = item.mapping(("file",))["file"]
             several += read_measured(
                 check_confined(Path(named.place.file).parent / named.text(), named.place), workload

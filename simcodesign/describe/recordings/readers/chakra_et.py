@@ -88,17 +88,23 @@ def _signed(field: int, value: float) -> float:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """The fields of a message. ValueError for what is none."""
-    place = 0
-    while place < len(message):
-        key, place = _number(message, place)
+    """The fields of a message. ValueError for what is none. Numbers of one byte, which most are, take no call."""
+    place, end = 0, len(message)
+    while place < end:
+        key, place = message[place], place + 1
+        if key > 127:
+            key, place = _number(message, place - 1)
         field, kind = key >> 3, key & 7
         value: int | float | bytes
         if kind == _VARIABLE:
-            value, place = _number(message, place)
+            value, place = message[place], place + 1
+            if value > 127:
+                value, place = _number(message, place - 1)
         elif kind == _BYTES:
-            length, place = _number(message, place)
-            if place + length > len(message):
+            length, place = message[place], place + 1
+            if length > 127:
+                length, place = _number(message, place - 1)
+            if place + length > end:
                 raise ValueError("a field is cut off")
             value, place = message[place : place + length], place + length
         elif kind in (_EIGHT, _FOUR):

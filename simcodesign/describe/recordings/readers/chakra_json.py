@@ -32,7 +32,7 @@ def read_chakra_json(path: Path) -> Recording:
 def _nodes(path: Path) -> list[Node]:
     nodes = []
     for line, item in _objects(path):
-        keys = {_plain(key): value for key, value in item.items()}
+        keys = dict(zip(_plain(tuple(item)), item.values(), strict=True))
         if "id" not in keys and "type" not in keys:
             continue  # metadata
         try:
@@ -46,15 +46,15 @@ def _nodes(path: Path) -> list[Node]:
 
 
 @lru_cache(maxsize=1000)
-def _plain(key: str) -> str:
-    """A key in small letters without underscores."""
-    return key.replace("_", "").lower()
+def _plain(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Keys in small letters without underscores."""
+    return tuple(key.replace("_", "").lower() for key in keys)
 
 
 @lru_cache(maxsize=1000)
-def _is_value(key: str) -> bool:
-    """Whether this is the key of a value, which is named by its type."""
-    return _VALUE.fullmatch(key) is not None
+def _value_key(keys: tuple[str, ...]) -> str:
+    """The key of a value, which is named by its type; empty if there is none."""
+    return next(filter(_VALUE.fullmatch, keys), "")
 
 
 def _node(keys: dict[str, Any], line: int) -> Node:
@@ -62,18 +62,10 @@ def _node(keys: dict[str, Any], line: int) -> Node:
     kind = KINDS[kind] if isinstance(kind, int) else str(kind)
     if kind not in KINDS:
         raise ValueError(f"type {kind}")
-    needs = dict.fromkeys(int(one) for which in ("ctrldeps", "datadeps") for one in keys.get(which, ()))
-    attributes = {one["name"]: _value(one) for one in keys.get("attr", ())}
+    needs = dict.fromkeys(map(int, (*keys.get("ctrldeps", ()), *keys.get("datadeps", ()))))
+    attributes = {one["name"]: one.get(_value_key(tuple(one))) for one in keys.get("attr", ())}
     duration_us = float(keys.get("durationmicros", 0))
     return Node(int(keys.get("id", 0)), kind, tuple(needs), duration_us, attributes, line)
-
-
-def _value(attribute: dict[str, Any]) -> Any:
-    """What an attribute holds, by whichever key of its type."""
-    for key, value in attribute.items():
-        if _is_value(key):
-            return value
-    return None
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
