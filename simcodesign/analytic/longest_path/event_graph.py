@@ -78,8 +78,9 @@ class Receives(NamedTuple):
 
 @dataclass
 class EventGraph:
-    """The events of ``ranks`` ranks so far. ``now``: the clock of each, (P + 1,), of which the last belongs to nobody;
-    ``work_s``, likewise: what its processor has done, before which no rank can be at the same place either."""
+    """The events of ``ranks`` ranks so far; ``left_out``: what of the program is not in them. ``now``: the clock of
+    each, (P + 1,), of which the last belongs to no rank; ``work_s``, likewise: what its processor has done, before
+    which no rank can be at the same place either."""
 
     ranks: int
 
@@ -93,6 +94,7 @@ class EventGraph:
         self._edges: list[tuple[Ints, Floats, Ints]] = []
         self._sends: list[Sends] = []
         self._receives: list[Receives] = []
+        self.left_out = dict[str, None]()
 
     def spend(self, operations: float) -> None:
         """Count operations before they are looked at. NoPathError if they are too many."""
