@@ -234,7 +234,7 @@ def _longest(edges: list[tuple[Ints, Floats, Ints]], begin_s: Floats) -> Floats:
     count = len(begin_s)
     first = np.searchsorted(source[order], np.arange(count + 1))
     targets, weights_s = target[order], weight_s[order]
-    missing, times_s = np.bincount(target, minlength=count), begin_s.copy()
+    missing, times_s, place = np.bincount(target, minlength=count), begin_s.copy(), np.zeros(count, np.int64)
     ready, done, rounds = np.flatnonzero(missing == 0), 0, 0
     while len(ready) and done >= WIDTH * (rounds - FREE_ROUNDS):
         done, rounds = done + len(ready), rounds + 1
@@ -243,7 +243,9 @@ def _longest(edges: list[tuple[Ints, Floats, Ints]], begin_s: Floats) -> Floats:
         after = targets[edge]
         np.maximum.at(times_s, after, np.repeat(times_s[ready], counts) + weights_s[edge])
         np.subtract.at(missing, after, 1)
-        ready = np.unique(after[missing[after] == 0])
+        ready = after[missing[after] == 0]
+        place[ready] = np.arange(len(ready))
+        ready = ready[place[ready] == np.arange(len(ready))]  # each once
     if len(ready):
         done += _one_by_one(ready, first, targets, weights_s, missing, times_s)
     if done < count:
