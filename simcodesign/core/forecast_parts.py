@@ -85,11 +85,13 @@ class Pipelined:
 
 @dataclass(frozen=True)
 class LongestPath:
-    """Seconds of the longest path through a program's sends and receives, a lower bound of its simulation without
-    effects (``analytic.longest_path.program_path``). Without a time, ``reason`` says for what none is given."""
+    """Seconds of the longest path through the messages of a program (``analytic.longest_path.program_path``). It is the
+    simulation without effects, to rounding, or a lower bound of it if something is ``left_out``. Without a time,
+    ``reason`` states for what none is given."""
 
     time_s: float | None
     reason: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

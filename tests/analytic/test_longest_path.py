@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign.analytic.longest_path import event_graph
+from simcodesign.analytic.longest_path.operations import AS_THEY_COME, FROM_ANYONE
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.forecast_parts import LongestPath
@@ -133,6 +134,7 @@ def test_operations_of_several_ranks(seed: int, limit_bytes: float | None) -> No
             simulated_s(load, on, ranks)
     else:
         assert path.time_s == pytest.approx(simulated_s(load, on, ranks), rel=1e-12, abs=1e-18)
+        assert path.left_out == ()
 
 
 @settings(deadline=None, max_examples=examples(400))
@@ -215,6 +217,11 @@ def test_python_programs(seed: int, model: str) -> None:
         assert path_s == pytest.approx(run_s, rel=1e-12, abs=1e-18)
 
 
+def test_loggops_is_a_bound() -> None:
+    on = machine(network(8, model="loggop", latency_s=1e-6, overhead_s=1e-7))
+    assert path_of(workload(TREE), on, 8).left_out == (AS_THEY_COME,)
+
+
 def test_barrier_holds_all() -> None:
     """What one rank does before a barrier delays what another one does after it."""
     on = machine(network(8, startup_s=1e-6))
@@ -230,6 +237,7 @@ def test_receive_from_anyone_waits_for_none() -> None:
         "- send: {to: 0, bytes: 0, when: rank > 0}\n- repeat: P - 1\n  do:\n    - receive: {from: anyone, when: rank == 0}"
     )
     assert time_s(load, on, 5) == pytest.approx(1e-6)  # a send of any of them
+    assert path_of(load, on, 5).left_out == (FROM_ANYONE,)
     assert simulated_s(load, on, 5) == pytest.approx(1.4e-6)
 
 

@@ -23,6 +23,7 @@ def compared(load: WorkloadSource, on: Machine | str, ranks: int) -> tuple[float
     """The longest path and the simulated time."""
     path = path_of_program(Scenario.of(load, on, {"P": ranks}).bind())
     assert path.time_s is not None, path.reason
+    assert path.left_out == ()
     return path.time_s, float(sc.simulate(load, on, {"P": ranks}, effects="none").makespan_s)
 
 
@@ -56,7 +57,19 @@ def test_shipped(name: str, on: str, ranks: int) -> None:
 @pytest.mark.parametrize("on", ["xeon-cluster", "a100-cluster", "failing-torus", "forwarding-mesh", "two-partitions"])
 @pytest.mark.parametrize(
     "name",
-    ["collectives", "collective-costs", "hpl", "sweep3d", "milc", "kripke", "npb-mg", "npb-sp", "lulesh", "homme"],
+    [
+        "checkpointed",
+        "collectives",
+        "collective-costs",
+        "hpl",
+        "sweep3d",
+        "milc",
+        "kripke",
+        "npb-mg",
+        "npb-sp",
+        "lulesh",
+        "homme",
+    ],
 )
 def test_shipped_thoroughly(name: str, on: str) -> None:
     test_shipped(name, on, 16)

@@ -78,8 +78,9 @@ class Receives(NamedTuple):
 
 @dataclass
 class EventGraph:
-    """The events of ``ranks`` ranks so far. ``now``: the clock of each, (P + 1,), of which the last belongs to nobody;
-    ``work_s``, likewise: what its processor has done, before which no rank can be at the same place either."""
+    """The events of ``ranks`` ranks so far; ``left_out``: what of the program is not in them. ``now``: the clock of
+    each, (P + 1,), of which the last belongs to no rank; ``work_s``, likewise: what its processor has done, before
+    which no rank can be at the same place either."""
 
     ranks: int
 
@@ -93,6 +94,7 @@ class EventGraph:
         self._edges: list[tuple[Ints, Floats, Ints]] = []
         self._sends: list[Sends] = []
         self._receives: list[Receives] = []
+        self.left_out = dict[str, None]()
 
     def spend(self, operations: float) -> None:
         """Count operations before they are looked at. NoPathError if they are too many."""
@@ -232,7 +234,7 @@ def _longest(edges: list[tuple[Ints, Floats, Ints]], begin_s: Floats) -> Floats:
     count = len(begin_s)
     first = np.searchsorted(source[order], np.arange(count + 1))
     targets, weights_s = target[order], weight_s[order]
-    missing, times_s = np.bincount(target, minlength=count), begin_s.copy()
+    missing, times_s, place = np.bincount(target, minlength=count), begin_s.copy(), np.zeros(count, np.int64)
     ready, done, rounds = np.flatnonzero(missing == 0), 0, 0
     while len(ready) and done >= WIDTH * (rounds - FREE_ROUNDS):
         done, rounds = done + len(ready), rounds + 1
@@ -241,7 +243,9 @@ def _longest(edges: list[tuple[Ints, Floats, Ints]], begin_s: Floats) -> Floats:
         after = targets[edge]
         np.maximum.at(times_s, after, np.repeat(times_s[ready], counts) + weights_s[edge])
         np.subtract.at(missing, after, 1)
-        ready = np.unique(after[missing[after] == 0])
+        ready = after[missing[after] == 0]
+        place[ready] = np.arange(len(ready))
+        ready = ready[place[ready] == np.arange(len(ready))]  # each once
     if len(ready):
         done += _one_by_one(ready, first, targets, weights_s, missing, times_s)
     if done < count:

@@ -22,6 +22,11 @@ from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_order import Ordered
 from simcodesign.describe.machine import Machine
 
+#: What is left out of a graph.
+FROM_ANYONE = "that receives from anyone wait"
+AS_THEY_COME = "gaps of receives, and waits for the processor (LogGOPS)"
+BY_SIZE = "what receives take by the size of their messages"
+
 
 class Messages(NamedTuple):
     """A message of each of M ranks ``who``, which takes the times of ``Message`` as arrays (M,).
@@ -92,6 +97,8 @@ class Taken(NamedTuple):
 def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) -> Moments:
     """The moments at which the receivers are done. ``is_priced``: whether what a message says of its receive counts."""
     who, turn = taken.who, graph.now.of(taken.who)
+    if (taken.source == NONE).any():
+        graph.left_out[FROM_ANYONE] = None
     node = graph.nodes(who, turn)
     flags = np.full(len(who), is_priced), np.full(len(who), not is_started)
     graph.add_receives(Receives(taken.source, who, taken.tag, node, *turn, *flags))

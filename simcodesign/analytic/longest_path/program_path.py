@@ -20,10 +20,8 @@ line leaves something out and adds nothing. Left out are: for a receive from any
 the gaps of receives, that messages wait for the processor, rendezvous, gaps across a wait, and the order of more than
 ``SHORT`` messages that are posted together. There a message may be taken up before its receive's turn, which then has
 max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had to do up to
-here. Checkpoints and failures are left out in both models.
-
-In Hockney's model nothing is left out but checkpoints, failures and the waits of receives from anyone: of other
-programs the path is the simulation without effects itself.
+here. Checkpoints are added to the whole. ``LongestPath.left_out`` states what is left out; where that is nothing, which
+in Hockney's model takes a receive from anyone, the path is the simulation without effects itself.
 """
 
 from __future__ import annotations
@@ -33,8 +31,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from simcodesign.analytic.collectives.on_levels import has_rendezvous
 from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s, peers_of, send_prices
+from simcodesign.analytic.failures import checkpointed_s
 from simcodesign.analytic.longest_path.event_graph import (
     LEAST_OF_STEP,
     MOST_OPERATIONS,
@@ -45,18 +45,30 @@ from simcodesign.analytic.longest_path.event_graph import (
     NoPathError,
 )
 from simcodesign.analytic.longest_path.expansion import Expansion
-from simcodesign.analytic.longest_path.operations import Messages, Taken, join, receive, send, together
+from simcodesign.analytic.longest_path.operations import (
+    AS_THEY_COME,
+    BY_SIZE,
+    Messages,
+    Taken,
+    join,
+    receive,
+    send,
+    together,
+)
 from simcodesign.analytic.longest_path.recorded_path import enter_recording, has_messages
 from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import walk
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 
 #: What the evaluation of a step costs, in operations of ranks.
 EVALUATION = 20 * LEAST_OF_STEP
+#: Some thousand additions.
+ROUNDING = 1e-12
 #: Puts a step into the graph, each time that it is done.
 Enter = Callable[[EventGraph], None]
 #: The same for one that may be started (True): when its ranks are done with it.
@@ -79,13 +91,16 @@ def longest_path_of(design_point: DesignPoint) -> LongestPath | None:
 def path_of_program(design_point: DesignPoint) -> LongestPath:
     """The longest path of any program of one design point."""
     graph, program = EventGraph(design_point.ranks), Evaluation.at_ranks(design_point).program
+    if not design_point.machine.network.message_model.ranks_work_in_order:
+        graph.left_out[AS_THEY_COME] = None
     try:
         graph.spend(design_point.ranks)
         if any(isinstance(step, RecordedProgram) for step in walk(design_point.workload.program)):
             enter_recording(graph, next(iter(program.demands())))
         else:
             _Walk(graph, design_point).enter(program)
-        return LongestPath(graph.end_s())
+        time_s = checkpointed_s(graph.end_s(), design_point)
+        return LongestPath(time_s, left_out=tuple(graph.left_out))
     except NoPathError as error:
         return LongestPath(None, str(error))
 
@@ -117,6 +132,8 @@ class _Walk:
     def _repeated(self, block: EvaluatedBlock) -> Enter:
         """A block as often as it is done whole."""
         steps, times = list(self._steps(block)), math.floor(float(np.max(block.repeat)))
+        if times < np.max(block.repeat):
+            self._graph.left_out["a part of a repetition"] = None
 
         def enter(graph: EventGraph) -> None:
             for _ in range(times):
@@ -155,10 +172,14 @@ class _Walk:
         if form.traffic(step.demand, step) is not None:
             raise NoPathError(f"{step.demand.label}, whose messages have no known order")
         work_s = np.broadcast_to(form.occupation(step.demand, step).least_s, self._ranks)[who]
+        whole_s = np.broadcast_to(form.charge(step.demand, step).time_s, self._ranks)[who]
+        if (work_s < whole_s * (1 - ROUNDING)).any():
+            self._graph.left_out[f"a part of {step.demand.label}"] = None
         return lambda graph, is_started: graph.works(who, work_s, is_started)
 
     def _send(self, demand: Send, step: EvaluatedStep, who: Ints) -> Act:
         size = np.broadcast_to(np.asarray(step.amount(demand.bytes, "bytes"), dtype=np.float64), self._ranks)
+        self._note_receives(step.machine)
         one = send_prices(demand, step).message(size).of(who)
         target = peers_of(step, "to", demand.to, who)
         messages = Messages.of(who, target, demand.tag, one, step.machine, step.machine is self._machine)
@@ -167,10 +188,18 @@ class _Walk:
     def _receive(self, demand: Receive, step: EvaluatedStep, who: Ints) -> Act:
         source = np.full(len(who), NONE) if demand.source is None else peers_of(step, "from", demand.source, who)
         in_order = step.machine.network.message_model.ranks_work_in_order
+        self._note_receives(step.machine)
         takes_s = empty_receive_s(step.machine, self._ranks) if in_order else 0.0
         receives = Taken(who, source, np.full(len(who), demand.tag), np.full(len(who), takes_s))
         is_priced = step.machine is self._machine
         return lambda graph, is_started: receive(graph, receives, is_priced, is_started)
+
+    def _note_receives(self, machine: Machine) -> None:
+        """Note that receives take longer than is known: those of senders that wait, or of other constants."""
+        models = [one.message_model for one in machine.levels]
+        is_known = machine is self._machine and not has_rendezvous(machine)
+        if not is_known and any(one.receives_by_size or one.holds_both_ends for one in models):
+            self._graph.left_out[BY_SIZE] = None
 
     @staticmethod
     def _together(operation: Expansion, who: Ints) -> Act:

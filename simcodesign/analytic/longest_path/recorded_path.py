@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
+from simcodesign.analytic.collectives.on_levels import has_rendezvous
 from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.demands.python_program import own_work_s
 from simcodesign.analytic.longest_path.event_graph import LEAST_OF_STEP, NONE, EventGraph, Ints, Moments
 from simcodesign.analytic.longest_path.expansion import Expansion
-from simcodesign.analytic.longest_path.operations import Messages, Taken, join, receive, send, together
+from simcodesign.analytic.longest_path.operations import BY_SIZE, Messages, Taken, join, receive, send, together
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.message_order import in_steps
 from simcodesign.analytic.messages.route_links import links_of_messages, links_of_pairs
@@ -95,6 +96,8 @@ class _Entries:
     def _sends(self, entries: Ints, who: Ints, is_started: bool) -> None:
         op, machine = self._recording.op[entries], self._machine
         target = self._peer[op]
+        if has_rendezvous(machine) and any(one.message_model.receives_by_size for one in machine.levels):
+            self._graph.left_out[BY_SIZE] = None
         links = links_of_messages(machine, self._ranks, who, target) if machine.paths_differ else None
         one = price(machine.network, self._ranks, links=links).message(self._size_bytes[op])
         messages = Messages.of(who, target, self._tag[op], one, machine, True)

@@ -118,8 +118,10 @@ def longest_path_line(result: Result) -> list[RenderableType]:
         return []
     if path.time_s is None:
         return [paragraph(f"The sum does not know who waits for whom; no longest path is given for {path.reason}.")]
-    text = f"Longest path of the messages: {time_text(path.time_s)}, a lower bound without effects"
-    return [paragraph(f"{text}; the sum, of the busiest rank, does not know who waits for whom.")]
+    what = f"a lower bound without effects, which leaves out {'; '.join(path.left_out)}"
+    what = what if path.left_out else "the simulation without effects"
+    text = f"Longest path of the messages: {time_text(path.time_s)}, {what}"
+    return [paragraph(f"{text}. The sum, of the busiest rank, does not know who waits for whom.")]
 
 
 def shared_links_line(result: Result) -> list[RenderableType]:
