@@ -291,3 +291,18 @@ def test_ranks_use_their_arrays_again_at_once(ran: Runner) -> None:
         4,
     )
     assert [int(line) for _, line in done.lines] == [np.repeat(np.arange(4), 1000).sum()] * 4
+
+
+def test_persistent_operations_begin_again_with_what_buffers_have_then(ran: Runner) -> None:
+    ran(
+        """
+        mine, room, parts = np.zeros(1, int), np.zeros(1, int), np.zeros(size, int)
+        requests = [comm.Allreduce_init(mine, room), comm.Allgather_init(mine, parts, info=MPI.INFO_NULL), comm.Barrier_init()]
+        for step in range(3):
+            mine[:] = rank + 10 * step
+            MPI.Prequest.Startall(requests)
+            MPI.Request.Waitall(requests)
+            assert parts.tolist() == [r + 10 * step for r in range(size)] and room[0] == parts.sum()
+        """,
+        3,
+    )

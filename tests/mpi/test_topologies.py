@@ -100,6 +100,12 @@ rooms = [np.full(2, -1) for _ in range(2)]
 requests = [ring.Ineighbor_alltoall(mine, rooms[0]), ring.Ineighbor_allgather(mine[:1], rooms[1])]
 MPI.Request.Waitall(requests)
 assert [one.tolist() for one in rooms] == [[before + 100, after], [before, after]]
+request = ring.Neighbor_alltoall_init(mine, rooms[0])
+for step in range(2):
+    mine += 1000
+    request.Start()
+    request.Wait()
+    assert rooms[0].tolist() == [before + 1100 + 1000 * step, after + 1000 + 1000 * step]
 """
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import SIGNALS
 from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.mpi.matching import Message
+from simcodesign.mpi.messages.persistent import Prequest
+from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
@@ -171,3 +174,20 @@ def nonblocking(method: Callable[Concatenate[Any, Given], Any]) -> Callable[Conc
 
     begin.__name__ = f"I{method.__name__.lower()}"
     return begin
+
+
+def persistent(method: Callable[..., Any]) -> Callable[..., Prequest]:
+    """Return the form of an operation that describes it, to be begun again and again, as ``Bcast_init`` is."""
+    plain, begin = signature(method), nonblocking(method)
+    hints = Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, default=INFO_NULL)
+    wanted = plain.replace(parameters=[*plain.parameters.values(), hints])
+
+    def init(*given: Any, **named: Any) -> Prequest:
+        bound = {**wanted.bind(*given, **named).arguments}
+        bound.pop("info", None)
+        own = bound.pop("self")
+        return Prequest(own.world, lambda: begin(own, **bound))
+
+    init.__name__, init.__doc__ = f"{method.__name__}_init", method.__doc__
+    init.__signature__ = wanted  # type: ignore[attr-defined]
+    return init

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, Scattered, fill
-from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking
+from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking, persistent
 from simcodesign.mpi.collectives.of_objects import SUM, CollectivesOfObjects
 from simcodesign.mpi.operators import Op
 from simcodesign.mpi.scheduler import place_of_call
@@ -188,6 +188,18 @@ class Collectives(CollectivesOfObjects):
     Igather, Iscatter, Iallgather = nonblocking(Gather), nonblocking(Scatter), nonblocking(Allgather)
     Ialltoall, Ialltoallw = nonblocking(Alltoall), nonblocking(Alltoallw)
     Igatherv, Iscatterv, Iallgatherv, Ialltoallv = Igather, Iscatter, Iallgather, Ialltoall
+
+    Barrier_init, Bcast_init = persistent(Meetings.Barrier), persistent(Bcast)
+    Reduce_init, Allreduce_init, Scan_init, Exscan_init = map(persistent, (Reduce, Allreduce, Scan, Exscan))
+    Reduce_scatter_init, Reduce_scatter_block_init = persistent(Reduce_scatter), persistent(Reduce_scatter_block)
+    Gather_init, Scatter_init, Allgather_init = map(persistent, (Gather, Scatter, Allgather))
+    Alltoall_init, Alltoallw_init = persistent(Alltoall), persistent(Alltoallw)
+    Gatherv_init, Scatterv_init, Allgatherv_init, Alltoallv_init = (
+        Gather_init,
+        Scatter_init,
+        Allgather_init,
+        Alltoall_init,
+    )
 
 
 def filling(rooms: Sequence[Flat | Scattered]) -> Callable[[Sequence[Flat]], None]:

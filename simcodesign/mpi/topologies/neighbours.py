@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, Scattered, fill
-from simcodesign.mpi.collectives.meetings import nonblocking
+from simcodesign.mpi.collectives.meetings import nonblocking, persistent
 from simcodesign.mpi.collectives.of_buffers import NoneOrRequest, typed_parts
 from simcodesign.mpi.communicators import Intracomm
 from simcodesign.mpi.matching import Message
@@ -121,6 +121,9 @@ class Topocomm(Intracomm):
     Ineighbor_allgather, Ineighbor_alltoall = nonblocking(Neighbor_allgather), nonblocking(Neighbor_alltoall)
     Ineighbor_alltoallw = nonblocking(Neighbor_alltoallw)
     Ineighbor_allgatherv, Ineighbor_alltoallv = Ineighbor_allgather, Ineighbor_alltoall
+    Neighbor_allgather_init, Neighbor_alltoall_init = persistent(Neighbor_allgather), persistent(Neighbor_alltoall)
+    Neighbor_alltoallw_init = persistent(Neighbor_alltoallw)
+    Neighbor_allgatherv_init, Neighbor_alltoallv_init = Neighbor_allgather_init, Neighbor_alltoall_init
 
 
 def _parts(buf: Any, neighbours: int) -> list[Flat | Scattered]:
