@@ -49,19 +49,35 @@ class Buffer:
     ``flat``: the basic elements, of memory itself for items without gaps; otherwise a copy.
     """
 
+    counts: list[int] | None = None
+    displs: list[int] | None = None
+    _count: int | None = None
+    _at = 0
+
     def __init__(self, given: Any) -> None:
+        self._is_whole = isinstance(given, np.ndarray)  # all of an array, the usual case
+        if self._is_whole:
+            self._memory = memory_of(given)
+            self._datatype = of_dtype(given.dtype)
+            return
         memory, count, displs, datatype = _split(given)
         self._memory = memory_of(memory)
         self._datatype = of_dtype(self._memory.dtype) if datatype is None else datatype
         self._datatype.check_committed()
-        self._at = int(displs) if displs is not None and not _is_many(displs) else 0
-        self._count = None if count is None or _is_many(count) else int(count)
-        self.counts = [int(one) for one in count] if _is_many(count) else None
-        self.displs = [int(one) for one in displs] if _is_many(displs) else None
+        if _is_many(count):
+            self.counts = [int(one) for one in count]
+        elif count is not None:
+            self._count = int(count)
+        if _is_many(displs):
+            self.displs = [int(one) for one in displs]
+        elif displs is not None:
+            self._at = int(displs)
 
     @property
     def items(self) -> Flat | Scattered:
         """All items."""
+        if self._is_whole:
+            return self._memory
         return self._items(self._at, self._whole() if self._count is None else self._count)
 
     @property

@@ -16,7 +16,9 @@ def memory_of(given: Any) -> NDArray[Any]:
     if isinstance(given, np.ndarray):
         if not (given.flags.c_contiguous or given.flags.f_contiguous):
             raise InputError("the elements of a buffer have gaps", place_of_call(), allowed="a contiguous array")
-        return given.reshape(-1, order="A") if given.flags.c_contiguous else given.T.reshape(-1)
+        if given.ndim == 1:
+            return given
+        return given.reshape(-1) if given.flags.c_contiguous else given.T.reshape(-1)
     if given is None:
         return np.zeros(0, np.uint8)
     try:
