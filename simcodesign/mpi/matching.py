@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 ANY_SOURCE, ANY_TAG = -1, -1
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Message:
     """A message on its way. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks and
     ``entry`` the place of the send in its log.
@@ -38,7 +38,7 @@ class Message:
         return f"send to {self.target}, tag {self.tag}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Receive:
     """A receive that was posted, and its message. ``on_match`` is called with the message when it is matched, with None
     at the end of the run if it never is."""

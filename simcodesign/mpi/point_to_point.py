@@ -58,7 +58,8 @@ class PointToPoint(Simulated):
     @property
     def own_box(self) -> Mailbox:
         """The messages to the rank whose turn it is."""
-        return self._box(self.world.current)
+        box = self._boxes.get(self.world.scheduler.current)
+        return self._box(self.world.current) if box is None else box
 
     def check_peer(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
         """Raise InputError for a rank that is not at the other end, and for a tag that there is not."""

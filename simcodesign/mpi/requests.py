@@ -162,7 +162,10 @@ class OfSeveral(Completion):
     def waitall(cls, requests: Sequence[Completion], statuses: Statuses = None) -> list[Any]:
         """Wait until all are done; return what was received."""
         own = _extended(statuses, len(requests))
-        return [request.wait(status) for request, status in zip(requests, own, strict=False)]
+        if not requests:
+            return []
+        with requests[0].world.call():
+            return [request.wait(status) for request, status in zip(requests, own, strict=False)]
 
     @classmethod
     def waitany(cls, requests: Sequence[Completion], status: Status | None = None) -> tuple[int, Any]:

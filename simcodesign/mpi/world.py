@@ -85,7 +85,8 @@ class World:
         self.in_time = 0  # receives, probes and tests that depend on the order of messages in time
         self._known, self.clock = known, Clock([[] for _ in range(size)], [array("d") for _ in range(size)])
         self._free_s, self._sent, self._repeats = [0.0] * size, [0] * size, [bool(known.sends)] * size
-        self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
+        self.depth = [0] * size  # of calls of MPI within calls, by rank
+        self._since_s, self._gap_s = 0.0, _empty_gap_s()
         self._thread = threading.get_ident()
         self.thread_error: InputError | None = None  # raised at the end of the run
 
@@ -175,19 +176,19 @@ class World:
             self.thread_error = InputError(what, place_of_call(), allowed="the main thread")
             raise SystemExit
         rank = self.scheduler.current
-        if not self._depth[rank]:
+        if not self.depth[rank]:
             self.log.begin_call(rank)
             if self.speed is not None:
                 self._note_computation(rank, self.speed)
             for called in self.on_call:
                 called(rank)
-        self._depth[rank] += 1
+        self.depth[rank] += 1
 
     def end_call(self) -> None:
         """A call of MPI ends."""
         rank = self.scheduler.current
-        self._depth[rank] -= 1
-        if self.speed is not None and not self._depth[rank]:
+        self.depth[rank] -= 1
+        if self.speed is not None and not self.depth[rank]:
             self._since_s = time.process_time()
 
     def begin_phase(self, name: str) -> str:
@@ -208,6 +209,15 @@ class World:
             self.note().compute(flops, "flops")
             self.scheduler.pass_until(self.scheduler.clock_s + self.times.of_flops(flops))
             self._since_s = time.process_time()
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """What happens within is one call of MPI."""
+        self.begin_call()
+        try:
+            yield
+        finally:
+            self.end_call()
 
     def begin_computing(self) -> None:
         """A rank begins to compute."""
@@ -273,7 +283,9 @@ def mpi_call(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Conc
 
     @wraps(method)
     def call(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        world = self.world
+        world: World = self.world
+        if world.depth[world.scheduler.current]:  # within another call
+            return method(self, *given, **named)
         world.begin_call()
         try:
             return method(self, *given, **named)
