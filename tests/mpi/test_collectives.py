@@ -306,3 +306,25 @@ def test_persistent_operations_begin_again_with_what_buffers_have_then(ran: Runn
         """,
         3,
     )
+
+
+def test_all_to_all_with_derived_types(ran: Runner) -> None:
+    """From rows to columns of a matrix of 6 x 8, as transforms of several dimensions do it: blocks by Create_subarray."""
+    ran(
+        """
+        whole = np.arange(48.0).reshape(6, 8)
+        rows = whole[2 * rank : 2 * rank + 2].copy()
+        widths = [3, 3, 2]
+        at = [0, 3, 6]
+        columns = np.zeros((6, widths[rank]))
+        out = [MPI.DOUBLE.Create_subarray([2, 8], [2, widths[j]], [0, at[j]]).Commit() for j in range(size)]
+        into = [MPI.DOUBLE.Create_subarray([6, widths[rank]], [2, widths[rank]], [2 * j, 0]).Commit() for j in range(size)]
+        places = ([1] * size, [0] * size)
+        comm.Alltoallw([rows, places, out], [columns, places, into])
+        assert columns.tolist() == whole[:, at[rank] : at[rank] + widths[rank]].tolist()
+        again = np.zeros((2, 8))
+        comm.Alltoallw([columns, places, into], [again, places, out])
+        assert again.tolist() == rows.tolist()
+        """,
+        3,
+    )

@@ -213,7 +213,7 @@ def fill_all(rooms: Sequence[Flat | Scattered], got: Sequence[Flat]) -> None:
         fill(room, data)
 
 
-def typed_parts(buf: Any) -> list[Flat]:
+def typed_parts(buf: Any) -> list[Flat | Scattered]:
     """Return the parts of ``[buffer, counts, places in bytes, types]`` or ``[buffer, types]``, as of Alltoallw."""
     array, *places, types = list(buf)
     if len(places) == 1:
@@ -223,8 +223,5 @@ def typed_parts(buf: Any) -> list[Flat]:
     if not len(counts) == len(displs) == len(types):
         value = f"{len(counts)} counts, {len(displs)} places, {len(types)} types"
         raise InputError("parts of a buffer", place_of_call(), value=value, allowed="equally many")
-    parts = []
-    for count, at, datatype in zip(counts, displs, types, strict=True):
-        bytes_ = memory[int(at) : int(at) + int(count) * datatype.extent]
-        parts.append(Buffer([bytes_, int(count), datatype]).flat)
-    return parts
+    each = zip(counts, displs, types, strict=True)
+    return [Buffer([memory[int(at) :], int(count), datatype]).items for count, at, datatype in each]
