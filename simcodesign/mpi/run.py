@@ -29,7 +29,7 @@ from simcodesign.mpi.world import Clock, World
 #: Runs after which a program whose clock still changes what it does is taken as it is.
 MOST_RUNS = 5
 #: What the order in which messages from any rank are received may change.
-CHANGES = ("nothing", "operations", "lines", "deadlock")
+CHANGES = ("nothing", "operations", "lines", "deadlock", "error")
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,8 @@ def _change(again: Callable[[], tuple[World, ProcessState]], recording: Recordin
         world, other = again()
     except DeadlockError:
         return "deadlock"
+    except InputError:
+        return "error"
     if sorted(other.lines) != sorted(state.lines):
         return "lines"
     return "nothing" if same_operations(world.log.recording(), recording) else "operations"
@@ -195,7 +197,8 @@ def _ran(world: World, script: Path, source: bytes, arguments: Sequence[str], se
             raise world.thread_error
         world.end()
     except Exception as error:
-        sys.stdout.write(marked(state.lines))  # often the only hint at the cause
+        if not world.is_late:
+            sys.stdout.write(marked(state.lines))  # often the only hint at the cause
         if world.thread_error:
             raise world.thread_error from error
         raise

@@ -162,11 +162,15 @@ def test_lines_come_in_the_order_of_time(ran: Runner) -> None:
         ("print([comm.recv() for _ in range(2)]) if rank == 0 else comm.send(rank, 0)", "lines"),
         ("print([comm.recv() for _ in range(2)]) if rank == 0 else [comm.send(i, 0) for i in range(2 * (rank == 1))]", "nothing"),
         ("import time\nif rank == 0:\n    comm.recv()\n    comm.recv(source=2)\nelse:\n    time.sleep(rank)\n    comm.send(1, 0)", "deadlock"),
+        ("if rank == 0:\n    assert comm.recv() == 1\n    comm.recv()\nelse:\n    comm.send(rank, 0)", "error"),
         ("comm.Barrier()", None),
     ],
 )  # fmt: skip
-def test_whether_another_order_matters(ran: Runner, text: str, change: str | None) -> None:
+def test_whether_another_order_matters(
+    ran: Runner, text: str, change: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert ran(text, 3).other_order == change
+    assert capsys.readouterr().out == ""
 
 
 def test_a_receive_is_matched_while_its_rank_waits_for_others(ran: Runner) -> None:

@@ -28,6 +28,7 @@ _WORDS = {
     "nothing": "receives from any rank take what arrives first; another order would change nothing",
     "operations": "receives from any rank take what arrives first; another order changes what the ranks do",
     "lines": "receives from any rank take what arrives first; another order changes what the program prints",
+    "error": "receives from any rank take what arrives first; in another order the program ends with an error",
     "deadlock": "receives from any rank take what arrives first; in another order the ranks wait for each other",
 }
 
