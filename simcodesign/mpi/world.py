@@ -136,12 +136,15 @@ class World:
 
     def arrives(self, message: Message) -> None:
         """Let the time of the current rank pass until it has received a message."""
-        receive_s = self.times.of(message.size_bytes).receive_s
-        self.scheduler.pass_until(max(self.scheduler.clock_s, message.arrival_s) + receive_s)
+        rank = self.scheduler.ranks[self.scheduler.current]
+        rank.clock_s = max(rank.clock_s, message.arrival_s) + self.times.of(message.size_bytes).receive_s
 
     def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox | None) -> Message:
         """Let others run until a receive of the current rank has its message, and return it. ``box``: in which it
         is, None of a receive that has its message."""
+        if receive.message is not None:
+            self.arrives(receive.message)
+            return receive.message
         while box is not None and receive.message is None and box.any_source and not self.is_late:
             self.scheduler.wait_until(what, box.next_arrival_s)
             box.deliver(self.scheduler.clock_s)
@@ -251,7 +254,7 @@ class World:
     def sleep(self, seconds: float) -> None:
         """Let the rank's time pass."""
         self.begin_call()
-        self._compute(float(seconds))
+        self._compute(self.current, float(seconds))
         self.end_call()
 
     def _note_computation(self, rank: int, speed: float) -> None:
@@ -263,11 +266,11 @@ class World:
             seconds = _rounded((time.process_time() - self._since_s - self._gap_s) / speed)
         computed.append(seconds)
         if seconds > 0:
-            self._compute(seconds)
+            self._compute(rank, seconds)
 
-    def _compute(self, seconds: float) -> None:
-        self.note().compute(seconds)
-        self.scheduler.pass_until(self.scheduler.clock_s + seconds)
+    def _compute(self, rank: int, seconds: float) -> None:
+        self.log.of_rank[rank].compute(seconds)
+        self.scheduler.ranks[rank].clock_s += seconds
 
     def _enter_turn(self, rank: int) -> None:
         for enter, _ in self.on_turn:

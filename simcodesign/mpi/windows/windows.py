@@ -27,7 +27,6 @@ WIN_UNIFIED, WIN_SEPARATE = 0, 1
 class Win(Epochs):
     """Memory of each rank of a communicator, which all of them access: one object for all ranks."""
 
-    #: ``MPI.COMM_SELF`` of the run.
     def __init__(self, comm: Any, memories: list[Flat], units: list[int], flavor: int) -> None:
         super().__init__(comm)
         self._memories, self._units, self.flavor = memories, units, flavor
