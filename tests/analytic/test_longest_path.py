@@ -167,6 +167,23 @@ def test_binomial_tree(ranks: int, own: dict[str, Any]) -> None:
     assert path_s == pytest.approx(closed_s, rel=1e-12)
 
 
+def test_late_ranks_of_a_recorded_program() -> None:
+    """Ranks that come late to collective operations, without any message that stands by itself."""
+
+    @sc.program
+    def late(rank: int, size: int) -> Iterator[Any]:
+        yield sc.rank.compute(seconds=1e-6 * (rank * 7 % size))
+        yield sc.rank.world.broadcast(1000, root=0)
+        yield sc.rank.compute(seconds=1e-6 * (size - rank))
+        yield sc.rank.world.allreduce(80)
+
+    on = machine(network(32, per_byte_s=1e-9, startup_s=1e-6, receive_overhead_s=3e-7))
+    for ranks in (2, 5, 16):
+        path = sc.forecast(late, on, {"P": ranks}, longest_path=True).longest_path
+        assert path is not None
+        assert path.time_s == pytest.approx(simulated_s(late, on, ranks), rel=1e-12)
+
+
 def test_python_program_equals_yaml() -> None:
     @sc.program
     def tree(rank: int, size: int) -> Iterator[Any]:

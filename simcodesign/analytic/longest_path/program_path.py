@@ -55,7 +55,7 @@ from simcodesign.analytic.longest_path.operations import (
     send,
     together,
 )
-from simcodesign.analytic.longest_path.recorded_path import enter_recording, has_messages
+from simcodesign.analytic.longest_path.recorded_path import enter_recording
 from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.wait import Wait
@@ -76,14 +76,13 @@ Act = Callable[[EventGraph, bool], Moments]
 
 
 def longest_path_of(design_point: DesignPoint) -> LongestPath | None:
-    """The longest path of one design point; None without sends and receives that stand by themselves, or where a
-    formula stands in place of the program. InputError for several points."""
+    """The longest path of one design point; None without sends and receives that stand by themselves, unless several
+    ranks are recorded, and where a formula stands in place of the program. InputError for several points."""
     design_point.require_one_point("a longest path")
     steps = list(walk(design_point.workload.program))
-    recorded = [step for step in steps if isinstance(step, RecordedProgram)]
-    if not any(isinstance(step, Send | Receive) for step in steps) and not any(
-        step.formula is None and has_messages(step, design_point) for step in recorded
-    ):
+    kinds = (Send, Receive, RecordedProgram)[: 2 if design_point.ranks == 1 else 3]
+    has_formula = any(isinstance(step, RecordedProgram) and step.formula is not None for step in steps)
+    if has_formula or not any(isinstance(step, kinds) for step in steps):
         return None
     return path_of_program(design_point)
 

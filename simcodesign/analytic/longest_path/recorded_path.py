@@ -28,12 +28,6 @@ from simcodesign.describe.python_programs.recording import Recording
 STEPS_OF_TURN = 8
 
 
-def has_messages(demand: RecordedProgram, point: DesignPoint) -> bool:
-    """Whether any of its messages stands by itself."""
-    recording = _recorded(demand, point)
-    return bool(len(recording.entries_of(recording.of_kind(kinds.SEND) | recording.of_kind(kinds.RECEIVE))))
-
-
 def enter_recording(graph: EventGraph, step: EvaluatedStep) -> None:
     """Put the program of a step into the graph."""
     assert isinstance(step.demand, RecordedProgram)
