@@ -76,6 +76,31 @@ def test_old_waits_take_the_last_that_was_started(tmp_path: Path) -> None:
     assert recording.waits_for[recording.waits_for >= 0].tolist() == [2, 0]
 
 
+def test_messages_to_and_from_no_rank_take_no_time(tmp_path: Path) -> None:
+    """SMPI writes -333 for MPI_PROC_NULL: here rank 0 has no left neighbour, and rank 1 has no right one."""
+    text = """0 init\n1 init
+0 irecv -333 7 5 0\n0 isend -333 7 5 0\n0 send 1 8 1000000\n0 wait -333 0 7\n0 wait 0 -333 7\n0 recv -333 -444 5 0
+1 send -333 8 5 0\n1 irecv -333 8 5 0\n1 recv 0 8 1000000\n1 waitall 1
+"""
+    assert simulated(tmp_path, text).makespan_s == pytest.approx(message_s(1e6), rel=1e-12)
+    both = "0 init\n1 init\n0 isend 1 0 1000000\n1 sendRecv 5 -333 1000000 0\n0 waitall\n0 sendRecv 5 -333 5 -333\n"
+    assert simulated(tmp_path, both).makespan_s == pytest.approx(message_s(1e6))
+
+
+def test_receives_from_any_rank_are_found_beside_those_from_no_rank(tmp_path: Path) -> None:
+    text = "0 init\n1 init\n0 recv -333 3 8\n1 recv 0 3 8\n1 recv -333 3 8\n0 send 1 3 8\n0 send 1 3 8\n"
+    with pytest.raises(InputError, match="rank 1 receives from any rank") as raised:
+        recorded(tmp_path, text)
+    assert raised.value.place is not None
+    assert raised.value.place.line == 5
+
+
+def test_synchronous_sends(tmp_path: Path) -> None:
+    text = "0 init\n1 init\n0 Ssend 1 5 1000000 2\n1 recv 0 5 1000000 2\n1 ISsend 0 5 1000000 2\n1 wait 1 0 5\n"
+    result = simulated(tmp_path, text + "0 recv 1 5 1000000 2\n")
+    assert result.makespan_s == pytest.approx(2 * message_s(1e6), rel=1e-12)
+
+
 def test_exchange_of_both_directions(tmp_path: Path) -> None:
     text = "0 sendRecv 1000000 1 2000000 1 6 6\n1 sendrecv 2000000 0 1000000 0 6 6\n"
     result = simulated(tmp_path, text)
@@ -167,6 +192,7 @@ def test_an_index_of_others_names_no_file_outside(tmp_path: Path) -> None:
         ("0 compute 1e999\n", 1),
         ("0 send 1 0 8\n", 1),
         ("0 init\n1 init\n0 send 1 0 8 99\n1 recv 0 0 8\n", 3),
+        ("0 init\n1 init\n0 send 1 0 8 -1\n1 recv 0 0 8\n", 3),
         ("0 init\n1 init\n1 recv -555 0 8\n0 send 1 0 8\n", 3),
         ("0 init\n1 init\n1 recv 0 -1 8\n0 send 1 0 8\n", 3),
         ("0 init\n1 init\n0 send 1 0 8\n1 recv 0 0 4\n", 4),

@@ -20,6 +20,7 @@ from simcodesign.describe.python_programs.recording import Recording
 from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
 from simcodesign.describe.recordings.rank_files import numbered_lines
 from simcodesign.describe.recordings.readers.registry import READERS, RecordingReader
+from simcodesign.describe.recordings.unnamed_receives import UnnamedReceives
 
 #: Bytes of an element by the number of its datatype, on 64-bit Linux.
 DATATYPE_BYTES = {
@@ -40,9 +41,9 @@ _FILE_NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[./])[^\s:=,;\"'{}]+")
 class _Rank:
     """What a rank has started, and its default datatype."""
 
-    def __init__(self, log: RankLog, ranks: int) -> None:
-        self.log, self.ranks, self.element_bytes = log, ranks, 1
-        self.started: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)  # by source, target and tag
+    def __init__(self, log: RankLog, ranks: int, unnamed: UnnamedReceives) -> None:
+        self.log, self.ranks, self.element_bytes, self.unnamed = log, ranks, 1, unnamed
+        self.started: dict[tuple[int, int, int], deque[int | None]] = defaultdict(deque)  # by source, target and tag
         self.latest: list[tuple[int, int, int]] = []
 
     def size(self, count: str, given: list[str], datatype: int) -> float:
@@ -54,6 +55,9 @@ class _Rank:
         if len(given) <= datatype:
             return self.element_bytes
         number = int(given[datatype])
+        if number == -1:
+            what = "a datatype that the program makes: SMPI does not write its size"
+            raise InputError(what, self.log.place, value=number, allowed="MPI's own datatypes, 0 to 54")
         if number not in DATATYPE_BYTES:
             raise InputError("no such datatype", self.log.place, value=number, allowed="0 to 54")
         return DATATYPE_BYTES[number]
@@ -71,7 +75,20 @@ class _Rank:
             raise InputError("too few counts", self.log.place, value=len(several), allowed=f"{self.ranks}, one a rank")
         return [float(count) for count in several]
 
-    def start(self, key: tuple[int, int, int], handle: int) -> None:
+    def start_send(self, to: int, size_bytes: float, tag: int = 0) -> int | None:
+        """Start a send; None for one to a number below 0, which is MPI_PROC_NULL."""
+        if to < 0:
+            return None
+        self.unnamed.note_send(to)
+        return self.log.start_send(to, size_bytes, tag)
+
+    def source(self, number: int) -> int | None:
+        """Return the source of the receive that is added next; None for a number below 0."""
+        source = _one(number)
+        self.unnamed.note_receive(self.log, source)
+        return source
+
+    def start(self, key: tuple[int, int, int], handle: int | None) -> None:
         """Note what was started."""
         self.started[key].append(handle)
         self.latest.append(key)
@@ -100,12 +117,15 @@ def _sleep(rank: _Rank, given: list[str]) -> None:
 
 
 def _send(rank: _Rank, given: list[str]) -> None:
-    rank.log.send(*rank.message(given))
+    to, size_bytes, tag = rank.message(given)
+    if to >= 0:
+        rank.unnamed.note_send(to)
+        rank.log.send(to, size_bytes, tag)
 
 
 def _isend(rank: _Rank, given: list[str]) -> None:
     to, size_bytes, tag = rank.message(given)
-    rank.start((rank.log.rank, to, tag), rank.log.start_send(to, size_bytes, tag))
+    rank.start((rank.log.rank, to, tag), rank.start_send(to, size_bytes, tag))
 
 
 def _most(size_bytes: float) -> float | None:
@@ -120,19 +140,20 @@ def _one(number: int) -> int | None:
 
 def _recv(rank: _Rank, given: list[str]) -> None:
     source, size_bytes, tag = rank.message(given)
-    rank.log.receive(_one(source), _most(size_bytes), _one(tag))
+    rank.log.receive(rank.source(source), _most(size_bytes), _one(tag))
 
 
 def _irecv(rank: _Rank, given: list[str]) -> None:
     source, size_bytes, tag = rank.message(given)
-    rank.start((source, rank.log.rank, tag), rank.log.start_receive(_one(source), _most(size_bytes), _one(tag)))
+    rank.start((source, rank.log.rank, tag), rank.log.start_receive(rank.source(source), _most(size_bytes), _one(tag)))
 
 
 def _sendrecv(rank: _Rank, given: list[str]) -> None:
     """``COUNT TARGET COUNT SOURCE [DATATYPE DATATYPE]``."""
-    handle = rank.log.start_send(int(given[1]), rank.size(given[0], given, 4))
-    rank.log.receive(_one(int(given[3])), _most(rank.size(given[2], given, 5)))
-    rank.log.wait(handle)
+    handle = rank.start_send(int(given[1]), rank.size(given[0], given, 4))
+    rank.log.receive(rank.source(int(given[3])), _most(rank.size(given[2], given, 5)))
+    if handle is not None:
+        rank.log.wait(handle)
 
 
 def _wait(rank: _Rank, given: list[str]) -> None:
@@ -142,7 +163,9 @@ def _wait(rank: _Rank, given: list[str]) -> None:
     if not waiting:
         what = f"rank {rank.log.rank} waits for a message that it has not started"
         raise InputError(what, rank.log.place, value=f"{source} {target} {tag}", allowed="isend or irecv before it")
-    rank.log.wait(waiting.popleft() if given else waiting.pop())
+    handle = waiting.popleft() if given else waiting.pop()
+    if handle is not None:
+        rank.log.wait(handle)
     if rank.latest and rank.latest[-1] == (source, target, tag):
         rank.latest.pop()
 
@@ -255,6 +278,8 @@ ACTIONS: dict[str, tuple[_Action, int]] = {
     "sleep": (_sleep, 1),
     "send": (_send, 2),
     "isend": (_isend, 2),
+    "ssend": (_send, 2),
+    "issend": (_isend, 2),
     "recv": (_recv, 2),
     "irecv": (_irecv, 2),
     "sendrecv": (_sendrecv, 4),
@@ -280,14 +305,15 @@ ACTIONS: dict[str, tuple[_Action, int]] = {
 
 def read_time_independent(path: Path) -> Recording:
     """Return the recording of a trace, or of the traces that an index lists. InputError with file and line."""
-    files = _listed(path)
+    files, unnamed = _listed(path), UnnamedReceives()
     if len(files) > 1:
         builder = RecordingBuilder(len(files), str(path), [str(file) for file in files])
         for rank, file in enumerate(files):
-            _read(file, builder, rank)
+            _read(file, builder, rank, unnamed)
     else:
         builder = RecordingBuilder(_count_ranks(files[0]), str(files[0]))
-        _read(files[0], builder, None)
+        _read(files[0], builder, None, unnamed)
+    unnamed.settle()
     return builder.recording()
 
 
@@ -337,9 +363,9 @@ def _rank(text: str, place: Place) -> int:
         raise InputError("an action begins with its rank", place, value=text, allowed="a whole number") from None
 
 
-def _read(path: Path, builder: RecordingBuilder, own: int | None) -> None:
+def _read(path: Path, builder: RecordingBuilder, own: int | None, unnamed: UnnamedReceives) -> None:
     """Put the actions of a file into the logs; ``own``: the only rank that may be in it."""
-    ranks = [_Rank(log, builder.ranks) for log in builder.logs]
+    ranks = [_Rank(log, builder.ranks, unnamed) for log in builder.logs]
     by_text = {str(rank): one for rank, one in enumerate(ranks) if own in (None, rank)}
     for number, words in _actions(path):
         rank = by_text.get(words[0])
