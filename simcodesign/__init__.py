@@ -124,6 +124,11 @@ def __dir__() -> list[str]:
     return __all__
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add the cell magic ``%%simulate`` to IPython, as ``%load_ext simcodesign`` does."""
+    import_module(f"{__name__}.report.programs.cell_magic").register(shell)
+
+
 def _version() -> str:
     """Of the installed package; ``unknown`` of files that are not installed, beside which another version may be."""
     # Imported on use, because they take longer than all else here.

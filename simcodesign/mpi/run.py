@@ -77,6 +77,7 @@ def run(
     declared: bool = True,
     detail: bool = False,
     seed: int = 0,
+    source: str | None = None,
 ) -> MpiRun:
     """Run an mpi4py program on ``ranks`` ranks of a machine, without MPI, and record what every rank does.
 
@@ -87,7 +88,7 @@ def run(
     the program; ``speed``: of a processor of the machine over this computer's, None to leave this time out;
     ``declared``: whether computation that ``sc.compute`` declares counts; ``detail``: whether each line that calls MPI
     is a phase, unless the program marks phases by ``sc.phase``, and the memory of arrays is looked at; ``seed``: of
-    random numbers that the program does not seed.
+    random numbers that the program does not seed; ``source``: the program's text, which ``program`` then only names.
 
     ``MpiRun.workload`` goes wherever a workload goes. Raises InputError for a program that cannot be run, with the
     user's line, and DeadlockError if ranks wait for each other. This executes the program; ``confine`` forbids it.
@@ -108,7 +109,7 @@ def run(
     check_execution(Place(str(program)), str(program))
     machine = on if isinstance(on, Machine) else Machine.load(on)
     _check_options(ranks, machine, speed)
-    source, times = read_bytes(script), MessageTimes(machine, ranks)
+    text, times = read_bytes(script) if source is None else source.encode(), MessageTimes(machine, ranks)
     detailed = ArrayBytes(ranks) if detail else None
 
     def once(known: Clock, is_late: bool = False) -> tuple[World, ProcessState]:
@@ -116,7 +117,7 @@ def run(
         if detailed is not None:
             detailed.attend(world)
         world.nodes = machine.node_of(ranks).tolist()
-        return world, _ran(world, script, source, arguments, seed)
+        return world, _ran(world, script, text, arguments, seed)
 
     known, before, late, runs, settled = Clock(), None, 0, 0, False
     while not settled and runs < MOST_RUNS:

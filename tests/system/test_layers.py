@@ -48,6 +48,7 @@ FORBIDDEN = {("analytic", "generate")}
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
 OPTIONAL = {
+    "IPython",
     "caliperreader",
     "dask",
     "distributed",

@@ -8,9 +8,8 @@ from typing import Annotated
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.shared import EFFECTS, SEED
-from simcodesign.core.errors import InputError
+from simcodesign.mpi.computation import computation
 
-_COMPUTE_WORDS = ("time", "flops", "none")
 NUMBER_OF_RANKS = {"metavar": "N", "help": "How many ranks run; for requirements several numbers: 9,16,25,36 or 2-64."}
 
 
@@ -40,8 +39,4 @@ class ProgramOptions:
 
     def computation(self) -> tuple[float | None, bool]:
         """Return ``speed`` and ``declared`` as ``run`` takes them. InputError without a machine, or for other words."""
-        if not self.on:
-            raise InputError("a program that is run needs a machine", allowed="--on MACHINE, as of simcodesign list")
-        if self.compute not in _COMPUTE_WORDS:
-            raise InputError("--compute", value=self.compute, allowed=", ".join(_COMPUTE_WORDS))
-        return (self.speed if self.compute == "time" else None), self.compute != "none"
+        return computation(self.on, self.compute, self.speed)

@@ -33,11 +33,16 @@ class Printable:
 
 def print_all(renderables: Iterable[RenderableType]) -> None:
     """To standard output; square brackets and colons are text, never markup. Raises BrokenPipeError."""
-    console = Console(markup=False, highlight=False, emoji=False, width=_width())
+    write(printed(renderables))
+
+
+def printed(renderables: Iterable[RenderableType]) -> str:
+    """Return the text that ``print_all`` writes."""
+    console = Console(markup=False, highlight=False, emoji=False, width=_width(), force_jupyter=False)
     with console.capture() as capture:  # Rich itself would end with status 1 on a broken pipe
         for renderable in renderables:
             console.print(Printable(renderable))
-    write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def _width() -> int | None:
