@@ -24,7 +24,7 @@ def test_objects_made_of_nothing_are_null(ran: Callable[..., Any]) -> None:
 
 def test_use_of_a_null_object_names_its_class(ran: Callable[..., Any]) -> None:
     """A communicator without ranks has no rank."""
-    with pytest.raises(InputError, match="program.py:5: a null object of mpi4py's Comm"):
+    with pytest.raises(InputError, match="a null object of mpi4py's Comm"):
         ran("MPI.Comm().rank", 1)
 
 
@@ -77,7 +77,7 @@ def test_one_place_of_a_v_operation_is_a_distance(ran: Callable[..., Any]) -> No
     print(got.tolist())
     """
     lines = ran(text, 3).lines
-    assert [line for place, line in lines if place == 0][0] == "[0, 10, -1, 1, 11, -1, 2, 12, -1]"
+    assert next(line for place, line in lines if place == 0) == "[0, 10, -1, 1, 11, -1, 2, 12, -1]"
     assert [line for place, line in lines if place == 2] == ["[6, 7]", "[-1, -1, -1, 0, 10, 1, 11, 2, 12]"]
 
 
@@ -110,5 +110,5 @@ def test_memory_of_a_gpu_is_refused(ran: Callable[..., Any]) -> None:
         __cuda_array_interface__ = {"data": (64, False), "shape": (2,), "typestr": "<f8", "version": 3}
     comm.Isend(OfGpu(), 0)
     """
-    with pytest.raises(InputError, match="program.py:8: memory of a GPU"):
+    with pytest.raises(InputError, match="memory of a GPU, got 'OfGpu'"):
         ran(text, 1)
