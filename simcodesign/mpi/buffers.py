@@ -157,6 +157,14 @@ def fill(room: Flat | Scattered, data: Flat) -> None:
         room.view(np.uint8)[: data.nbytes] = data.view(np.uint8)
 
 
+def by_stride(given: Any, ranks: int) -> Any:
+    """Return a buffer whose one place, of a ``v`` operation, is the distance from each rank's part to the next."""
+    memory, count, displs, datatype = _split(given)
+    if displs is None or _is_many(displs):
+        return given
+    return [memory, count, [int(displs) * rank for rank in range(ranks)], datatype]
+
+
 def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
     """Return memory, count or counts, place or places, and datatype; None for what is not given."""
     if not isinstance(given, list | tuple):

@@ -25,7 +25,7 @@ class Comm(Probes, PersistentMessages, TopologyCreation):
 
     def Abort(self, errorcode: int = 0) -> NoReturn:
         """End the run with an error that names the caller."""
-        raise InputError(f"rank {self.world.current} calls Abort", place_of_call(), value=errorcode)
+        raise InputError(f"rank {self.world.current} calls Abort({errorcode})", place_of_call())
 
     def Is_inter(self) -> bool:
         """Return whether the ranks are of two groups."""

@@ -52,7 +52,8 @@ class Kept(Attributed, Simulated):
 
     def Get_info(self) -> Info:
         """Return a copy of the hints."""
-        return Info(self._own().get("info", Info()).data)
+        made: Info = Info(self._own().get("info", Info()).data)
+        return made
 
     def Set_info(self, info: Info) -> None:
         """Add hints."""

@@ -24,11 +24,15 @@ class Log:
         self.has_phases = False  # which the program marks itself
 
     def begin_call(self, rank: int) -> None:
-        """A call of a rank begins: what it notes now stands in the line of the program where it is."""
+        """Let what a rank notes in this call have the line of the program that makes the call."""
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._script:
             frame = frame.f_back  # type: ignore[assignment]
         self.of_rank[rank].line = 0 if frame is None else frame.f_lineno
+
+    def place_of(self, rank: int, entry: int) -> Place:
+        """Return the line of the program in which an entry of a rank stands."""
+        return Place(self._script, self.of_rank[rank].lines[entry])
 
     def read_clock(self, rank: int) -> None:
         """Note that a rank asks for the time."""

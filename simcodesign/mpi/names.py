@@ -20,14 +20,59 @@ def not_simulated(owner: str, name: str) -> NoReturn:
 
 
 class SimulatedKind(type):
-    """The class of the classes of mpi4py: other names of them raise NotSimulatedError."""
+    """The class of the classes of mpi4py: other names of them raise NotSimulatedError.
+
+    An object made of another one of its kind is the same, ``MPI.Comm(comm)``; one made of nothing is null where a class
+    has ``empty_is_null``. ``__init__`` is then called only if a program defines it.
+    """
 
     def __getattr__(cls, name: str) -> Any:
         not_simulated(cls.__name__, name)
 
+    def __call__(cls, *given: Any, **named: Any) -> Any:
+        if given and not isinstance(given[0], Simulated):  # the usual case
+            return super().__call__(*given, **named)
+        made: Any = cls.__new__(cls, *given, **named)  # type: ignore[arg-type]
+        is_null = not given and not named and cls.empty_is_null
+        home = getattr(cls.__init__, "__module__", __name__)  # type: ignore[misc]
+        if not home.startswith("simcodesign.") or not (is_null or _is_copy(cls, given, named)):
+            cls.__init__(made, *given, **named)  # type: ignore[misc]
+        return made
+
 
 class Simulated(metaclass=SimulatedKind):
-    """Base of the classes of mpi4py: other names of their objects raise NotSimulatedError."""
+    """Base of the classes of mpi4py: other names of their objects raise NotSimulatedError. A null one has no state."""
+
+    empty_is_null = False
+
+    def __new__(cls, *given: Any, **named: Any) -> Any:
+        """Return a new object, with the state of the one that it is made of, if any."""
+        made = super().__new__(cls)
+        if _is_copy(cls, given, named):
+            made.__dict__.update(given[0].state())
+        return made
+
+    def state(self) -> dict[str, Any]:
+        """Return the attributes; empty of a null object."""
+        return self.__dict__
+
+    def is_same(self, other: object) -> bool:
+        """Return whether two objects have the same state, or both are null."""
+        if self is other or not isinstance(other, Simulated):
+            return self is other
+        if not self or not other:
+            return not self and not other and (isinstance(other, self.__class__) or isinstance(self, other.__class__))
+        one, two = self.state(), other.state()
+        return one.keys() == two.keys() and all(one[key] is two[key] for key in one)
 
     def __getattr__(self, name: str) -> Any:
+        if not self.__dict__ and self.empty_is_null and not name.startswith("_"):
+            raise InputError(f"a null object of mpi4py's {type(self).__name__}", place_of_call(), allowed="another one")
         not_simulated(type(self).__name__, name)
+
+
+def _is_copy(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Return whether an object is made of one of its kind, or of a more general one."""
+    if len(given) != 1 or named or not isinstance(given[0], Simulated):
+        return False
+    return isinstance(given[0], cls) or issubclass(cls, given[0].__class__)

@@ -24,6 +24,7 @@ MOST_TAG = 2**31 - 1
 class PointToPoint(Simulated):
     """The part of communicators that sends and receives messages."""
 
+    empty_is_null = True
     world: World
     number: int
     members: tuple[int, ...]

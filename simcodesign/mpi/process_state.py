@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.scheduler import place_of_error
 from simcodesign.mpi.world import World
 
 
@@ -96,7 +98,7 @@ class ProcessState:
             exec(self.code, self._mains[rank].__dict__)  # the user's own program, as ``python PROGRAM`` would run it
         except SystemExit as end:
             if end.code not in (None, 0):
-                raise RuntimeError(f"the program ends with {end.code!r}") from end
+                raise InputError(f"rank {rank} ends by sys.exit", place_of_error(end), value=end.code) from None
         self._world.begin_call()
         self._world.end_call()
 

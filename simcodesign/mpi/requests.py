@@ -21,8 +21,6 @@ class Status(Simulated):
 
     def __init__(self, status: Status | None = None) -> None:
         self.clear()
-        if status is not None:
-            self.__dict__.update(status.__dict__)
 
     def clear(self, source: int = ANY_SOURCE, *, cancelled: bool = False) -> None:
         """Become the status of a message that is empty: of a null request, or from ``PROC_NULL``."""
@@ -347,7 +345,7 @@ class Request(OfSeveral):
         return not self._ended
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Request) and not self and not other)
+        return self.is_same(other)
 
     __hash__ = object.__hash__
 

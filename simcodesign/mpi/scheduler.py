@@ -167,9 +167,8 @@ class Scheduler:
     def _ended(self, rank: Rank, error: Exception) -> Exception:
         if isinstance(error, InputError | DeadlockError):
             return error
-        lines = [(f, n) for f, n in _lines_of(error) if not f.startswith(_OWN_FOLDER)]
-        place = Place(*lines[-1]) if lines else None
-        return RankError(f"rank {rank.number}: {type(error).__name__}: {error}", place)
+        what = f": {error}" if str(error) else ""
+        return RankError(f"rank {rank.number}: {type(error).__name__}{what}", place_of_error(error))
 
     def _all_waits(self) -> str:
         waiting = [rank for rank in self.ranks if not rank.body.dead]
@@ -198,9 +197,11 @@ def place_of_call() -> Place:
     return Place(*user_line(sys._getframe(1)))
 
 
-def _lines_of(error: BaseException) -> list[tuple[str, int]]:
-    lines, trace = [], error.__traceback__
+def place_of_error(error: BaseException) -> Place | None:
+    """Return the place of the innermost call that raised an error and is not in this package; None without one."""
+    place, trace = None, error.__traceback__
     while trace is not None:
-        lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        if not is_own_file(trace.tb_frame.f_code.co_filename):
+            place = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         trace = trace.tb_next
-    return lines
+    return place

@@ -33,7 +33,7 @@ class SimulatedTimes:
 
 
 def simulated_times(log: Log, recording: Recording, machine: Machine) -> SimulatedTimes:
-    """Simulate a recording and return when what happens."""
+    """Simulate a recording; return when ranks read clocks, and when messages are sent and arrive."""
     entries = len(recording.op)
     numbered = replace(recording, line=np.arange(entries))  # so that the timeline says which entry a row is of
     workload = workload_of_recording(numbered, "times")

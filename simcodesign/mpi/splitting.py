@@ -30,6 +30,10 @@ class NullComm(Simulated):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NullComm | Splitting) and not other
 
+    def state(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
     __hash__ = object.__hash__
 
     def __getattr__(self, name: str) -> Any:
@@ -159,10 +163,12 @@ class Splitting(Kept, Collectives):
     Disconnect = free = Free
 
     def __bool__(self) -> bool:
-        return "is_freed" not in self._own()
+        return bool(self.__dict__) and "is_freed" not in self._own()
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, NullComm) and not self)
+        if self is other or not (self and other):
+            return self is other or (isinstance(other, NullComm | Splitting) and not (self or other))
+        return isinstance(other, Splitting) and self.number == other.number
 
     __hash__ = object.__hash__
 

@@ -67,8 +67,7 @@ def _constants() -> dict[str, Any]:
         "THREAD_MULTIPLE": 3,
         "VERSION": 4,
         "SUBVERSION": 0,
-        "FILE_NULL": None,
-        "WIN_NULL": None,
+        "FILE_NULL": files.File.__new__(files.File),
         **_upper_case(topology_creation),
         **_upper_case(disk_file),
         **_upper_case(files),
@@ -116,11 +115,13 @@ def mpi_module(world: World, session: Session) -> ModuleType:
     }
     Request.under_way = world
     own = _SelfOfRank(world)
+    window_class = windows_by_default_of(own)
     comm_world = Intracomm(world, 0, tuple(range(world.size)))
     members = {
         "COMM_WORLD": comm_world,
         "COMM_SELF": own,
-        "Win": windows_by_default_of(own),
+        "Win": window_class,
+        "WIN_NULL": window_class.__new__(window_class),
         "GROUP_EMPTY": Group(world),
         "GROUP_NULL": Group(world, is_null=True),
         "REQUEST_NULL": Request.null(world),

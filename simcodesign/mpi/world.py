@@ -97,8 +97,9 @@ class World:
                 if receive.on_match is not None:
                     receive.on_match(None)
             for message in (*box.messages, *box.probed):
-                what = f"rank {message.sender} sends to rank {box.owner} (tag {message.tag}) what is never received"
-                raise InputError(what, value=f"{message.size_bytes} B")
+                what = f"rank {box.owner} never receives this message of rank {message.sender} (tag {message.tag})"
+                place = self.log.place_of(message.sender, message.entry)
+                raise InputError(what, place, value=f"{message.size_bytes} B")
 
     @property
     def current(self) -> int:

@@ -356,9 +356,12 @@ WRONG = [
     ("MPI.INT.Create_f90_real(1, 2)", InputError, r"program\.py:5: mpi4py's Datatype\.Create_f90_real is not simulated"),
     ("comm.scatter(iter([1, 2, 3]) if rank == 0 else None)", InputError, r"objects for the ranks, got 3 \(allowed: 2\)"),
     ("comm.Bcast(1j)", InputError, r"program\.py:5: not a buffer, got 'complex'"),
-    ("if rank == 0:\n    comm.send(1, 1, tag=4)", InputError, r"rank 0 sends to rank 1 \(tag 4\) what is never received"),
+    ("if rank == 0:\n    comm.send(1, 1, tag=4)", InputError, r"program\.py:6: rank 1 never receives this message of rank 0 \(tag 4\)"),
     ("MPI.Request.Start_all", InputError, r"program\.py:5: mpi4py's Request\.Start_all is not simulated"),
     ("import mpi4py\nmpi4py.profile('vt')", InputError, r"program\.py:6: mpi4py's mpi4py\.profile is not simulated"),
+    ("import sys\nif rank == 1:\n    sys.exit('bad input')\ncomm.Barrier()", InputError, r"program\.py:7: rank 1 ends by sys\.exit, got 'bad input'"),
+    ("assert rank == 0", InputError, r"program\.py:5: rank 1: AssertionError$"),
+    ("comm.Abort(3)", InputError, r"program\.py:5: rank 0 calls Abort\(3\)$"),
     ("x = (", InputError, r"program\.py:5: SyntaxError"),
 ]  # fmt: skip
 

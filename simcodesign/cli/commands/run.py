@@ -19,7 +19,8 @@ class RunOptions(ProgramOptions):
 
     ranks: Annotated[int, Option("-n", "--np", min=1, **NUMBER_OF_RANKS)] = 4
     save: Annotated[
-        Path | None, Option("--save", metavar="FILE", help="Keep the recording: a workload for every command.")
+        Path | None,
+        Option("--save", metavar="FILE.recording.npz", help="Keep the recording: a workload for every command."),
     ] = None
 
 

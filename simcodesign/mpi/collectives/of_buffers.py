@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import Buffer, Flat, Scattered, fill
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
 from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking, persistent
 from simcodesign.mpi.collectives.of_objects import SUM, CollectivesOfObjects
 from simcodesign.mpi.operators import Op
@@ -177,7 +177,21 @@ class Collectives(CollectivesOfObjects):
         rooms = typed_parts(recvbuf)
         return self._exchanged(rooms if is_in_place(sendbuf) else typed_parts(sendbuf), rooms)
 
-    Gatherv, Scatterv, Allgatherv, Alltoallv = Gather, Scatter, Allgather, Alltoall
+    def Gatherv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> NoneOrRequest:
+        """Gather parts of any length."""
+        return self.Gather(sendbuf, by_stride(recvbuf, self.size), root)
+
+    def Scatterv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> NoneOrRequest:
+        """Scatter parts of any length."""
+        return self.Scatter(by_stride(sendbuf, self.size), recvbuf, root)
+
+    def Allgatherv(self, sendbuf: Any, recvbuf: Any) -> NoneOrRequest:
+        """Gather parts of any length into every buffer."""
+        return self.Allgather(sendbuf, by_stride(recvbuf, self.size))
+
+    def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> NoneOrRequest:
+        """Give each rank its part, of any length, of every buffer."""
+        return self.Alltoall(by_stride(sendbuf, self.size), by_stride(recvbuf, self.size))
 
     # --- Begun, and waited for later -------------------------------------------------------------------------
 
@@ -187,18 +201,16 @@ class Collectives(CollectivesOfObjects):
     Ireduce_scatter, Ireduce_scatter_block = nonblocking(Reduce_scatter), nonblocking(Reduce_scatter_block)
     Igather, Iscatter, Iallgather = nonblocking(Gather), nonblocking(Scatter), nonblocking(Allgather)
     Ialltoall, Ialltoallw = nonblocking(Alltoall), nonblocking(Alltoallw)
-    Igatherv, Iscatterv, Iallgatherv, Ialltoallv = Igather, Iscatter, Iallgather, Ialltoall
+    Igatherv, Iscatterv = nonblocking(Gatherv), nonblocking(Scatterv)
+    Iallgatherv, Ialltoallv = nonblocking(Allgatherv), nonblocking(Alltoallv)
 
     Barrier_init, Bcast_init = persistent(Meetings.Barrier), persistent(Bcast)
     Reduce_init, Allreduce_init, Scan_init, Exscan_init = map(persistent, (Reduce, Allreduce, Scan, Exscan))
     Reduce_scatter_init, Reduce_scatter_block_init = persistent(Reduce_scatter), persistent(Reduce_scatter_block)
     Gather_init, Scatter_init, Allgather_init = map(persistent, (Gather, Scatter, Allgather))
     Alltoall_init, Alltoallw_init = persistent(Alltoall), persistent(Alltoallw)
-    Gatherv_init, Scatterv_init, Allgatherv_init, Alltoallv_init = (
-        Gather_init,
-        Scatter_init,
-        Allgather_init,
-        Alltoall_init,
+    Gatherv_init, Scatterv_init, Allgatherv_init, Alltoallv_init = map(
+        persistent, (Gatherv, Scatterv, Allgatherv, Alltoallv)
     )
 
 

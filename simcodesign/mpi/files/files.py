@@ -59,6 +59,8 @@ class _View:
 class File(Simulated):
     """A file that is open on all ranks of a communicator."""
 
+    empty_is_null = True
+
     def __init__(self, comm: Any, disk: DiskFile) -> None:
         self.world: World = comm.world
         self._comm, self._disk = comm, disk
@@ -112,7 +114,12 @@ class File(Simulated):
         self._closed.add(self._comm.rank)
 
     def __bool__(self) -> bool:
-        return self._comm.rank not in self._closed
+        return bool(self.__dict__) and self._comm.rank not in self._closed
+
+    def __eq__(self, other: object) -> bool:
+        return self.is_same(other)
+
+    __hash__ = object.__hash__
 
     # --- What it is ------------------------------------------------------------------------------------------
 

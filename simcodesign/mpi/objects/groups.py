@@ -16,6 +16,9 @@ Ranges = Sequence[tuple[int, int, int]]
 class Group(Simulated):
     """A group. ``members``: its ranks, of all ranks of the program, in its order; ``is_null`` for GROUP_NULL."""
 
+    empty_is_null = is_null = True
+    members: tuple[int, ...] = ()
+
     def __init__(self, world: World, members: Iterable[int] = (), *, is_null: bool = False) -> None:
         self.world, self.members, self.is_null = world, tuple(members), is_null
 

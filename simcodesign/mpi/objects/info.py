@@ -24,7 +24,8 @@ class Info(Simulated, UserDict[str, str], metaclass=_Kind):
     @classmethod
     def Create(cls, items: Items = None) -> Info:
         """Return new hints."""
-        return cls(dict(items or {}))
+        made: Info = cls(dict(items or {}))
+        return made
 
     def Get(self, key: str) -> str | None:
         """Return a value, None if there is none."""
@@ -72,7 +73,8 @@ class Info(Simulated, UserDict[str, str], metaclass=_Kind):
 
     def Dup(self) -> Info:
         """Return a copy."""
-        return Info(self.data)
+        made: Info = Info(self.data)
+        return made
 
     copy = Dup
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,34 @@ def memory_of(given: Any) -> NDArray[Any]:
     try:
         view = memoryview(given)
     except TypeError:
-        allowed = "an array, bytes, bytearray, or a list that begins with one"
-        raise InputError("not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed) from None
+        return memory_of(_shared(given))
     return np.frombuffer(view, np.dtype(view.format) if view.format not in ("B", "c") else np.uint8)
+
+
+def _shared(given: Any) -> NDArray[Any]:
+    """Return the array of an object that shares its memory by DLPack or by the interface of arrays of CUDA."""
+    if hasattr(given, "__dlpack__"):
+        try:
+            return np.from_dlpack(given)
+        except (BufferError, RuntimeError) as error:
+            raise InputError(f"not a buffer: {error}", place_of_call(), value=type(given).__name__) from None
+    interface = getattr(given, "__cuda_array_interface__", None)
+    allowed = "an array, bytes, bytearray, or a list that begins with one"
+    if interface is None:
+        raise InputError("not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed)
+    if interface["data"][0] and not _is_readable(interface["data"][0]):
+        raise InputError("memory of a GPU", place_of_call(), value=type(given).__name__, allowed=allowed)
+    return np.asarray(SimpleNamespace(__array_interface__={**interface, "version": 3}))
+
+
+def _is_readable(address: int) -> bool:
+    """Return whether this process can read an address: the system call fails where Python would crash."""
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, ctypes.c_char.from_address(address))
+    except OSError:
+        return False
+    finally:
+        os.close(reader)
+        os.close(writer)
+    return True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import Buffer, Flat, Scattered, fill
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
 from simcodesign.mpi.collectives.meetings import nonblocking, persistent
 from simcodesign.mpi.collectives.of_buffers import NoneOrRequest, typed_parts
 from simcodesign.mpi.communicators import Intracomm
@@ -117,13 +117,20 @@ class Topocomm(Intracomm):
         """Send each neighbour its part of a buffer; each part has its own type, and its place in bytes."""
         return self._of_buffers(typed_parts(sendbuf), typed_parts(recvbuf))
 
-    Neighbor_allgatherv, Neighbor_alltoallv = Neighbor_allgather, Neighbor_alltoall
+    def Neighbor_allgatherv(self, sendbuf: Any, recvbuf: Any) -> NoneOrRequest:
+        """Send a buffer to all neighbours, and put theirs, of any length, one after another."""
+        return self.Neighbor_allgather(sendbuf, by_stride(recvbuf, self.indegree))
+
+    def Neighbor_alltoallv(self, sendbuf: Any, recvbuf: Any) -> NoneOrRequest:
+        """Send each neighbour its part, of any length, of a buffer, and put theirs one after another."""
+        return self.Neighbor_alltoall(by_stride(sendbuf, self.outdegree), by_stride(recvbuf, self.indegree))
+
     Ineighbor_allgather, Ineighbor_alltoall = nonblocking(Neighbor_allgather), nonblocking(Neighbor_alltoall)
     Ineighbor_alltoallw = nonblocking(Neighbor_alltoallw)
-    Ineighbor_allgatherv, Ineighbor_alltoallv = Ineighbor_allgather, Ineighbor_alltoall
+    Ineighbor_allgatherv, Ineighbor_alltoallv = nonblocking(Neighbor_allgatherv), nonblocking(Neighbor_alltoallv)
     Neighbor_allgather_init, Neighbor_alltoall_init = persistent(Neighbor_allgather), persistent(Neighbor_alltoall)
     Neighbor_alltoallw_init = persistent(Neighbor_alltoallw)
-    Neighbor_allgatherv_init, Neighbor_alltoallv_init = Neighbor_allgather_init, Neighbor_alltoall_init
+    Neighbor_allgatherv_init, Neighbor_alltoallv_init = persistent(Neighbor_allgatherv), persistent(Neighbor_alltoallv)
 
 
 def _parts(buf: Any, neighbours: int) -> list[Flat | Scattered]:

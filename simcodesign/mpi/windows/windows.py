@@ -27,6 +27,8 @@ WIN_UNIFIED, WIN_SEPARATE = 0, 1
 class Win(Epochs):
     """Memory of each rank of a communicator, which all of them access: one object for all ranks."""
 
+    empty_is_null = True
+
     def __init__(self, comm: Any, memories: list[Flat], units: list[int], flavor: int) -> None:
         super().__init__(comm)
         self._memories, self._units, self.flavor = memories, units, flavor
@@ -90,7 +92,12 @@ class Win(Epochs):
         self._freed.add(self.world.current)
 
     def __bool__(self) -> bool:
-        return self.world.current not in self._freed
+        return bool(self.__dict__) and self.world.current not in self._freed
+
+    def __eq__(self, other: object) -> bool:
+        return self.is_same(other)
+
+    __hash__ = object.__hash__
 
     # --- What it is ------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ def time_table(times: Iterable[Times]) -> Table:
 def notes(done: MpiRun) -> list[str]:
     """Return what must be noted about a run, one sentence each."""
     often = "once" if done.runs == 1 else f"{done.runs} times"
-    found = [f"{done.operations:,} operations of {done.ranks} ranks; the program ran {often}"]
+    found = [f"operations: {done.operations:,}; ranks: {done.ranks}; the program ran {often}"]
     if not done.settled:
         found.append("what the program does still changes with the times that its clock shows")
     if done.other_order is not None:

@@ -1,0 +1,114 @@
+"""Objects of mpi4py's classes made of nothing and of others, and memory that other libraries share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from simcodesign.core.errors import InputError
+
+
+def test_objects_made_of_nothing_are_null(ran: Callable[..., Any]) -> None:
+    """Each equals the null constant of its kind, is false, and is another object."""
+    text = """
+    pairs = [("Comm", "COMM"), ("Intracomm", "COMM"), ("Group", "GROUP"), ("Request", "REQUEST"), ("Win", "WIN"),
+             ("File", "FILE"), ("Message", "MESSAGE")]
+    for kind, name in pairs:
+        made, null = getattr(MPI, kind)(), getattr(MPI, name + "_NULL")
+        print(kind, made == null, null == made, not made, made is null)
+    """
+    assert {line.split(" ", 1)[1] for _, line in ran(text, 1).lines} == {"True True True False"}
+
+
+def test_use_of_a_null_object_names_its_class(ran: Callable[..., Any]) -> None:
+    """A communicator without ranks has no rank."""
+    with pytest.raises(InputError, match="a null object of mpi4py's Comm"):
+        ran("MPI.Comm().rank", 1)
+
+
+def test_copies_are_the_same(ran: Callable[..., Any]) -> None:
+    """A copy of a communicator sends its messages; a copy of a status has its values, and keeps them."""
+    text = """
+    same = MPI.Comm(comm)
+    own = MPI.Intracomm(MPI.COMM_SELF)
+    print(same == comm, same is comm, same == comm.Dup(), own == MPI.Comm(), own.size, same.allreduce(rank))
+    status = MPI.Status()
+    status.Set_tag(5)
+    copy = MPI.Status(status)
+    status.Set_tag(3)
+    print(copy.tag)
+    window = MPI.Win.Allocate(8, comm=comm)
+    print(MPI.Win(window) == window, MPI.Win(window) == MPI.WIN_NULL, MPI.Group(comm.group) == comm.group)
+    """
+    lines = [line for place, line in ran(text, 3).lines if place == 1]
+    assert lines == ["True False False False 1 3", "5", "True False True"]
+
+
+def test_classes_of_a_program_below_a_communicator(ran: Callable[..., Any]) -> None:
+    """``__new__`` of a program gives a communicator, ``__init__`` of a program is called."""
+    text = """
+    class Own(MPI.Intracomm):
+        def __new__(cls, other):
+            return super().__new__(cls, other.Dup())
+
+        def __init__(self, other):
+            self.doubled = 2 * other.size
+
+    own = Own(comm)
+    print(type(own) is Own, own.doubled, own.allreduce(rank + 1))
+    """
+    assert {line for _, line in ran(text, 3).lines} == {"True 6 6"}
+
+
+def test_one_place_of_a_v_operation_is_a_distance(ran: Callable[..., Any]) -> None:
+    """Rank r's two elements go to place 3 r; of an operation without ``v`` one place is the first."""
+    text = """
+    own, got = np.array([rank, 10 + rank]), np.full(9, -1)
+    comm.Allgatherv([own, 2], [got, 2, 3])
+    if rank == 0:
+        print(got.tolist())
+    all_, part = np.arange(9) * (rank == 0), np.zeros(2, int)
+    comm.Scatterv([all_, 2, 3], part)
+    print(part.tolist())
+    got = np.full(9, -1)
+    comm.Iallgather(own, [got, 2, 3]).Wait()
+    print(got.tolist())
+    """
+    lines = ran(text, 3).lines
+    assert next(line for place, line in lines if place == 0) == "[0, 10, -1, 1, 11, -1, 2, 12, -1]"
+    assert [line for place, line in lines if place == 2] == ["[6, 7]", "[-1, -1, -1, 0, 10, 1, 11, 2, 12]"]
+
+
+def test_memory_that_other_libraries_share(ran: Callable[..., Any]) -> None:
+    """A message arrives in memory that is seen by DLPack, or by CUDA's interface, and lies in the host."""
+    text = """
+    class ByDlpack:
+        def __init__(self, array): self.array = array
+        def __dlpack__(self, **how): return self.array.__dlpack__(**how)
+        def __dlpack_device__(self): return self.array.__dlpack_device__()
+
+    class ByCuda:
+        def __init__(self, array): self.__cuda_array_interface__ = array.__array_interface__
+
+    for kind in (ByDlpack, ByCuda):
+        array = np.zeros(2)
+        if rank == 0:
+            comm.Send(kind(np.array([1.5, 2.5])), 1)
+        else:
+            comm.Recv(kind(array), 0)
+            print(array.tolist())
+    """
+    assert [line for _, line in ran(text, 2).lines] == ["[1.5, 2.5]"] * 2
+
+
+def test_memory_of_a_gpu_is_refused(ran: Callable[..., Any]) -> None:
+    """An address that this process cannot read is an error at the program's line."""
+    text = """
+    class OfGpu:
+        __cuda_array_interface__ = {"data": (64, False), "shape": (2,), "typestr": "<f8", "version": 3}
+    comm.Isend(OfGpu(), 0)
+    """
+    with pytest.raises(InputError, match="memory of a GPU, got 'OfGpu'"):
+        ran(text, 1)
