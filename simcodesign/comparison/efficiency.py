@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.attribution import LadderStep, steps_to
 from simcodesign.core.result import Result
@@ -19,7 +21,7 @@ def roofline_ladder(point: DesignPoint, forecasted: Result) -> tuple[LadderStep,
     """Return the step from a forecast with all kernels at the full rates to ``forecasted``, at one design point; none
     where the machine states no efficiency of kernels, or it changes nothing."""
     accelerator = point.machine.accelerator
-    if accelerator is None or (accelerator.efficiency is None and accelerator.efficiency_by_shape is None):
+    if accelerator is None or (np.all(np.equal(accelerator.efficiency, 1)) and accelerator.efficiency_by_shape is None):
         return ()
     parameters = {name: point.values[name] for name in {"P", *point.workload.parameters}}
     at_peak = forecast(Scenario(point.workload, at_full_rates(point.machine), parameters))

@@ -38,6 +38,10 @@ def compute(*, flops: float) -> None:
 
     Under ``simcodesign run`` they are the recorded computation, in place of the CPU time since that call; under MPI
     this does nothing. Raises InputError for a number that is not finite or below 0.
+
+    >>> import simcodesign as sc
+    >>> total = sum(x * x for x in range(1000))
+    >>> sc.compute(flops=2000)
     """
     if not 0 <= flops < float("inf"):
         raise InputError("flops", value=flops, allowed="0 or above")

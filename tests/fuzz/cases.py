@@ -165,7 +165,8 @@ def fault(one: Case, outcome: Outcome) -> str:
 
 def _fault_of_message(one: Case, outcome: Outcome) -> str:
     lines = [line for line in outcome.err.splitlines() if not line.startswith(("note: ", "warning: "))]
-    if not lines and outcome.out.lstrip().startswith("Usage: "):  # a command without its arguments shows its help
+    shown = outcome.out if not lines else "\n".join(lines) if len(one.words) == 1 else ""
+    if shown.lstrip().startswith("Usage: "):  # a command without its arguments shows its help
         return ""
     if not lines or not lines[0].startswith(("error: ", "Usage: ", "Error: ")):
         return f"exit status 2 without a message: {outcome.err[:2000]!r}"

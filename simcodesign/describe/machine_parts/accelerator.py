@@ -40,7 +40,7 @@ class Accelerator:
     is_full_duplex: bool = True
     dynamic_power_w: FloatOrArray | None = None
     rates: Rates = field(default_factory=Rates)
-    efficiency: FloatOrArray | None = None
+    efficiency: FloatOrArray = 1.0
     efficiency_by_shape: Efficiency | None = None
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -81,7 +81,7 @@ def efficiency_of(
 ) -> FloatOrArray:
     """Return the fraction of its rates that a kernel with these amounts reaches. InputError unless it is above 0 and at
     most 1, and for an amount that is needed and None."""
-    efficiency: FloatOrArray = 1.0 if accelerator.efficiency is None else accelerator.efficiency
+    efficiency = accelerator.efficiency
     if accelerator.efficiency_by_shape is not None:
         names = {name: amount for name, amount in amounts.items() if amount is not None}
         efficiency = efficiency * accelerator.efficiency_by_shape.at(names, place)

@@ -25,7 +25,7 @@ def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
         yield "rate", amount_text(accelerator.rate_flop_per_s, "rate")
     for name, rate in accelerator.rates.stated().items():
         yield f"rate in {name}", amount_text(rate, "rate")
-    if accelerator.efficiency is not None:
+    if np.any(np.not_equal(accelerator.efficiency, 1)):
         yield "efficiency of kernels", amount_text(accelerator.efficiency, "count")
     if (by_shape := accelerator.efficiency_by_shape) is not None:
         over = f"a table of {len(by_shape.points)} points over " if by_shape.points else ""

@@ -51,7 +51,7 @@ def roofs(machine: Machine) -> Iterator[Roof]:
             by_rate.setdefault(float(rate), []).append(name)
         for rate, names in by_rate.items():
             yield Roof(" and ".join(names), rate, byte_per_s)
-            if one.efficiency is not None:
+            if one.efficiency != 1:
                 yield Roof(f"{' and '.join(names)} reached", rate * float(one.efficiency), byte_per_s)
     if machine.memory is not None:
         rate, byte_per_s = float(machine.processor.rate_flop_per_s), 1 / float(machine.memory.per_byte_s)
