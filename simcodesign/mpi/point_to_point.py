@@ -102,7 +102,7 @@ class PointToPoint(Simulated):
             hold(world, message)
         self._box(target).post_message(message)
         world.scheduler.wake(target)
-        request = Request(world, place, message=message if is_held else None)
+        request = Request.begun(world, place, message=message if is_held else None)
         if is_held and not start:
             request.wait_for_message()
         return request
@@ -219,7 +219,7 @@ class PointToPoint(Simulated):
                 own.received(place, message.sender, self.tag_of(message.tag))
 
         receive, box = self._begin(source, tag, note), self.own_box
-        return Request(self.world, place, receive=receive, box=box, finish=lambda message: use(message.data))
+        return Request.begun(self.world, place, receive=receive, box=box, finish=lambda message: use(message.data))
 
     @mpi_call
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:

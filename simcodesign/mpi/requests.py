@@ -163,7 +163,7 @@ class OfSeveral(Completion):
         if not requests:
             return []
         with requests[0].world.call():
-            return [request.wait(status) for request, status in zip(requests, own, strict=False)]
+            return [request.end(status) for request, status in zip(requests, own, strict=False)]
 
     @classmethod
     def waitany(cls, requests: Sequence[Completion], status: Status | None = None) -> tuple[int, Any]:
@@ -266,6 +266,13 @@ class Request(OfSeveral):
         self._box, self._cancelled, self._value = box, False, None
         self._ended = world is None
         self._empty_source = ANY_SOURCE
+
+    @classmethod
+    def begun(cls, world: World, place: int | None, **named: Any) -> Request:
+        """Return a request of the run; faster than a call of the class, which may be a program's that wants a copy."""
+        made: Request = object.__new__(cls)
+        made.__init__(world, place, **named)  # type: ignore[misc]
+        return made
 
     @classmethod
     def null(cls, world: World) -> Request:
