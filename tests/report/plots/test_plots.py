@@ -144,7 +144,9 @@ def test_a_run_of_no_time_is_drawn(runs: list[Result], tmp_path: Path) -> None:
     shown = runs[0].timeline
     assert shown is not None
     nothing = {
-        name: getattr(shown, name)[:0] for name in vars(shown) if name not in ("phases", "stations_of", "services", "line")
+        name: getattr(shown, name)[:0]
+        for name in vars(shown)
+        if name not in ("phases", "stations_of", "services", "line")
     }
     plots.activity_profile(replace(runs[0], timeline=replace(shown, **nothing)), tmp_path / "a.svg")
     assert axes_of(tmp_path / "a.svg") == 1
