@@ -17,6 +17,7 @@ from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
+from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
 from simcodesign.mpi.objects.environment import environment
@@ -128,8 +129,8 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         **Message.constants(comm_world),
         "_world": world,
         "Exception": RuntimeError,
-        "buffer": memoryview,
-        "memory": memoryview,
+        "buffer": MemoryBytes,
+        "memory": MemoryBytes,
     }
     for name, value in (_constants() | classes | functions | members).items():
         setattr(module, name, value)

@@ -70,12 +70,17 @@ class TopologyCreation(Splitting):
 
     @mpi_call
     def Create_graph(self, index: Sequence[int], edges: Sequence[int], reorder: bool = False) -> Any:
-        """Return the communicator of a graph: rank r's neighbours are ``edges[index[r - 1] : index[r]]``."""
+        """Return the communicator of a graph: rank r's neighbours are ``edges[index[r - 1] : index[r]]``.
+
+        ``index`` may begin with a 0, as in mpi4py.
+        """
         ends, neighbours = self._graph(index, edges)
         return self._with_neighbours("Graphcomm", self.rank < len(ends), ends, neighbours)
 
     def _graph(self, index: Sequence[int], edges: Sequence[int]) -> tuple[list[int], list[int]]:
         ends, neighbours = [int(one) for one in index], [int(one) for one in edges]
+        if ends and ends[0] == 0 and ends[-1] == len(neighbours):
+            del ends[0]
         if len(ends) > self.size or any(end < begin for begin, end in pairwise([0, *ends])):
             allowed = f"rising numbers of up to {self.size} ranks"
             raise InputError("index of a graph", place_of_call(), value=ends, allowed=allowed)

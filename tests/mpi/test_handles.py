@@ -112,3 +112,42 @@ def test_memory_of_a_gpu_is_refused(ran: Callable[..., Any]) -> None:
     """
     with pytest.raises(InputError, match="memory of a GPU, got 'OfGpu'"):
         ran(text, 1)
+
+
+def test_bytes_in_memory(ran: Callable[..., Any]) -> None:
+    """``MPI.buffer`` against bytes of Python."""
+    ran(
+        """
+        room = bytearray(b'abcdef')
+        memory = MPI.buffer(room)
+        assert (len(memory), memory[1], memory.nbytes, memory.readonly) == (6, ord('b'), 6, False) and memory
+        memory[:2] = 0
+        memory[5] = ord('z')
+        assert bytes(memory) == bytes(room) == b'\\0\\0cdez'
+        assert MPI.buffer.frombuffer(b'xy', True).readonly and not MPI.buffer()
+        same = MPI.buffer.fromaddress(memory.address, 6)
+        same[:] = 7
+        assert room == bytearray([7] * 6)
+        mine = MPI.Alloc_mem(16)
+        mine[:] = 1
+        assert mine.tobytes() == bytes([1] * 16) and mine.cast('i').tolist() == [0x01010101] * 4
+        window = MPI.Win.Create(mine, comm=comm)
+        window.tomemory()[:] = rank + 2
+        assert mine[3] == rank + 2
+        window.Free()
+        """,
+        2,
+    )
+
+
+def test_the_index_of_a_graph_may_begin_with_0(ran: Callable[..., Any]) -> None:
+    """A ring of 3 ranks, with and without the 0."""
+    ran(
+        """
+        for index in ([2, 4, 6], [0, 2, 4, 6]):
+            ring = comm.Create_graph(index, [1, 2, 0, 2, 0, 1])
+            assert ring.Get_dims() == (3, 6)
+            assert sorted(ring.neighbor_allgather(rank)) == sorted({0, 1, 2} - {rank})
+        """,
+        3,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simcodesign.mpi.objects.attached import attach, detach
+from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.objects.memory import memory_of
@@ -15,8 +16,8 @@ from simcodesign.mpi.world import World
 def environment(world: World) -> dict[str, Callable[..., Any]]:
     """Return the functions by their names in mpi4py."""
 
-    def Alloc_mem(size: int, info: Info = INFO_NULL) -> memoryview:
-        return memoryview(bytearray(size))
+    def Alloc_mem(size: int, info: Info = INFO_NULL) -> MemoryBytes:
+        return MemoryBytes.allocate(size)
 
     def Get_error_string(errorcode: int) -> str:
         names = {CONSTANTS[name]: f"MPI_{name}" for name in CONSTANTS if name.startswith("ERR_")} | {0: "MPI_SUCCESS"}

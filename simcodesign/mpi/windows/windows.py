@@ -9,6 +9,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, fill
+from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import PROC_NULL
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.operators import OPERATORS, Op
@@ -76,14 +77,14 @@ class Win(Epochs):
         made: Win = cls._made("Win.Allocate_shared", comm, (int(size), int(disp_unit)), WIN_FLAVOR_SHARED, shared)
         return made
 
-    def Shared_query(self, rank: int) -> tuple[memoryview, int]:
+    def Shared_query(self, rank: int) -> tuple[MemoryBytes, int]:
         """Return the memory of a rank and its unit; of PROC_NULL: of the first rank that has any."""
         if self.flavor != WIN_FLAVOR_SHARED:
             raise InputError("Shared_query of a window that is not shared", place_of_call(), allowed="Allocate_shared")
         if rank == PROC_NULL:
             rank = next((one for one, memory in enumerate(self._memories) if len(memory)), 0)
         self._check_rank(rank)
-        return self._memories[rank].data, self._units[rank]
+        return MemoryBytes(self._memories[rank]), self._units[rank]
 
     @mpi_call
     def Free(self) -> None:
@@ -101,12 +102,12 @@ class Win(Epochs):
 
     # --- What it is ------------------------------------------------------------------------------------------
 
-    def tomemory(self) -> memoryview:
+    def tomemory(self) -> MemoryBytes:
         """Return the memory of this rank."""
-        return self._memories[self.group_rank].data
+        return MemoryBytes(self._memories[self.group_rank])
 
     def __buffer__(self, flags: int) -> memoryview:
-        return self.tomemory()
+        return self.tomemory().data
 
     @property
     def attrs(self) -> tuple[int, int, int]:
