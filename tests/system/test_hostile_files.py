@@ -321,6 +321,7 @@ OWN_FILES = {
     "report/demo/seismic.py": "a shipped table",
     "report/demo/flagship.py": "its own pictures",
     "report/demo/page.py": "its own pictures",
+    "report/programs/cell_magic.py": "its own picture",
     "locality/traces/record.py": "writes",
     "studies/sweep/store_lock.py": "the lock of a store",
     "studies/sweep/store.py": "syncs a folder",
