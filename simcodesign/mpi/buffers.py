@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.objects.datatypes import Datatype, of_dtype
 from simcodesign.mpi.objects.memory import memory_of
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 Flat = NDArray[Any]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.mpi.scheduler import is_own_file
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.scheduler import is_own_file
+from simcodesign.mpi.ranks.world import World
 
 #: Containers within containers, and entries of each, that are looked at.
 _DEEPEST, _MOST_ENTRIES = 4, 10_000

@@ -12,7 +12,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import of_dtype
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
 class Op(Simulated):

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from simcodesign.mpi.names import not_simulated
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.world import World
 
 #: Options of mpi4py 4 and their values.
 _OPTIONS = {

@@ -20,14 +20,16 @@ from simcodesign.describe.python_programs.recording import Recording, same_opera
 from simcodesign.describe.recordings.recorded_run import workload_of_recording
 from simcodesign.describe.workload import Workload
 from simcodesign.mpi.detail import ArrayBytes, by_line
-from simcodesign.mpi.message_times import MessageTimes
-from simcodesign.mpi.process_state import ProcessState
+from simcodesign.mpi.ranks.message_times import MessageTimes
+from simcodesign.mpi.ranks.process_state import ProcessState
+from simcodesign.mpi.ranks.world import Clock, World
 from simcodesign.mpi.simulated_times import out_of_order, simulated_times
 from simcodesign.mpi.stand_in import installed
-from simcodesign.mpi.world import Clock, World
 
 #: Runs after which a program whose clock still changes what it does is taken as it is.
 MOST_RUNS = 5
+#: A run, and the states of its ranks.
+Ran = tuple[World, ProcessState]
 #: What the order in which messages from any rank are received may change.
 CHANGES = ("nothing", "operations", "lines", "deadlock", "error")
 
@@ -112,44 +114,31 @@ def run(
     text, times = read_bytes(script) if source is None else source.encode(), MessageTimes(machine, ranks)
     detailed = ArrayBytes(ranks) if detail else None
 
-    def once(known: Clock, is_late: bool = False) -> tuple[World, ProcessState]:
+    def once(known: Clock, is_late: bool = False) -> Ran:
         world = World(ranks, str(script), speed, _eager_bytes(machine), times, known, is_late, declared)
         if detailed is not None:
             detailed.attend(world)
         world.nodes = machine.node_of(ranks).tolist()
         return world, _ran(world, script, text, arguments, seed)
 
-    known, before, late, runs, settled = Clock(), None, 0, 0, False
-    while not settled and runs < MOST_RUNS:
-        runs += 1
-        began_s = time.process_time()
-        world, state = once(known)
+    def recorded(world: World) -> Recording:
         recording = world.log.recording()
-        if detail and not world.log.has_phases:
-            recording = by_line(recording, script.name)
-        cpu_s = time.process_time() - began_s
-        settled = not (world.log.clock_reads or world.in_time)
-        is_same = before is not None and same_operations(recording, before) and world.clock.reads_s == known.reads_s
-        if settled or is_same:
-            settled = not late
-            break
-        seen = simulated_times(world.log, recording, machine)
-        late = out_of_order(world.boxes, recording, seen.arrival_s)
-        settled = not late and world.clock.reads_s == seen.reads_s
-        known, before = Clock(seen.reads_s, known.computed_s or world.clock.computed_s, seen.sends), recording
+        return by_line(recording, script.name) if detail and not world.log.has_phases else recording
+
+    done = _until_settled(once, recorded, machine)
     other = None
-    if any(box.taken for box in chain(*world.boxes)):
-        other = _change(lambda: once(known, is_late=True), recording, state)
+    if any(box.taken for box in chain(*done.world.boxes)):
+        other = _change(lambda: once(done.known, is_late=True), done.recording, done.state)
     return MpiRun(
-        workload_of_recording(recording, script.stem),
+        workload_of_recording(done.recording, script.stem),
         machine,
-        recording,
-        state.lines,
-        runs,
-        settled,
-        cpu_s,
-        world.in_time,
-        late,
+        done.recording,
+        done.state.lines,
+        done.runs,
+        done.settled,
+        done.cpu_s,
+        done.world.in_time,
+        done.out_of_order,
         other,
         tuple(detailed.array_bytes) if detailed else (),
     )
@@ -168,7 +157,46 @@ def _check_options(ranks: int, machine: Machine, speed: float | None) -> None:
         raise InputError("speed", value=speed, allowed="above 0")
 
 
-def _change(again: Callable[[], tuple[World, ProcessState]], recording: Recording, state: ProcessState) -> str:
+@dataclass(frozen=True)
+class _Settled:
+    """The last of ``runs`` of a program; ``known``: times of its simulation, if there was one."""
+
+    world: World
+    state: ProcessState
+    recording: Recording
+    known: Clock
+    runs: int
+    cpu_s: float
+    settled: bool
+    out_of_order: int
+
+
+def _until_settled(once: Callable[[Clock], Ran], recorded: Callable[[World], Recording], machine: Machine) -> _Settled:
+    """Run the program until its clock shows the simulated times, and what arrives first is received first."""
+    known, before, late, runs, settled = Clock(), None, 0, 0, False
+    while True:
+        runs += 1
+        began_s = time.process_time()
+        world, state = once(known)
+        recording = recorded(world)
+        cpu_s = time.process_time() - began_s
+        next_known = known
+        if not (world.log.clock_reads or world.in_time):
+            settled = True
+        elif before is not None and same_operations(recording, before) and world.clock.reads_s == known.reads_s:
+            settled = not late  # the simulation would be the one before
+            return _Settled(world, state, recording, known, runs, cpu_s, settled, late)
+        else:
+            seen = simulated_times(world.log, recording, machine)
+            late = out_of_order(world.boxes, recording, seen.arrival_s)
+            settled = not late and world.clock.reads_s == seen.reads_s
+            next_known = Clock(seen.reads_s, known.computed_s or world.clock.computed_s, seen.sends)
+        if settled or runs == MOST_RUNS:
+            return _Settled(world, state, recording, next_known, runs, cpu_s, settled, late)
+        known, before = next_known, recording
+
+
+def _change(again: Callable[[], Ran], recording: Recording, state: ProcessState) -> str:
     """What another run of the program changes: one of ``CHANGES``."""
     try:
         world, other = again()

@@ -15,9 +15,9 @@ from simcodesign.describe.python_programs.recorded_operations import SEND
 from simcodesign.describe.python_programs.recording import Recording
 from simcodesign.describe.recordings.recorded_run import workload_of_recording
 from simcodesign.engine.simulate import simulate
-from simcodesign.mpi.log import Log
-from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Taken
-from simcodesign.mpi.world import Sent
+from simcodesign.mpi.ranks.log import Log
+from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Taken
+from simcodesign.mpi.ranks.world import Sent
 
 #: Of the rows of a timeline.
 _SEND = 1

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from simcodesign.mpi import topology_creation
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
-from simcodesign.mpi.communicators import Comm, Intracomm
+from simcodesign.mpi.communicators import topology_creation
+from simcodesign.mpi.communicators.communicators import Comm, Intracomm
+from simcodesign.mpi.communicators.intercommunicators import Intercomm
+from simcodesign.mpi.communicators.splitting import COMM_NULL
 from simcodesign.mpi.files import disk_file, files
-from simcodesign.mpi.intercommunicators import Intercomm
-from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
@@ -25,14 +25,14 @@ from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.package import Options, Session, mpi4py_modules
+from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
+from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.requests import Request, Status
-from simcodesign.mpi.splitting import COMM_NULL
 from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
 from simcodesign.mpi.topologies.graphs import Distgraphcomm, Graphcomm
 from simcodesign.mpi.topologies.neighbours import Topocomm
 from simcodesign.mpi.windows import epochs, windows
 from simcodesign.mpi.windows.windows import windows_by_default_of
-from simcodesign.mpi.world import World
 
 _TOPOLOGIES = (Topocomm, Cartcomm, Graphcomm, Distgraphcomm)
 

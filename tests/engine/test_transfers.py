@@ -23,7 +23,7 @@ from simcodesign.describe.machine_parts.memory import TRANSFERS, CacheLevel, Mem
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
-from simcodesign.report.results.machine_sheet import machine_sheet
+from simcodesign.report.machines.machine_sheet import machine_sheet
 from simcodesign.studies.explore.machine_constants import constant_parameter, constants_of, without_bandwidths
 from simcodesign.studies.requirements.scaled_machine import varied_machine
 from tests import builders, examples

@@ -14,10 +14,10 @@ import pytest
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
-from simcodesign.mpi.message_times import MessageTimes
 from simcodesign.mpi.package import Options, Session
+from simcodesign.mpi.ranks.message_times import MessageTimes
+from simcodesign.mpi.ranks.world import Clock, World
 from simcodesign.mpi.stand_in import mpi_module
-from simcodesign.mpi.world import Clock, World
 
 Parameters = list[tuple[str, Any]]
 

@@ -16,7 +16,7 @@ from simcodesign.analytic.longest_path.event_graph import NONE, EventGraph, Floa
 from simcodesign.analytic.messages.message_order import Ordered
 from simcodesign.analytic.messages.posted_together import SHORT
 
-#: What ranks do, in this order within a turn.
+#: Kinds of events, in their order within a turn.
 SEND, RECEIVE, WAIT, WORK = range(4)
 
 

@@ -87,13 +87,13 @@ def _equations(workload: Any, _: Path) -> str:
 
 
 def _levels(machine: Any, path: Path) -> None:
-    from simcodesign.report.results.levels_plot import levels_plot
+    from simcodesign.report.machines.levels_plot import levels_plot
 
     levels_plot(machine, path)
 
 
 def _roofline(machine: Any, path: Path) -> None:
-    from simcodesign.report.results.roofline_plot import roofline_plot
+    from simcodesign.report.machines.roofline_plot import roofline_plot
 
     roofline_plot(machine, path)
 
@@ -147,7 +147,7 @@ def _show_machine(options: ShowOptions, files: RequestedFiles) -> None:
     from simcodesign.cli.run.scenario import note_assumed_copies, note_shared_link
     from simcodesign.describe.yaml.files import load_machine
     from simcodesign.report.descriptions.to_json import machine_json
-    from simcodesign.report.results.machine_sheet import machine_sheet
+    from simcodesign.report.machines.machine_sheet import machine_sheet
 
     machine = load_machine(options.name)
     if options.ranks is not None:

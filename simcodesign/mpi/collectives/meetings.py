@@ -10,13 +10,13 @@ from typing import Any, Concatenate, ParamSpec
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import SIGNALS
 from simcodesign.describe.recordings.builder import RankLog
-from simcodesign.mpi.matching import Message
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.point_to_point import PointToPoint
+from simcodesign.mpi.ranks.matching import Message
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.world import World, mpi_call
 
 Given = ParamSpec("Given")
 Combine = Callable[[list[Any]], Sequence[Any]]

@@ -10,8 +10,8 @@ from typing import Any
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.collectives.meetings import Meetings
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.world import mpi_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import mpi_call
 
 Operator = Op | Callable[[Any, Any], Any]
 SUM = OPERATORS["SUM"]

@@ -7,7 +7,7 @@ import stat
 import weakref
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 MODE_CREATE, MODE_RDONLY, MODE_WRONLY, MODE_RDWR = 1, 2, 4, 8
 MODE_DELETE_ON_CLOSE, MODE_UNIQUE_OPEN, MODE_EXCL, MODE_APPEND, MODE_SEQUENTIAL = 16, 32, 64, 128, 256
@@ -53,19 +53,20 @@ class DiskFile:
     def read(self, at: int, size: int) -> bytes:
         """Return up to ``size`` bytes from a place on, fewer at the end of the file."""
         parts = []
-        while size and (part := os.pread(self._descriptor, size, at)):
+        os.lseek(self._descriptor, at, os.SEEK_SET)  # not pread, which Windows does not have
+        while size and (part := os.read(self._descriptor, size)):
             parts.append(part)
-            at, size = at + len(part), size - len(part)
+            size -= len(part)
         return b"".join(parts)
 
     def write(self, at: int, data: bytes) -> None:
         """Write bytes from a place on."""
-        while data:
-            try:
-                count = os.pwrite(self._descriptor, data, at)
-            except OSError as error:
-                raise _failed(self.path, "written", error) from None
-            at, data = at + count, data[count:]
+        try:
+            os.lseek(self._descriptor, at, os.SEEK_SET)
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            raise _failed(self.path, "written", error) from None
 
     def resize(self, size: int) -> None:
         """Cut the file, or fill it with zeros."""

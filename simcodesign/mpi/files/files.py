@@ -19,12 +19,12 @@ from simcodesign.mpi.files.disk_file import MODE_APPEND, MODE_RDONLY, DiskFile, 
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import DATATYPES
 from simcodesign.mpi.objects.info import INFO_NULL
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.world import World, mpi_call
 
 SEEK_SET, SEEK_CUR, SEEK_END = 600, 602, 604
-#: Pointers: each rank's own, the one that all share, and that in the order of ranks.
+#: Pointers: each rank's own, the shared one, and the shared one moved in the order of ranks.
 _OWN, _SHARED, _ORDERED = "own", "shared", "ordered"
 BYTE = DATATYPES["BYTE"]
 
@@ -135,7 +135,7 @@ class File(Simulated):
 
     @mpi_call
     def Sync(self) -> None:
-        """Wait for all ranks: data are there at once."""
+        """Wait for all ranks; every write is in the file when it returns."""
         self._all("Sync", None, lambda given: None)
 
     def Get_size(self) -> int:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.point_to_point import PointToPoint
+from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.world import World, mpi_call
 
 
 class Prequest(Request):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.matching import Message
 from simcodesign.mpi.objects.constants import BSEND_OVERHEAD
 from simcodesign.mpi.objects.memory import memory_of
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.matching import Message
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import World
 
 
 class Attached:

@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.objects.constants import KEYVAL_INVALID
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 _numbers = count(100)
 _functions: dict[int, tuple[Any, Any]] = {}

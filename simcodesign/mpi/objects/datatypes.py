@@ -21,7 +21,7 @@ from simcodesign.mpi.objects.constants import (
 )
 from simcodesign.mpi.objects.layouts import EMPTY, Layout, blocks_at, of_grid, together
 from simcodesign.mpi.objects.memory import memory_of
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 Integers = Sequence[int]
 #: The type of NumPy of datatypes whose basic elements differ.

@@ -10,7 +10,7 @@ from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.objects.memory import memory_of
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.world import World
 
 
 def environment(world: World) -> dict[str, Callable[..., Any]]:

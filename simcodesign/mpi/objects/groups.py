@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import World
 
 Ranges = Sequence[tuple[int, int, int]]
 

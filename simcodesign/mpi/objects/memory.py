@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
 def memory_of(given: Any) -> NDArray[Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.communicators.topology_creation import DIST_GRAPH, GRAPH, kind
+from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.topologies.neighbours import Topocomm
-from simcodesign.mpi.topology_creation import DIST_GRAPH, GRAPH, kind
 
 Weights = tuple[list[int], list[int]]
 

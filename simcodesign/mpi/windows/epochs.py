@@ -7,9 +7,9 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.windows.transfers import COMPLETED, HANDED_OVER, POSTED, Transfers
-from simcodesign.mpi.world import World, mpi_call
 
 LOCK_EXCLUSIVE, LOCK_SHARED = 1, 2
 MODE_NOCHECK, MODE_NOPRECEDE, MODE_NOPUT, MODE_NOSTORE, MODE_NOSUCCEED = 1, 2, 4, 8, 16

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.mpi.point_to_point import PointToPoint
+from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.requests import Request
-from simcodesign.mpi.world import World
 
 _GIVEN, _ASKED, _ANSWERED = range(3)  # tags
 #: Of empty messages between ranks that synchronize.

@@ -13,10 +13,10 @@ from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import PROC_NULL
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.operators import OPERATORS, Op
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import mpi_call
 from simcodesign.mpi.requests import Request
-from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.windows.epochs import Epochs
-from simcodesign.mpi.world import mpi_call
 
 SUM, NO_OP = OPERATORS["SUM"], OPERATORS["NO_OP"]
 #: Keys of attributes, and their values, as in Open MPI.

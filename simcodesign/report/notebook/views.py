@@ -17,11 +17,11 @@ from simcodesign.describe.workload import Workload
 from simcodesign.fitting.fits import Fit, Fits
 from simcodesign.report.common.tables import text_table
 from simcodesign.report.fits.tables import percent, r2_text
+from simcodesign.report.machines.machine_sheet import machine_sheet
 from simcodesign.report.notebook.html import html_of
 from simcodesign.report.replication.comparison import replicated_comparison_tables
 from simcodesign.report.replication.tables import replication_tables
 from simcodesign.report.results.comparison_tables import comparison_tables
-from simcodesign.report.results.machine_sheet import machine_sheet
 from simcodesign.report.results.tables import forecast_tables, simulation_tables
 from simcodesign.report.results.workload_sheet import workload_sheet
 from simcodesign.report.trust.tables import trust_tables

@@ -26,7 +26,7 @@ from simcodesign.describe.network.message_models.loggops import LogGOPS
 from simcodesign.describe.network.network import LocalMessages
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.report.results.machine_sheet import machine_sheet
+from simcodesign.report.machines.machine_sheet import machine_sheet
 from tests.builders import network_of, network_with, read_machine, workload
 
 TEXT = """\

@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
-from simcodesign.report.results.machine_sheet import machine_sheet
+from simcodesign.report.machines.machine_sheet import machine_sheet
 from tests.builders import read_machine, workload
 
 ENGINES = pytest.mark.parametrize("engine", ["simpy", "compiled"])

@@ -33,7 +33,7 @@ from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import schedule_of, simulate
-from simcodesign.report.results.machine_sheet import machine_sheet
+from simcodesign.report.machines.machine_sheet import machine_sheet
 from tests import THOROUGH, builders, examples, numbers_of_ranks
 from tests.builders import network_of, workload_of_steps
 from tests.oracles.messages.loggopsim import LogGOPS, LogGOPSim

@@ -11,8 +11,8 @@ import pytest
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
-from simcodesign.report.results import levels_plot
-from simcodesign.report.results.levels_plot import Box, machine_box
+from simcodesign.report.machines import levels_plot
+from simcodesign.report.machines.levels_plot import Box, machine_box
 from simcodesign.report.results.message_rows import message_rows
 
 NAMES = ["nvl72-cluster", "ice-lake-cluster", "frontier-cabinet", "dahu", "two-partitions", "crossbar-16"]

@@ -10,7 +10,7 @@ import pytest
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
-from simcodesign.report.results.roofline_plot import Roof, roofline_plot, roofs
+from simcodesign.report.machines.roofline_plot import Roof, roofline_plot, roofs
 from tests.builders import read_machine
 
 MACHINE = (

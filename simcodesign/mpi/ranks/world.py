@@ -17,10 +17,10 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.recordings.builder import RankLog
-from simcodesign.mpi.log import Log
-from simcodesign.mpi.matching import Mailbox, Message, Receive
-from simcodesign.mpi.message_times import MessageTimes
-from simcodesign.mpi.scheduler import Scheduler, place_of_call
+from simcodesign.mpi.ranks.log import Log
+from simcodesign.mpi.ranks.matching import Mailbox, Message, Receive
+from simcodesign.mpi.ranks.message_times import MessageTimes
+from simcodesign.mpi.ranks.scheduler import Scheduler, place_of_call
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")

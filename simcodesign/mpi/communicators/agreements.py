@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.world import World
 
 
 class _Agreement:

@@ -17,6 +17,12 @@ from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.report.common.tables import section, text_table
+from simcodesign.report.machines.part_rows import (
+    accelerator_rows,
+    mapping_text,
+    storage_rows,
+)
+from simcodesign.report.machines.partition_table import partition_tables
 from simcodesign.report.results.data_sheets import (
     Rows,
     amount_text,
@@ -26,12 +32,6 @@ from simcodesign.report.results.data_sheets import (
     parameter_table,
 )
 from simcodesign.report.results.message_rows import level_tables, message_rows, segment_tables
-from simcodesign.report.results.part_rows import (
-    accelerator_rows,
-    mapping_text,
-    storage_rows,
-)
-from simcodesign.report.results.partition_table import partition_tables
 
 
 def machine_sheet(machine: Machine) -> list[RenderableType]:

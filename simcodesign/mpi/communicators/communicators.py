@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.communicators.splitting import COMM_NULL, Splitting
+from simcodesign.mpi.communicators.topology_creation import TopologyCreation
 from simcodesign.mpi.messages.persistent import PersistentMessages
 from simcodesign.mpi.messages.probes import Probes
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.splitting import COMM_NULL, Splitting
-from simcodesign.mpi.topology_creation import TopologyCreation
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
 class Comm(Probes, PersistentMessages, TopologyCreation):

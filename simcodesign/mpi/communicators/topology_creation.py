@@ -8,11 +8,11 @@ from math import prod
 from typing import Any, TypeVar
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.communicators.splitting import Splitting
 from simcodesign.mpi.objects.constants import UNDEFINED
 from simcodesign.mpi.objects.info import INFO_NULL, Info
-from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.splitting import Splitting
-from simcodesign.mpi.world import mpi_call
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.ranks.world import mpi_call
 
 Kind = TypeVar("Kind", bound=type[Any])
 #: Values of Get_topology, as in Open MPI.

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.scheduler import place_of_error
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.scheduler import place_of_error
+from simcodesign.mpi.ranks.world import World
 
 
 class _Output(io.TextIOBase):

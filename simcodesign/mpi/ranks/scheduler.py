@@ -19,7 +19,7 @@ from greenlet import getcurrent, greenlet
 
 from simcodesign.core.errors import DeadlockError, InputError, Place
 
-_OWN_FOLDER = str(Path(__file__).parent)
+_OWN_FOLDER = str(Path(__file__).parents[1])
 #: No rank has its turn.
 _NOBODY = -1
 #: Ranks that an error names one by one.

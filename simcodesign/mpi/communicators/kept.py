@@ -10,7 +10,7 @@ from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.constants import APPNUM, IO, LASTUSEDCODE, TAG_UB, UNIVERSE_SIZE, WTIME_IS_GLOBAL
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, Errhandler, Info
 from simcodesign.mpi.point_to_point import MOST_TAG
-from simcodesign.mpi.world import World
+from simcodesign.mpi.ranks.world import World
 
 
 class Kept(Attributed, Simulated):

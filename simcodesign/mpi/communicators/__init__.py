@@ -1,0 +1,1 @@
+"""Communicators, what is made of them, and what ranks keep with them."""
