@@ -289,7 +289,7 @@ def compare_experiment(
     if any(np.ndim(value) for value in scenario.parameters.values()):  # type: ignore[arg-type] # anything has a shape
         raise InputError("a comparison takes one design point, not arrays", value=dict(scenario.parameters))
     forecasted = forecast(scenario, bounds=True, longest_path=True)
-    plans = Plans(experiment.point, experiment.seed)
+    plans = Plans(experiment.point, experiment.seed, every_rank=timeline)
 
     def simulated(effects: tuple[str, ...]) -> Result:
         rung, keeps_timeline = replace(experiment, effects=effects), timeline and effects == chosen

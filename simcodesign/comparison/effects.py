@@ -82,6 +82,8 @@ def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPo
         return
     hops = machine.network.topology.mean_hops()
     rungs = [known for name in effects if (known := effect_named(name)).acts_on(workload, machine)]
+    if all(known.keeps_alike(workload, machine) for known in rungs):
+        return  # ranks that do the same are simulated once
     passing_links = sum(
         1 for at, _ in enumerate(rungs) if any(_AT_LINKS & {*one.switches_on} for one in rungs[: at + 1])
     )

@@ -151,8 +151,9 @@ class Result(PlainResult, Drawn):
     the sum adds up; ``shared_links``: the time with the operations for which fair sharing of links has a closed form
     (``analytic.messages.even_sharing``); ``loaded_s``: the time with the operations whose messages share the memory
     and the interfaces of their nodes (``analytic.collectives.loaded``), and of one design point ``loaded``, these
-    operations; ``longest_path``: that of the program's own sends and receives; ``notes``:
-    what a reader should know of it.
+    operations; ``longest_path``: that of the program's own sends and receives.
+
+    Of both: ``notes``, what a reader should know of them.
 
     Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``ranks``: when each was done,
     and with what; ``stations``: how each was used; ``timeline``, ``counters``: where they were asked for.

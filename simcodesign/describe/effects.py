@@ -46,6 +46,10 @@ def _always(workload: Any, machine: Any) -> bool:
     return True
 
 
+def _never(workload: Any, machine: Any) -> bool:
+    return False
+
+
 def _in_any_run(result: Any) -> bool:
     return True
 
@@ -100,6 +104,10 @@ def _shares_accelerators(workload: Any, machine: Any) -> bool:
         return False
     alone = machine.ranks_of_an_accelerator == 1
     return not alone or not all(workload.uses_one_at_a_time(part) for part in used)
+
+
+def _has_own_accelerators(workload: Any, machine: Any) -> bool:
+    return machine.accelerator is None or machine.ranks_of_an_accelerator == 1
 
 
 def _uses_storage(workload: Any, machine: Any) -> bool:
@@ -171,7 +179,8 @@ class Effect:
     An effect that either one rules out is not simulated.
     ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
     ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
-    with it. ``switches_on``: the mechanisms of the simulation that it needs. ``change_plan``: changes the finished Plan
+    with it. ``keeps_alike``: whether ranks that do the same still begin and end it at the same times.
+    ``switches_on``: the mechanisms of the simulation that it needs. ``change_plan``: changes the finished Plan
     (``generate.plan``).
     """
 
@@ -184,6 +193,7 @@ class Effect:
     random_on: Predicate | None = None
     changes_work: bool = False
     lower_bound: str = ""
+    keeps_alike: Predicate = _never
     switches_on: tuple[Mechanism, ...] = ()
     change_plan: PlanChange | None = None
 
@@ -197,6 +207,7 @@ SHIPPED = (
         "`one`, `log2`, `sqrt`, `mean`) of the machine",
         acts_on=_sends_by_routes,
         present_in=_has_messages,
+        keeps_alike=_always,
         switches_on=(Mechanism.OWN_ROUTES,),
     ),
     Effect(
@@ -262,6 +273,7 @@ SHIPPED = (
         "ranks of a node queue for its accelerators, and copies for their links, each direction by itself",
         acts_on=_shares_accelerators,
         lower_bound="most loaded accelerator",
+        keeps_alike=_has_own_accelerators,
         switches_on=(Mechanism.ACCELERATORS,),
     ),
     Effect(
@@ -279,6 +291,7 @@ SHIPPED = (
         "the order of uses of conflicting resources (conflicts)",
         "uses of resources that conflict begin one after another in their order, instead of the heaviest set of them",
         acts_on=_has_conflicts,
+        keeps_alike=_always,
         switches_on=(Mechanism.ORDERED_USES,),
     ),
     Effect(
@@ -290,6 +303,7 @@ SHIPPED = (
         acts_on=_goes_through_caches,
         present_in=_accesses_memory,
         changes_work=True,
+        keeps_alike=_always,
         switches_on=(Mechanism.CACHE_SETS,),
     ),
     Effect(

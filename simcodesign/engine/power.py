@@ -41,12 +41,16 @@ def power_and_energy(plan: Plan, log: Log, powers: Powers, static_w: float) -> P
     duration_s = plan.duration_s
     if log.taken_s is not None:  # with links, less for a receive whose last byte was near when it was taken up
         duration_s = np.where(plan.kind == RECEIVE, until - since, duration_s)
-    busy_j = float(duration_s[ops] @ _mean_w(powers)[powers.row[ops]])
+    copies = plan.copies
+    times = np.ones(len(ops)) if copies is None else copies[ops].astype(float)
+    by_byte_j = by_byte_j * times
+    busy_j = float((duration_s[ops] * times) @ _mean_w(powers)[powers.row[ops]])
     energy_j = static_w * end_s + busy_j + float(by_byte_j.sum())
     lasts = duration_s[ops] > 0
     ops = ops[lasts]
     by_byte_w = by_byte_j[lasts] / duration_s[ops]
-    return PowerAndEnergy(energy_j, _swept(*_spans(since, until, powers, ops, by_byte_w), static_w, end_s))
+    spans = _spans(since, until, powers, ops, by_byte_w, times[lasts])
+    return PowerAndEnergy(energy_j, _swept(*spans, static_w, end_s))
 
 
 def _mean_w(powers: Powers) -> Floats:
@@ -77,9 +81,9 @@ def _at_work_s(plan: Plan, log: Log) -> tuple[Floats, Floats]:
 
 
 def _spans(
-    since_s: Floats, until_s: Floats, powers: Powers, ops: NDArray[np.int64], by_byte_w: Floats
+    since_s: Floats, until_s: Floats, powers: Powers, ops: NDArray[np.int64], by_byte_w: Floats, times: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Begin, end and watts of all pieces of these operations."""
+    """Begin, end and watts of all pieces of these operations, each of which is done so many times."""
     begin, finish = since_s[ops], until_s[ops]
     rows = powers.row[ops]
     count = powers.start[rows + 1] - powers.start[rows]
@@ -92,7 +96,7 @@ def _spans(
     return (
         np.concatenate([since, begin[sent]]),
         np.concatenate([until, finish[sent]]),
-        np.concatenate([powers.watts[piece], by_byte_w[sent]]),
+        np.concatenate([powers.watts[piece] * times[op], by_byte_w[sent]]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Unpack
 
-from simcodesign.core.errors import whole_seed
+from simcodesign.core.errors import DeadlockError, whole_seed
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.effects import chosen_effects
@@ -50,14 +50,20 @@ def simulate_experiment(
     have much in common."""
     point, effects, seed = experiment.point, experiment.effects, experiment.seed
 
-    def made(background: int) -> Plan:
-        if plans is not None:
-            return plans.plan(effects, background)
-        return make_plan(point, effects, seed, counters, background)
+    own = plans or Plans(point, seed, counters, every_rank=timeline)
 
-    plan, log = run_with_background(
-        made, lambda plan: run(plan, chosen_engine(plan, experiment.engine, timeline), on_progress, timeline)
-    )
+    def made(background: int) -> Plan:
+        return own.plan(effects, background)
+
+    try:
+        plan, log = run_with_background(
+            made, lambda plan: run(plan, chosen_engine(plan, experiment.engine, timeline), on_progress, timeline)
+        )
+    except DeadlockError:
+        if own.every_rank:
+            raise
+        every = Plans(point, seed, counters)  # whose error names the ranks of the program
+        return simulate_experiment(experiment, timeline=timeline, counters=counters, plans=every)
     taken = chosen_engine(plan, experiment.engine, timeline)
     return with_failures(measured(point, plan, log, effects, seed, taken, timeline), point, effects, seed)
 

@@ -69,9 +69,9 @@ def measured(
             name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
             for number, name in enumerate(plan.phases)
         },
-        messages=int(np.count_nonzero(sends) if plan.train is None else plan.train[sends].sum()),
-        message_bytes=float(plan.size_bytes[sends].sum()),
-        disk_bytes=float(plan.size_bytes[accesses].sum()),
+        messages=int(_total(np.ones(len(plan)) if plan.train is None else plan.train, sends, plan)),
+        message_bytes=_total(plan.size_bytes, sends, plan),
+        disk_bytes=_total(plan.size_bytes, accesses, plan),
         flops=plan.work.get("flops", 0.0),
         instructions=plan.work.get("instructions", 0.0),
         served=plan.served,
@@ -88,10 +88,24 @@ def measured(
         used=plan.used,
         limits_s=plan.limits_s,
         demands=_demand_times(point, plan, log),
+        notes=_notes(plan),
         algorithms=algorithms_taken(Evaluation.at_ranks(point).program),
         **powers,
         **_open_stream(plan, log, makespan),
     )
+
+
+def _total(amounts: Floats, chosen: NDArray[np.bool_], plan: Plan) -> float:
+    """The sum over these operations of all ranks."""
+    copies = plan.copies
+    return float((amounts[chosen] if copies is None else amounts[chosen] * copies[chosen]).sum())
+
+
+def _notes(plan: Plan) -> tuple[str, ...]:
+    if plan.class_of is None:
+        return ()
+    several = f"{plan.ranks} rank{'s' * (plan.ranks != 1)}"
+    return (f"the {len(plan.class_of)} ranks are simulated as {several}, because the others do the same",)
 
 
 def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float, on: Set[Mechanism]) -> MachineUse:
@@ -178,6 +192,8 @@ def _rank_times(plan: Plan, log: Log) -> RankTimes:
     has_any = np.diff(plan.first) > 0
     if has_any.any():
         end[has_any] = np.maximum.reduceat(log.finish_s, plan.first[:-1][has_any])
+    if plan.class_of is not None:
+        busy, waiting, end = (several[plan.class_of] for several in (busy, waiting, end))
     return RankTimes(plan.phases, busy, waiting, end)
 
 

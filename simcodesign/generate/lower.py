@@ -10,14 +10,14 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.effects import Mechanism, switched_on
+from simcodesign.describe.effects import Mechanism, ladder, switched_on
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally
-from simcodesign.generate.demands.base import lowering
+from simcodesign.generate.demands.base import Lowering, lowering
 from simcodesign.generate.demands.memory_accesses import operations_of
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.passes.draft import Draft
@@ -29,6 +29,7 @@ from simcodesign.generate.power import PowerTable
 from simcodesign.generate.program_lowering import ProgramLowering, whole_repeat
 from simcodesign.generate.randomness.random_streams import imbalance_shares
 from simcodesign.generate.randomness.variations import Variations
+from simcodesign.generate.rank_classes import ClassFinder, NotAlikeError
 from simcodesign.generate.segment import Segment
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
@@ -41,6 +42,9 @@ BYTES_PER_RANK = 24
 LOGGOPS_BYTES = 280
 #: Operations, where each receive may come with one of a receiver that is held, to what they are without.
 HELD_SHARE = 1.5
+#: From so many operations on, ranks that do the same are looked for; and how many values may be sorted to find them, to
+#: the operations: the search then takes a small part of the time of the simulation.
+MIN_BY_CLASS, FINDING_WORK = 1e6, 0.125
 #: What dependencies and requests of an open stream take besides, while they are written too. Measured: 57 bytes.
 OPEN_BYTES = 70
 
@@ -68,16 +72,18 @@ class Plans:
     other jobs, begin where it is done.
     """
 
-    def __init__(self, design_point: DesignPoint, seed: int = 0, counters: bool = False) -> None:
+    def __init__(
+        self, design_point: DesignPoint, seed: int = 0, counters: bool = False, every_rank: bool = True
+    ) -> None:
         design_point.require_one_point("a simulation")
-        self.design_point, self.seed, self.counters = design_point, seed, counters
-        self._kept: tuple[frozenset[Mechanism], Draft] | None = None
+        self.design_point, self.seed, self.counters, self.every_rank = design_point, seed, counters, every_rank
+        self._kept: tuple[tuple[frozenset[Mechanism], bool], Draft] | None = None
 
     def plan(self, effects: Collection[str] = (), background: int = 0) -> Plan:
         """The Plan that ``make_plan`` describes."""
         on = switched_on(effects)
         with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
-            kept = self._drafted(on)
+            kept = self._drafted(on, not self.every_rank and self._keeps_alike(effects))
             builder = replace(kept.builder, on=on, background=background)
             plan = finished(kept.again(builder), frozenset(effects))
             totals, lowered = builder.totals, kept.lowered
@@ -94,20 +100,49 @@ class Plans:
                 requests=lowered.requests,
                 demands=lowered.demands,
                 lines=lowered.lines,
+                class_of=None if lowered.classes is None else lowered.classes.of_rank,
             )
 
-    def _drafted(self, on: frozenset[Mechanism]) -> Draft:
+    def _keeps_alike(self, effects: Collection[str]) -> bool:
+        """Whether ranks that do the same end it at the same times under these effects."""
+        workload, machine = self.design_point.workload, self.design_point.machine
+        acting = [one for one in ladder() if one.name in effects and one.acts_on(workload, machine)]
+        return not self.counters and all(one.keeps_alike(workload, machine) for one in acting)
+
+    def _drafted(self, on: frozenset[Mechanism], by_class: bool) -> Draft:
         """The operations of the program, which mechanisms that change them later have not changed yet."""
         workload = self.design_point.workload
         marks = workload.varies or workload.is_open  # whether operations say which demand they are of
         on_program = on - (LATER if marks else LATER | {Mechanism.VARIED_TIMES})
-        if self._kept is None or self._kept[0] != on_program:
+        if self._kept is None or self._kept[0] != (on_program, by_class):
             self._kept = None  # before the next one takes memory
             builder = _builder(self.design_point, on, self.seed, self.counters)
             _check_counted(builder)
-            _check_memory(_operations(builder, builder.evaluation.program), builder)
-            self._kept = on_program, drafted(_lowered(builder), builder)
+            operations = _operations(builder, builder.evaluation.program)
+            draft = self._by_class(builder, operations) if by_class else None
+            if draft is None:
+                _check_memory(operations, builder)
+                draft = drafted(_lowered(builder), builder)
+            self._kept = (on_program, by_class), draft
         return self._kept[1]
+
+    def _by_class(self, builder: PlanBuilder, operations: float) -> Draft | None:
+        """The operations of one rank of each class of ranks that do the same; None if that saves nothing, or for a
+        program with an error, which is to name its ranks."""
+        if operations < MIN_BY_CLASS or builder.prices.loggops or not _is_written_step_by_step(builder):
+            return None
+        apart = _builder(self.design_point, builder.on, self.seed)
+        finder = ClassFinder(builder.ranks, operations * FINDING_WORK)
+        ProgramLowering(apart, finder=finder).lowered()
+        classes = finder.classes()
+        if classes is None:
+            return None
+        _check_memory(operations * len(classes) / builder.ranks, builder)
+        own = _builder(self.design_point, builder.on, self.seed)
+        try:
+            return drafted(ProgramLowering(own, classes).lowered(), own)
+        except (NotAlikeError, InputError):
+            return None
 
 
 #: Mechanisms that change what a program has been lowered to.
@@ -170,13 +205,19 @@ def _replaces_clock(design_point: DesignPoint) -> bool:
     return any("processor.clock" in placed.constants for placed in demands)
 
 
+def _is_written_step_by_step(builder: PlanBuilder) -> bool:
+    """Whether no demand writes the program as a whole."""
+    demands = placed_demands(builder.design_point.workload.program)
+    return all(type(lowering(one.demand)).program is Lowering.program for one in demands)
+
+
 def _lowered(builder: PlanBuilder) -> LoweredProgram:
     """The operations of the program."""
     # A program whose first demand writes it as a whole has no loops with an index.
-    steps = [] if builder.design_point.workload.has_index else list(builder.evaluation.program.demands())
-    if not steps:
-        return ProgramLowering(builder).lowered()
-    whole = lowering(steps[0].demand).program(steps, builder)
+    whole = None
+    if not builder.design_point.workload.has_index:
+        steps = list(builder.evaluation.program.demands())
+        whole = lowering(steps[0].demand).program(steps, builder) if steps else None
     return ProgramLowering(builder).lowered() if whole is None else whole
 
 

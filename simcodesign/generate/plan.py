@@ -344,6 +344,7 @@ class Plan:
     demands: DemandOrder | None = None  # where every operation follows the one before it in its rank
     lines: SourceLines | None = None
     background: BackgroundMessages | None = None  # what others send on the same links
+    class_of: Int32s | None = None  # of each rank of the program, the rank here that does the same; None: one rank each
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -352,6 +353,11 @@ class Plan:
     def ranks(self) -> int:
         """Number of ranks."""
         return len(self.first) - 1
+
+    @property
+    def copies(self) -> Int64s | None:
+        """(N,) how many ranks of the program do each operation; None: one each."""
+        return None if self.class_of is None else np.bincount(self.class_of, minlength=self.ranks)[self.rank]
 
     @property
     def message_bytes(self) -> Floats:

@@ -38,6 +38,7 @@ from simcodesign.generate.operation_columns import OF_CHAINS
 from simcodesign.generate.plan import NONE, DemandOrder, OpenStream, SourceLines
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.randomness.variations import Variations
+from simcodesign.generate.rank_classes import RankClasses
 from simcodesign.generate.segment import Segment, woven
 
 
@@ -126,7 +127,8 @@ class PlanBuilder:
 @dataclass(frozen=True)
 class LoweredProgram:
     """The operations of a whole program. ``dependencies``: what they wait for; None if each waits for the one before it
-    in its rank. ``requests``: those of a program of arrivals; nothing draws power in its ``idle_phase``."""
+    in its rank. ``requests``: those of a program of arrivals; nothing draws power in its ``idle_phase``. ``classes``:
+    of the ranks, if the segment has one rank of each."""
 
     segment: Segment
     dependencies: Dependencies | None = None
@@ -134,6 +136,7 @@ class LoweredProgram:
     idle_phase: int = NONE
     demands: DemandOrder | None = None
     lines: SourceLines | None = None
+    classes: RankClasses | None = None
 
 
 @dataclass(frozen=True)

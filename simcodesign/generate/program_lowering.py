@@ -16,6 +16,7 @@ from simcodesign.describe.programs.program import Step, placed_demands
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.plan import DemandOrder, Int32s, Int64s
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
+from simcodesign.generate.rank_classes import ClassFinder, RankClasses
 from simcodesign.generate.segment import Segment, joined
 from simcodesign.generate.side_chains import SideChains
 
@@ -30,9 +31,14 @@ class Written:
 
 @dataclass(frozen=True)
 class ProgramLowering:
-    """The lowering of one program."""
+    """The lowering of one program: of all ranks, or of one rank of each of its ``classes``.
+
+    With a ``finder``, no operations are kept: it notes what the ranks do.
+    """
 
     builder: PlanBuilder
+    classes: RankClasses | None = None
+    finder: ClassFinder | None = None
     counts: list[Int64s] = field(default_factory=list)  # of operations, by variant
     demand: list[int] = field(default_factory=list)  # number of the demand of each variant
 
@@ -40,7 +46,23 @@ class ProgramLowering:
         """The whole program."""
         written = self._block(self.builder.evaluation.program, 0)
         demand = np.array(self.demand, dtype=np.int32)
-        return LoweredProgram(written.segment, demands=DemandOrder(written.turns, tuple(self.counts), demand))
+        demands = DemandOrder(written.turns, tuple(self.counts), demand)
+        return LoweredProgram(written.segment, demands=demands, classes=self.classes)
+
+    @property
+    def _ranks(self) -> int:
+        """How many ranks have operations in the segments that are kept."""
+        return self.builder.ranks if self.classes is None else len(self.classes)
+
+    def _kept(self, segment: Segment) -> Segment:
+        """What is kept of the operations that all ranks do in a step."""
+        if self.finder is not None:
+            return self.finder.add(segment)
+        return segment if self.classes is None else self.classes.reduced(segment)
+
+    def _of_all_ranks(self, counts: Int64s) -> Int64s:
+        """(P,) from counts of the ranks that are kept."""
+        return counts if self.classes is None else counts[self.classes.of_rank]
 
     def _block(self, block: EvaluatedBlock, number: int, ready: dict[int, Written] | None = None) -> Written:
         """A block done once, its own blocks as often as these are repeated; its demands have numbers from ``number``
@@ -51,9 +73,9 @@ class ProgramLowering:
             written = (ready or {}).get(place) or self._step(step, number)
             segment = written.segment
             if chains is not None and isinstance(step, EvaluatedStep):
-                segment = chains.placed(step.demand, segment, StepWriter(self.builder, step))
+                segment = self._kept(chains.placed(step.demand, segment, StepWriter(self.builder, step)))
             elif chains is not None:
-                chains.passed(segment)
+                chains.passed(self._of_all_ranks(segment.counts))
             if isinstance(step, EvaluatedStep):
                 self.counts[written.turns[0]] = segment.counts if segment.width is None else np.array(segment.width)
             parts.append(segment)
@@ -65,7 +87,10 @@ class ProgramLowering:
         if isinstance(step, EvaluatedStep):
             writer, form = StepWriter(self.builder, step), lowering(step.demand)
             form.write(step.demand, writer)
-            return Written(writer.segment(form.is_collective), self._variant(number))
+            segment = writer.segment(form.is_collective)
+            # Side chains are placed among the operations of all ranks, in their block.
+            beside = self.builder.design_point.workload.has_overlap
+            return Written(segment if beside else self._kept(segment), self._variant(number))
         times = whole_repeat(step)
         if not times:
             for one in range(number, number + _demands_in(step.block)):
@@ -97,7 +122,7 @@ class ProgramLowering:
         return np.array([len(self.counts) - 1], dtype=np.int32)
 
     def _joined(self, parts: list[Segment], turns: list[Int32s]) -> Written:
-        segment = joined(parts, self.builder.ranks, self.builder.extra_fields)
+        segment = joined(parts, self._ranks, self.builder.extra_fields)
         return Written(segment, np.concatenate([np.zeros(0, np.int32), *turns]))
 
 

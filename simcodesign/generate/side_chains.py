@@ -41,12 +41,12 @@ class SideChains:
             written = self._wait(demand, writer)
         elif demand.started_as:
             written = self._started(demand, written, writer)
-        self.passed(written)
+        self.passed(written.counts)
         return written
 
-    def passed(self, written: Segment) -> None:
-        """Operations of a block that stands in this one."""
-        self._done = self._done + written.counts
+    def passed(self, counts: Int64s) -> None:
+        """Count the operations of every rank in a block that stands in this one."""
+        self._done = self._done + counts
 
     def _started(self, demand: Demand, part: Segment, writer: StepWriter) -> Segment:
         self._last[demand.started_as] = np.where(part.counts > 0, self._done + part.counts - 1, NONE)

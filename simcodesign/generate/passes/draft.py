@@ -74,6 +74,12 @@ class Draft:
         return self.builder.ranks
 
     @property
+    def program_rank(self) -> Int64s:
+        """Numbers in the program of the ranks that have operations here."""
+        classes = self.lowered.classes
+        return np.arange(self.ranks) if classes is None else classes.first
+
+    @property
     def phases(self) -> tuple[str, ...]:
         """Names of the phases by their numbers."""
         return tuple(self.builder.phases)

@@ -67,7 +67,8 @@ def _visits(draft: Draft, elsewhere: Int64s) -> Iterator[Visits]:
         apart = ~np.isin(controller, elsewhere)
         yield CONTROLLER, moves[apart], controller[apart]
     if Mechanism.ACCELERATORS in on and machine.accelerator is not None:
-        yield from _at_accelerators(draft, machine.accelerator.of_ranks(node, machine.place_of(draft.ranks)), machine)
+        accelerator = machine.accelerator.of_ranks(node, machine.place_of(draft.ranks))
+        yield from _at_accelerators(draft, accelerator[draft.program_rank], machine)
     server = draft.fields.get("server")
     if server is not None:
         accesses = np.flatnonzero(np.isin(draft.kind, (STORAGE_READ, STORAGE_WRITE)) & (server != NONE))

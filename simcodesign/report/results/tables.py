@@ -39,9 +39,9 @@ def basis_line(forecast: Result) -> list[RenderableType]:
     return [paragraph(f"The forecast is the {'; '.join(forecast.basis)}.")] if forecast.basis else []
 
 
-def notes_lines(forecast: Result) -> list[RenderableType]:
-    """What a reader of a forecast should know."""
-    return [paragraph(f"Note: {'; '.join(forecast.notes)}.")] if forecast.notes else []
+def notes_lines(result: Result) -> list[RenderableType]:
+    """What a reader of a result should know."""
+    return [paragraph(f"Note: {'; '.join(result.notes)}.")] if result.notes else []
 
 
 def forecast_tables(result: Result) -> list[RenderableType]:
@@ -185,6 +185,7 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
         *served_tables(result),
         *limits_table(result),
         *algorithm_table(result),
+        *notes_lines(result),
     ]
     if result.ranks is not None:
         parts += [waiting_table(result.ranks), _spread(result.ranks)]
