@@ -251,3 +251,16 @@ def test_rows_of_benchmarks_count_where_their_operation_is_a_phase(tmp_path: Pat
     table.write_text(BENCHMARK_ROWS.replace("broadcast", "sweep"), encoding="utf-8")
     with pytest.raises(InputError, match="jacobi has no parameter in bytes"):
         read_measured(table, load_workload("jacobi"))
+
+
+def test_rows_of_the_whole_program(tmp_path: Path) -> None:
+    """Steps of a log of training are times of all phases: the median of runs."""
+    table = tmp_path / "rows.csv"
+    table.write_text(
+        "P,phase,component,value,low,high,count,interval,source,role\n"
+        "16,total,,0.0415,,,1,,train.log:5,evidence\n"
+        "16,total,,0.0425,,,1,,train.log:6,evidence\n"
+    )
+    (times,) = read_measured(table, load_workload("jacobi"))
+    assert times.total is not None
+    assert (times.total.value, times.at) == (pytest.approx(0.042), {"P": 16.0})

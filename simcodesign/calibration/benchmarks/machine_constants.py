@@ -11,6 +11,7 @@ import numpy as np
 from simcodesign.analytic.messages.route_links import modelled_hops
 from simcodesign.calibration.benchmarks.evidence import evidence_notes
 from simcodesign.calibration.benchmarks.full_node import CACHE, HOLDS_RECEIVER, full_node
+from simcodesign.calibration.benchmarks.kernels import kernel_constants
 from simcodesign.calibration.benchmarks.levels import (
     NODE,
     OUTSIDE,
@@ -235,7 +236,8 @@ class NoConstantError(InputError):
 def _no_constant(calibration: MachineCalibration) -> NoConstantError:
     """Return the error that lists what each file lacks."""
     operations = sorted({row.operation for table in calibration.tables for row in table.rows})
-    allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes, IOR and mdtest"
+    allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes, products of matrices"
+    allowed += ", IOR and mdtest"
     if {*operations} & {*OPERATIONS}:
         allowed += "; allreduce and reduce that take longer than their messages"
     if {*operations} & {*ALGORITHMS}:
@@ -267,8 +269,9 @@ def _others(
     elif memory is not None:
         constants.append(memory)
     of_storage, more = storage_constants(tables, base, level)
-    constants += of_storage
-    notes += more
+    of_kernels, about_kernels = kernel_constants(tables, base, level)
+    constants += of_storage + of_kernels
+    notes += [*more, *about_kernels]
     rate, note = processor_rate(tables, level)
     kind, ratio = duplex(far)
     notes += [one for one in (note, ratio, saturated_pairs(far), windows_of_any_nodes(far)) if one]

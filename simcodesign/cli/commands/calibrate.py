@@ -39,8 +39,8 @@ class CalibrateOptions:
         Argument(
             metavar="[WORKLOAD] MACHINE FILE...",
             help="MACHINE alone, to print what to measure; MACHINE and the output of benchmarks (OSU, IMB, nccl-tests, "
-            "HPL, HPCG, STREAM, IOR, mdtest, PICO, Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables with "
-            "measured times of the workload.",
+            "HPL, HPCG, STREAM, IOR, mdtest, PICO, Caliper, SMPI's calibration, products of matrices) or logs of "
+            "training; or WORKLOAD, MACHINE and tables with measured times of the workload.",
         ),
     ]
     settings: Settings = field(default_factory=list)

@@ -162,14 +162,14 @@ def _rows(
 
 
 def _of_phases(columns: _Columns, head: Place, lines: Lines, workload: Workload) -> Lines:
-    """Return the rows of benchmarks that are times of a phase. Raises InputError if there are none, and if they have
-    sizes that no parameter, or one of several, could be."""
+    """Return the rows of benchmarks that are times of a phase or of the whole program. Raises InputError if there are
+    none, and if they have sizes that no parameter, or one of several, could be."""
     kept = []
     left_out: dict[str, None] = {}
     for place, cells in lines:
         entries = {name: cell.strip() for name, cell in zip(columns.names, cells, strict=True)}
         operation, quantity = entries["phase"], entries.get(QUANTITY, "")
-        if (operation and operation not in workload.phases()) or quantity not in ("", "time"):
+        if (operation and operation not in (*workload.phases(), TOTAL)) or quantity not in ("", "time"):
             left_out[operation if quantity in ("", "time") else f"{operation} ({quantity})"] = None
             continue
         kept.append((place, cells))

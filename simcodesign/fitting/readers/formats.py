@@ -11,7 +11,7 @@
 | sweep | the table of a sweep, in CSV | .csv |
 | extrap | an experiment that Extra-P has saved | .extra-p |
 | cube | a folder of Score-P's runs; needs pycubexr (extra ``cube``) | a folder |
-| osu imb nccl hpl hpcg stream ior mdtest pico caliper smpi | what benchmarks print, or gzip of it | any |
+| osu imb nccl hpl hpcg stream ior mdtest pico caliper smpi gemm training | what benchmarks print, or gzip of it | any |
 
 What a file begins with counts for more than its suffix. Each format registers itself in ``READERS``, in the module of
 this package that reads it; other packages bring theirs by entry points ``simcodesign.measurement_readers``.

@@ -533,6 +533,30 @@ Begin of Summary section.
 CommWorldProcs=16
 """
 
+GEMM = """# products on one accelerator
+m,n,k,type,us
+128,256,512,bf16,31.5
+8192,12288,12288,fp16,9000
+"""
+
+GEMM_PLAIN = """64, 12288, 12288, 0.19ms, 101.7Tflops
+128, 64, 64, 29 us
+"""
+
+TRAINING = """------------------------ arguments ------------------------
+  global_batch_size ............................... 512
+  hidden_size ..................................... 6144
+  micro_batch_size ................................ 8
+  num_layers ...................................... 40
+  pipeline_model_parallel_size .................... 1
+  tensor_model_parallel_size ...................... 8
+  world_size ...................................... 256
+-------------------- end of arguments ---------------------
+ iteration       10/     100 | consumed samples: 5120 | elapsed time per iteration (ms): 9123.4 | learning rate: 1.5E-04 | global batch size:   512 | lm loss: 9.1E+00 |
+ iteration       20/     100 | consumed samples: 10240 | elapsed time per iteration (ms): 5012.5 | learning rate: 1.5E-04 | global batch size:   512 | lm loss: 8.7E+00 |
+ iteration       30/     100 | consumed samples: 15360 | elapsed time per iteration (ms): 5022.5 | learning rate: 1.5E-04 | global batch size:   512 | lm loss: 8.4E+00 |
+"""
+
 #: Name of a file -> its format and what stands in it.
 ALL = {
     "osu_latency.txt": ("osu", OSU_LATENCY),
@@ -558,6 +582,9 @@ ALL = {
     "ior.csv": ("ior", IOR_CSV),
     "ior.json": ("ior", IOR_JSON),
     "mdtest.txt": ("mdtest", MDTEST),
+    "gemm.csv": ("gemm", GEMM),
+    "gemm_plain.csv": ("gemm", GEMM_PLAIN),
+    "training.log": ("training", TRAINING),
     "pico.csv": ("pico", PICO),
     "caliper.csv": ("caliper", CALIPER),
     "hatchet.csv": ("caliper", HATCHET),

@@ -278,3 +278,31 @@ def test_each_format_knows_only_its_own_outputs() -> None:
     for name, (form, text) in outputs.ALL.items():
         start = FileStart(Path(name).suffix.lower(), text.encode())
         assert READERS.recognised(start).name == form, name
+
+
+def test_products_of_matrices(tmp_path: Path) -> None:
+    table = read(tmp_path, "gemm.csv")
+    assert values(table, "gemm", "m") == pytest.approx({128: 31.5e-6, 8192: 9e-3})
+    assert [dict(row.labels) for row in table.rows] == [{"type": "bf16"}, {"type": "fp16"}]
+    assert values(read(tmp_path, "gemm_plain.csv"), "gemm", "m") == pytest.approx({64: 0.19e-3, 128: 29e-6})
+
+
+def test_products_by_their_rate(tmp_path: Path) -> None:
+    path = tmp_path / "rates.csv"
+    path.write_text("m;n;k;tflops\n1000;1000;1000;200\n")  # 2e9 flops at 200 TFLOP/s
+    assert read_benchmark(path).rows[0].value == pytest.approx(10e-6)
+
+
+def test_steps_of_training(tmp_path: Path) -> None:
+    table = read(tmp_path, "training.log")
+    assert [row.value for row in table.rows] == pytest.approx([5.0125, 5.0225])
+    expected = {
+        "P": 256,
+        "layers": 40,
+        "hidden": 6144,
+        "global_batch": 512,
+        "micro_batch": 8,
+        "tensor": 8,
+        "pipeline": 1,
+    }
+    assert all(dict(row.parameters) == expected for row in table.rows)
