@@ -37,8 +37,12 @@ def repeated(loop: Loop, line_bytes: int) -> Repeated | None:
     more, rest = divmod(loop.turns - before - period, period)
     if more < 1:
         return None
-    parts = (0, before), (before, period), (before + period, rest)
-    return Repeated(*(loop.turns_from(first, turns) for first, turns in parts), more)
+    return Repeated(
+        loop.turns_from(0, before),
+        loop.turns_from(before, period),
+        loop.turns_from(before + period, rest),
+        more,
+    )
 
 
 def _spans(nodes: tuple[Node, ...]) -> Spans:
