@@ -2,7 +2,8 @@
 
 A registry holds what the modules of one folder of this package, and of folders in it, register when they are imported,
 and what other installed packages bring: their entry points in the registry's group are loaded once, when the registry
-is first read.
+is first read. What is looked up by its key is first looked for in the module of the same name (the closed form of the
+class ``Computation`` of a module ``computation`` in a module ``computation``), so that a small run imports little.
 A package ``ring_network`` adds a topology with these lines of its ``pyproject.toml``, where loading the class imports
 the module that registers it::
 
@@ -62,14 +63,17 @@ class Registry(Mapping[Key, Value]):
     def of(self, described: object) -> Value:
         """Return what is registered under the class of an object. Raises InputError if nothing is."""
         try:
-            return self._all()[cast(Key, type(described))]
+            return self[cast(Key, type(described))]
         except KeyError:
             allowed = ", ".join(getattr(key, "__name__", str(key)) for key in self)
             what = f"no {self.what} is registered for this class"
             raise InputError(what, value=type(described).__name__, allowed=allowed) from None
 
     def __getitem__(self, key: Key) -> Value:
-        return self._all()[key]
+        load_entry_points(self.group)
+        if key not in self._registered:
+            import_namesake(self.package, key)
+        return self._registered[key] if key in self._registered else self._all()[key]
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._all())
@@ -134,6 +138,18 @@ def import_modules_of(package: str) -> None:
             import_modules_of(module.name)
         else:
             import_module(module.name)
+
+
+def import_namesake(package: str, key: Hashable) -> None:
+    """Import the module of this folder, if there is one, that has the name of a key: of the module of a class, of the
+    first of several words, or of a word."""
+    first = key[0] if isinstance(key, tuple) and key else key
+    name = first.__module__.rpartition(".")[2] if isinstance(first, type) else first
+    if not isinstance(name, str) or not name.isidentifier():
+        return
+    folders = import_module(package).__path__
+    if any(Path(folder, f"{name}.py").is_file() for folder in folders):
+        import_module(f"{package}.{name}")
 
 
 def load_entry_points(group: str) -> None:

@@ -32,6 +32,8 @@ UNUSED_BY = {
     "simulate": ["simcodesign.analytic", "simcodesign.comparison", "simcodesign.studies"],
     "compare": [],
 }
+#: Modules of the package that a run may import, of more than 1,000.
+MOST_MODULES = {"--help": 60, "forecast jacobi torus-cluster": 285, "simulate jacobi torus-cluster": 302}
 
 
 def run_fresh(source: str) -> str:
@@ -66,6 +68,17 @@ def test_small_cases_load_no_large_package(command: str) -> None:
     heavy, modules = loaded.splitlines()[-2:]
     assert heavy == "[]"
     assert set(modules.split()) - {"fits", "teach"} == {module}  # a folder of commands, which is looked into
+
+
+@pytest.mark.parametrize("arguments", MOST_MODULES)
+def test_runs_import_few_modules_of_the_package(arguments: str) -> None:
+    """Each takes about half a millisecond, a dataclass of it as much again: they are most of the start."""
+    loaded = run_fresh(
+        "import sys; from simcodesign import cli\n"
+        f"assert cli.main({arguments.split()}) == 0; print()\n"
+        "print(sum(name.partition('.')[0] == 'simcodesign' for name in sys.modules))"
+    )
+    assert int(loaded.splitlines()[-1]) <= MOST_MODULES[arguments]
 
 
 @pytest.mark.parametrize("name", simcodesign.__all__)

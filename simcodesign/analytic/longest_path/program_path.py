@@ -55,7 +55,6 @@ from simcodesign.analytic.longest_path.operations import (
     send,
     together,
 )
-from simcodesign.analytic.longest_path.recorded_path import enter_recording
 from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.wait import Wait
@@ -95,6 +94,8 @@ def path_of_program(design_point: DesignPoint) -> LongestPath:
     try:
         graph.spend(design_point.ranks)
         if any(isinstance(step, RecordedProgram) for step in walk(design_point.workload.program)):
+            from simcodesign.analytic.longest_path.recorded_path import enter_recording
+
             enter_recording(graph, next(iter(program.demands())))
         else:
             _Walk(graph, design_point).enter(program)

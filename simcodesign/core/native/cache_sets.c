@@ -24,7 +24,9 @@ struct cache_sets {
     struct cache_node *node;   /* (listed lines,), numbered as the words */
     int32_t *head;             /* the first line of each chain of the hash tables */
 };
-LAYOUT(cache_sets, PLACE(cache_sets, shape), PLACE(cache_sets, line), PLACE(cache_sets, node), PLACE(cache_sets, head))
+/* Python sees records of numbers of one type as these numbers. */
+LAYOUT(cache_sets, PLACE_IN(struct cache_sets, shape, "int64_t *"), PLACE(cache_sets, line),
+       PLACE_IN(struct cache_sets, node, "int32_t *"), PLACE(cache_sets, head))
 
 static int64_t key_of(uint64_t address, int64_t shift) { return (int64_t)(address >> shift); }
 

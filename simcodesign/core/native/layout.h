@@ -1,4 +1,4 @@
-/* Declarations for each C file of simcodesign: exported functions, and structs whose layout Python checks.
+/* Declarations for each C file of simcodesign: exported functions, and structs whose fields Python asks for.
 
    LAYOUT(run, PLACE(run, time_s), PLACE(run, operations)) exports layout_run(), which returns the size of struct run,
    then name, type, offset and size of each field, then an entry without a name. records.py reads them. */

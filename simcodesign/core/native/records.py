@@ -1,93 +1,80 @@
-"""C structs as the library reports them, and ctypes structures whose layout is compared with that report."""
+"""C structs as the library reports them, and objects of Python with the fields that are reported."""
 
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from itertools import count, takewhile
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from simcodesign.core.native.shared_library import required_library
 
-class Address(ctypes.c_void_p):
-    """Field that points to the values of a NumPy array; subclasses specify the type of the values."""
-
-    dtype: ClassVar[type[np.generic]]
-
-
-class Floats(Address):
-    """``double *``."""
-
-    dtype = np.float64
-
-
-class Integers(Address):
-    """``int64_t *``."""
-
-    dtype = np.int64
-
-
-class UnsignedIntegers(Address):
-    """``uint64_t *``."""
-
-    dtype = np.uint64
-
-
-class ShortUnsignedIntegers(Address):
-    """``uint32_t *``."""
-
-    dtype = np.uint32
-
-
-class ShortIntegers(Address):
-    """``int32_t *``."""
-
-    dtype = np.int32
-
-
-class Bytes(Address):
-    """``uint8_t *``."""
-
-    dtype = np.uint8
-
-
-class Flags(Address):
-    """``bool *``: bytes that are 0 or 1."""
-
-    dtype = np.bool_
+#: Types of numbers in C, and in NumPy.
+NUMBERS: dict[str, np.dtype[Any]] = {
+    "double": np.dtype(np.float64),
+    "int64_t": np.dtype(np.int64),
+    "uint64_t": np.dtype(np.uint64),
+    "int32_t": np.dtype(np.int32),
+    "uint32_t": np.dtype(np.uint32),
+    "int8_t": np.dtype(np.int8),
+    "uint8_t": np.dtype(np.uint8),
+}
+#: What pointers to numbers end with.
+POINTER = " *"
+_lock = Lock()
 
 
 class Record(ctypes.Structure):
-    """C struct; a subclass sets ``_fields_``, and ``struct`` to the name of the struct in C.
+    """C struct: a subclass sets ``struct`` to its name in C, and ``use`` to what the library is needed for.
 
-    Setting a field of type Address takes a contiguous array of exactly that type, never a copy of one, and keeps it
-    alive in ``arrays``: what C writes is then in the caller's array.
+    The fields are those that the library reports, asked for when the first object is made; their meaning is said where
+    they are declared in C. Setting a field that points to numbers takes a contiguous array of exactly that type (of
+    flags, for bytes), never a copy of one, and keeps it alive in ``arrays``: what C writes is then in the caller's
+    array. Raises InputError if there is no library, RuntimeError if ctypes lays the fields out in another way.
     """
 
     struct: ClassVar[str]
+    use: ClassVar[str]
+    #: Types of the fields that are arrays.
+    array_types: ClassVar[dict[str, np.dtype[Any]]]
     arrays: dict[str, np.ndarray]
+
+    def __new__(cls, *_: Any, **__: Any) -> Record:
+        cls.lay_out()
+        return super().__new__(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in (field[0] for field in self._fields_):
             raise AttributeError(f"struct {self.struct} has no field {name!r}")
-        kind = self.array_types().get(name)
-        if kind is not None:
-            self.__dict__.setdefault("arrays", {})[name] = _checked(value, kind, f"struct {self.struct}: {name}")
+        if name in self.array_types:
+            value = _checked(value, self.array_types[name], f"struct {self.struct}: {name}")
+            self.__dict__.setdefault("arrays", {})[name] = value
             value = value.ctypes.data
         super().__setattr__(name, value)
 
     @classmethod
-    @cache
-    def array_types(cls) -> dict[str, type[Address]]:
-        """Return the types of the fields that are arrays."""
-        types = {field[0]: field[1] for field in cls._fields_}
-        return {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Address)}
+    def lay_out(cls, library: ctypes.CDLL | None = None) -> None:
+        """Give the class the fields of its struct in a library, by default in the one of this package."""
+        with _lock:
+            if "_fields_" in cls.__dict__:
+                return
+            whole, *places = places_of(library or required_library(cls.use), cls.struct)
+            cls.array_types = {
+                place.field: NUMBERS[place.type.removesuffix(POINTER)] for place in places if _is_array(place)
+            }
+            cls._fields_ = [(place.field, _kind_of(place)) for place in places]
+            laid_out = [getattr(cls, place.field) for place in places]
+            of_python = [(field.offset, field.size) for field in laid_out], ctypes.sizeof(cls)
+            of_c = [(place.offset_bytes, place.size_bytes) for place in places], whole.size_bytes
+            if of_python != of_c:
+                raise RuntimeError(f"struct {cls.struct}: offsets and sizes, got {of_python} (allowed: {of_c})")
 
     def make_room(self, length: int, *names: str) -> None:
         """Give these fields arrays of so many values; memory is taken only for what is filled."""
         for name in names:
-            setattr(self, name, np.empty(length, self.array_types()[name].dtype))
+            setattr(self, name, np.empty(length, self.array_types[name]))
 
 
 class _Place(ctypes.Structure):
@@ -103,7 +90,7 @@ class Place(NamedTuple):
     """One field of a struct, or with an empty name the struct."""
 
     field: str
-    type: str  # empty if C does not report it
+    type: str
     offset_bytes: int
     size_bytes: int
 
@@ -116,35 +103,21 @@ def places_of(library: ctypes.CDLL, struct: str) -> list[Place]:
     return [Place(place.field.decode(), place.type.decode(), place.offset_bytes, place.size_bytes) for place in places]
 
 
-def check_layout(library: ctypes.CDLL, record: type[Record]) -> None:
-    """Raise RuntimeError unless the struct of the library has the size, fields, types and offsets of ``record``."""
-    in_c = places_of(library, record.struct)
-    in_python = [Place("", "", 0, ctypes.sizeof(record))]
-    for name, kind, *_ in record._fields_:
-        field = getattr(record, name)
-        in_python.append(Place(name, _type_in_c(kind), field.offset, field.size))
-    for given, wanted in zip(in_c, in_python, strict=False):
-        if given != wanted._replace(type=given.type and wanted.type):
-            differ = f"field, type, offset and size, got {tuple(given)} (allowed: {tuple(wanted)})"
-            raise RuntimeError(f"{library._name}: struct {record.struct}: {differ}")
-    if len(in_c) != len(in_python):
-        differ = f"got {len(in_c) - 1} fields (allowed: {len(in_python) - 1})"
-        raise RuntimeError(f"{library._name}: struct {record.struct}: {differ}")
+def _is_array(place: Place) -> bool:
+    return place.type.endswith(POINTER)
 
 
-def _type_in_c(kind: Any) -> str:
-    """Return the name of a type of numbers, or of the pointer to such numbers."""
-    is_array = issubclass(kind, Address)
-    name = np.dtype(kind.dtype if is_array else kind).name
-    return {"float64": "double", "bool": "uint8_t"}.get(name, f"{name}_t") + " *" * is_array
+def _kind_of(place: Place) -> Any:
+    """The type of ctypes: of numbers, or of an address."""
+    return ctypes.c_void_p if _is_array(place) else np.ctypeslib.as_ctypes_type(NUMBERS[place.type])
 
 
-def _checked(array: Any, kind: type[Address], where: str) -> np.ndarray:
+def _checked(array: Any, wanted: np.dtype[Any], where: str) -> np.ndarray:
     """Return ``array`` if C can use it in place; raise TypeError otherwise."""
-    wanted = np.dtype(kind.dtype)
-    if not isinstance(array, np.ndarray) or array.dtype != wanted or not array.flags.c_contiguous:
-        given = (
-            f"{array.dtype}, contiguous: {array.flags.c_contiguous}" if isinstance(array, np.ndarray) else repr(array)
-        )
+    is_array = isinstance(array, np.ndarray)
+    fits = is_array and (array.dtype == wanted or (array.dtype == np.bool_ and wanted == np.uint8))
+    if not fits or not array.flags.c_contiguous:
+        given = f"{array.dtype}, contiguous: {array.flags.c_contiguous}" if is_array else repr(array)
         raise TypeError(f"{where}, got {given} (allowed: a contiguous array of {wanted})")
-    return array
+    found: np.ndarray = array
+    return found

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Bytes, Flags, Integers, Record, ShortIntegers, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 from simcodesign.describe.goal.schedule import Schedule
 
@@ -22,19 +21,7 @@ class GoalColumns(Record):
     """The arrays of a Schedule, with whole nanoseconds and bytes in ``amount``."""
 
     struct = "goal_columns"
-    _fields_: ClassVar = [
-        ("first", Integers),
-        ("kind", Bytes),
-        ("peer", ShortIntegers),
-        ("amount", Integers),
-        ("tag", ShortIntegers),
-        ("cpu", ShortIntegers),
-        ("nic", ShortIntegers),
-        ("edge_start", Integers),
-        ("edge_target", ShortIntegers),
-        ("edge_early", Flags),
-        ("out", Bytes),
-    ]
+    use = "writing a GOAL file"
 
 
 def printer(schedule: Schedule, amount: NDArray[np.int64]) -> Callable[[int, int, NDArray[np.uint8]], int]:
@@ -43,10 +30,10 @@ def printer(schedule: Schedule, amount: NDArray[np.int64]) -> Callable[[int, int
     ``amount`` (N,): whole nanoseconds of each calc, whole bytes of each message.
     """
     columns = GoalColumns(amount=amount)
-    for name, kind in GoalColumns.array_types().items():
+    for name, dtype in columns.array_types.items():
         if name not in ("amount", "out"):
             array = np.ascontiguousarray(getattr(schedule, name))
-            setattr(columns, name, array.view(kind.dtype) if array.dtype == np.int8 else array)
+            setattr(columns, name, array.view(dtype) if array.dtype == np.int8 else array)
     print_ranks = _functions().goal_print
 
     def put_ranks(low: int, high: int, out: NDArray[np.uint8]) -> int:
@@ -60,7 +47,6 @@ def printer(schedule: Schedule, amount: NDArray[np.int64]) -> Callable[[int, int
 @cache
 def _functions() -> ctypes.CDLL:
     library = required_library("writing a GOAL file")
-    check_layout(library, GoalColumns)
     library.goal_print.argtypes = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     library.goal_print.restype = ctypes.c_int64
     return library

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Bytes, Flags, Floats, Integers, Record, ShortIntegers, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 
 _NAME_BYTES = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -60,41 +60,20 @@ class Scanned(NamedTuple):
     wrong: int
 
 
+#: Fields of bytes that are 0 or 1.
+_FLAGS = ("early", "edge_early")
+
+
 class GoalText(Record):
     """Bytes of a file, and what is read from them."""
 
     struct = "goal_text"
-    _fields_: ClassVar = [
-        ("text", Bytes),
-        ("codes", Bytes),
-        ("kind", Bytes),
-        ("peer", ShortIntegers),
-        ("size_bytes", Floats),
-        ("calc_s", Floats),
-        ("tag", ShortIntegers),
-        ("cpu", ShortIntegers),
-        ("nic", ShortIntegers),
-        ("source", ShortIntegers),
-        ("target", ShortIntegers),
-        ("early", Flags),
-        ("edge_start", Integers),
-        ("edge_target", ShortIntegers),
-        ("edge_early", Flags),
-        ("rank", ShortIntegers),
-        ("first", Integers),
-        ("at", Integers),
-        ("slots", ShortIntegers),
-        ("label_at", Integers),
-        ("label_end", Integers),
-        ("label_operation", ShortIntegers),
-        ("label_slot", Integers),
-        *((name, ctypes.c_int64) for name in ("bytes", "slot_mask", "labels", "operations", "edges", "blocks")),
-        *((name, ctypes.c_int64) for name in ("ranks", "error", "wrong")),
-    ]
+    use = "reading a GOAL file"
 
     def taken(self, length: int, *names: str) -> list[NDArray[Any]]:
-        """Return the first values of these fields."""
-        return [self.arrays[name][:length] for name in names]
+        """Return the first values of these fields; bytes that are flags as such."""
+        taken = [self.arrays[name][:length] for name in names]
+        return [array.view(np.bool_) if name in _FLAGS else array for name, array in zip(names, taken, strict=True)]
 
 
 def scan(data: NDArray[np.uint8]) -> Scanned:
@@ -126,13 +105,16 @@ def adjacency(edges: Edges, operations: int) -> dict[str, NDArray[Any]]:
     goal.make_room(operations + 1, "edge_start")
     goal.make_room(goal.edges, "edge_target", "edge_early")
     _functions().goal_adjacency(ctypes.byref(goal))
-    return {name: goal.arrays[name] for name in ("edge_start", "edge_target", "edge_early")}
+    names = ("edge_target", "edge_early")
+    return {
+        "edge_start": goal.arrays["edge_start"],
+        **dict(zip(names, goal.taken(goal.edges, *names), strict=True)),
+    }
 
 
 @cache
 def _functions() -> ctypes.CDLL:
     library = required_library("reading a GOAL file")
-    check_layout(library, GoalText)
     for name in ("goal_capacity", "goal_scan", "goal_adjacency"):
         library[name].restype = None
     return library

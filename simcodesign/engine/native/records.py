@@ -13,20 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import places_of
+from simcodesign.core.native.records import NUMBERS, POINTER, places_of
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.generate.plan import ANY, ANY_TAG, LIMITED, NONE
 
 Array = NDArray[Any]
 CACHE_LINE = 64
-#: Types of C and of NumPy.
-_TYPES: dict[str, np.dtype[Any]] = {
-    "double": np.dtype(np.float64),
-    "int64_t": np.dtype(np.int64),
-    "int32_t": np.dtype(np.int32),
-    "int8_t": np.dtype(np.int8),
-    "uint8_t": np.dtype(np.uint8),
-}
 #: Numbers that C writes down as well.
 _CONSTANTS = {"NONE": NONE, "SEND": SEND, "RECEIVE": RECEIVE, "LIMITED": LIMITED, "ANY": ANY, "ANY_TAG": ANY_TAG}
 
@@ -63,7 +55,7 @@ def layout_of(library: ctypes.CDLL) -> Layout:
     for part in parts:
         for place in places_of(library, part.type)[1:]:
             word = (part.offset_bytes + place.offset_bytes) // 8
-            kind = place.type.removesuffix(" *")
+            kind = place.type.removesuffix(POINTER)
             fields[f"{part.field}.{place.field}"] = Field(word, _dtype_of(library, kind), kind != place.type)
     return Layout(fields, constants, run.size_bytes // 8)
 
@@ -80,10 +72,10 @@ def _constants_of(library: ctypes.CDLL) -> dict[str, int]:
 
 def _dtype_of(library: ctypes.CDLL, kind: str) -> np.dtype[Any]:
     """The type of numbers, or of the records of an array. A field may be several numbers."""
-    if kind in _TYPES:
-        return _TYPES[kind]
+    if kind in NUMBERS:
+        return NUMBERS[kind]
     record, *places = places_of(library, kind)
-    types = [_TYPES[place.type] for place in places]
+    types = [NUMBERS[place.type] for place in places]
     several = [place.size_bytes // dtype.itemsize for place, dtype in zip(places, types, strict=True)]
     return np.dtype(
         {

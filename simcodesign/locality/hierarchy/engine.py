@@ -8,12 +8,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.native.records import Integers, Record, ShortIntegers, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.counts import EXCLUSIVE, INCLUSIVE, ByKind, HierarchyCounts, LevelCounts, Policy
@@ -33,15 +32,7 @@ class Hierarchy(Record):
     """Relations of the levels, and counts: accesses of a level are misses of its inner neighbour."""
 
     struct = "cache_hierarchy"
-    _fields_: ClassVar = [
-        ("guess", ShortIntegers),  # (2**guess_bits,) a place in the first level
-        ("chosen", Integers),  # (levels,) places that a line will take
-        ("miss", Integers),  # (levels, KINDS)
-        ("event", Integers),  # (levels, EVENTS): fills, evictions, removals, write-backs
-        *((name, ctypes.c_int64) for name in ("levels", "shift", "guess_bits", "guess_mask")),
-        *((name, ctypes.c_int64) for name in ("inclusive", "exclusive", "write_allocate")),
-        *((name, ctypes.c_int64) for name in ("now", "memory_writebacks", "memory_stores")),
-    ]
+    use = "a simulation of caches"
 
 
 class LruEngine:
@@ -130,8 +121,6 @@ def check_keys(chunk: Accesses, shift: int) -> None:
 def functions() -> ctypes.CDLL:
     """Return the library, its functions of caches checked."""
     library = required_library("a simulation of caches")
-    for record in (Sets, Hierarchy):
-        check_layout(library, record)
     addresses = np.ctypeslib.ndpointer(np.uint64, flags="C")
     library.lru_misses.argtypes = [ctypes.POINTER(Sets), addresses, ctypes.c_int64, ctypes.c_int64]
     library.lru_misses.restype = ctypes.c_int64

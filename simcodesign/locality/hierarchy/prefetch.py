@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 
-from simcodesign.core.native.records import Integers, Record, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 from simcodesign.locality.stack.distances import stack_counter
 from simcodesign.locality.traces.trace import Trace, line_shift
@@ -28,11 +27,7 @@ class Prefetcher(Record):
     """Tables of streams, one for each processor; ``shared_caches.c`` has the loops."""
 
     struct = "prefetcher"
-    _fields_: ClassVar = [
-        ("last", Integers),  # (processors, streams) the last line of every stream
-        ("since", Integers),  # (processors, streams) when it came
-        ("streams", ctypes.c_int64),
-    ]
+    use = "a prefetcher"
 
 
 def prefetcher_for(processors: int, streams: int) -> Prefetcher:
@@ -57,7 +52,6 @@ def sequential_share(trace: Trace, line_bytes: int, lines: int, streams: int) ->
 @cache
 def _functions() -> ctypes.CDLL:
     library = required_library("a prefetcher")
-    check_layout(library, Prefetcher)
     addresses, number = np.ctypeslib.ndpointer(np.uint64, flags="C"), ctypes.c_int64
     library.follow_streams.argtypes = [ctypes.POINTER(Prefetcher), addresses, number, number, number]
     library.follow_streams.restype = number

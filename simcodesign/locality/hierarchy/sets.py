@@ -8,12 +8,12 @@ A line is a word: its key, doubled, plus 1 if it is dirty. A level is kept in on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Integers, Record, ShortIntegers
+from simcodesign.core.native.records import Record
 from simcodesign.locality.cache import CacheGeometry
 
 Array = NDArray[Any]
@@ -33,12 +33,7 @@ class Sets(Record):
     """All levels. The listed ones come first in ``line``, so that a line's number there is also its node's."""
 
     struct = "cache_sets"
-    _fields_: ClassVar = [
-        ("shape", Integers),  # (levels, FIELDS)
-        ("line", Integers),  # words of listed levels; of every set of the others its words, then its times
-        ("node", ShortIntegers),  # (listed lines x NODE,)
-        ("head", ShortIntegers),  # the first line of each chain of the hash tables
-    ]
+    use = "a simulation of caches"
 
 
 def sets_for(geometries: Sequence[CacheGeometry], few_ways: int = FEW_WAYS) -> Sets:

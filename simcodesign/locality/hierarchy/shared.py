@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Integers, Record, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.prefetch import Prefetcher, prefetcher_for
@@ -31,17 +31,7 @@ class SharedCaches(Record):
     """Which caches each processor has, and what was counted of it; ``shared_caches.c`` has the loops."""
 
     struct = "shared_caches"
-    _fields_: ClassVar = [
-        ("cache", Integers),  # (processors, levels) which cache of the sets each has at each level
-        ("first_key", Integers),  # (processors,) the first line of each one's memory, ascending
-        ("miss", Integers),  # (processors, levels)
-        ("written", Integers),  # (processors, levels) of its lines, those that a level wrote back
-        ("back", Integers),  # (processors,) of its lines, those that came back to memory
-        ("accesses", Integers),  # (processors,)
-        ("stores", Integers),  # (processors,)
-        ("prefetched", Integers),  # (processors,)
-        *((name, ctypes.c_int64) for name in ("processors", "levels", "shift", "now")),
-    ]
+    use = "a simulation of caches"
 
 
 class StreamCounts(NamedTuple):
@@ -144,8 +134,6 @@ def _in_step(traces: Sequence[Trace]) -> Iterator[tuple[Array, Array, Array]]:
 @cache
 def _functions() -> ctypes.CDLL:
     library = required_library("a simulation of caches")
-    for record in (Sets, Prefetcher, SharedCaches):
-        check_layout(library, record)
     numbers, addresses, kinds = (np.ctypeslib.ndpointer(kind, flags="C") for kind in (np.int64, np.uint64, np.uint8))
     records = [ctypes.POINTER(record) for record in (SharedCaches, Sets, Prefetcher)]
     library.walk_in_turn.argtypes = [*records, numbers, ctypes.c_int64, addresses, kinds, ctypes.c_int64]

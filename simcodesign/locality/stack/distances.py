@@ -6,23 +6,26 @@ accesses; both are 0 where a key is touched again at once, and -1 (``COLD``) at 
 apart. All accesses that a trace has are counted, whatever their kind.
 
 Traces are read in chunks, once: what is kept is at most 100 bytes for each distinct key, and the wanted output. Tens
-of millions of accesses a second are counted.
+of millions of accesses a second are counted; of loops whose turns repeat their distances, only turns that differ.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.locality.profile import COLD, StackDistanceProfile
-from simcodesign.locality.traces.trace import Addresses, Trace, as_trace, line_shift
+from simcodesign.locality.traces.trace import Accesses, Addresses, Trace, as_trace, line_shift
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Distances that occurred, ascending, how often each did, and first touches.
+Histogram: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
 #: Rows of a tally that are added up together, unless what is added up already is more.
 _ROWS = 1 << 22
 
@@ -71,11 +74,30 @@ def reuse_distances(trace: Trace | Any, line_bytes: int = 64) -> NDArray[np.int6
 
 def stack_profile(trace: Trace | Any, line_bytes: int = 64) -> StackDistanceProfile:
     """How often each stack distance occurs in a trace or array of addresses."""
-    counter = stack_counter(line_bytes)
-    for chunk in as_trace(trace).by_line(line_bytes):
+    source, counter = as_trace(trace), stack_counter(line_bytes)
+    parts = source.repeated(line_bytes)
+    if parts is None:
+        distance, count, cold = _counted(counter, source.by_line(line_bytes))
+    else:
+        one, two, three = (_counted(counter, part) for part in parts[:3])
+        distance = three[0]  # every distance that has occurred so far
+        count = three[1] + parts.more * (_at(distance, *two[:2]) - _at(distance, *one[:2]))
+        cold = three[2] + parts.more * (two[2] - one[2])
+    return StackDistanceProfile(distance, count.astype(np.float64), float(cold), line_bytes)
+
+
+def _counted(counter: Counter, chunks: Iterable[Accesses]) -> Histogram:
+    """Distances, how often each occurred, and first touches, of all that was counted up to the end of these chunks."""
+    for chunk in chunks:
         counter.add(chunk.address)
-    distance, count = counter.histogram
-    return StackDistanceProfile(distance, count.astype(np.float64), float(counter.cold), line_bytes)
+    return *counter.histogram, counter.cold
+
+
+def _at(distance: NDArray[np.int64], some: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often each distance occurred, where only ``some`` of them did."""
+    every = np.zeros(len(distance), np.int64)
+    every[np.searchsorted(distance, some)] = count
+    return every
 
 
 def reuse_profile(trace: Trace | Any, line_bytes: int = 64) -> StackDistanceProfile:

@@ -12,16 +12,14 @@ more in the histogram; up to 32 where every fourth key is used; up to 93 where n
 from __future__ import annotations
 
 import ctypes
-from functools import cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Record, check_layout
-from simcodesign.locality.stack.keys import WIDE, Keys, grown, new_keys
+from simcodesign.core.native.records import Record
+from simcodesign.locality.stack.keys import WIDE, grown, new_keys
 from simcodesign.locality.stack.loops import loops
-from simcodesign.locality.stack.slots import Slots, capacity_for, live_in_closed, new_slots
+from simcodesign.locality.stack.slots import capacity_for, live_in_closed, new_slots
 from simcodesign.locality.traces.trace import Addresses
 
 #: Slots at first, and for each live one when they are numbered anew.
@@ -36,11 +34,7 @@ class State(Record):
     """Where a count has arrived."""
 
     struct = "stack_state"
-    # The next slot, live ones, those of closed supers (before the current one), the last key and the one before
-    # and where their slots are, and the access that is next.
-    _fields_: ClassVar = [
-        (name, ctypes.c_uint64) for name in ("slot", "live", "closed", "key", "older", "at", "older_at", "next")
-    ]
+    use = "a stack distance"
 
 
 class StackCounter:
@@ -93,7 +87,7 @@ class StackCounter:
 
     def _count_until_full(self, address: Addresses, distances: NDArray[np.int64] | None) -> int:
         return int(
-            _loops().stack_count(
+            loops().stack_count(
                 address.ctypes.data,
                 len(address),
                 self._shift,
@@ -117,10 +111,3 @@ class StackCounter:
         self._keys = grown(self._keys, self.cold)
         for key, at in (("key", "at"), ("older", "older_at")):
             setattr(self._state, at, loops().stack_locate(ctypes.byref(self._keys), getattr(self._state, key)))
-
-
-@cache
-def _loops() -> ctypes.CDLL:
-    for record in (State, Slots, Keys):
-        check_layout(loops(), record)
-    return loops()

@@ -8,12 +8,12 @@ Where the pages turn out to be sparse, they are therefore broken into pages of 4
 from __future__ import annotations
 
 import ctypes
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Record, ShortUnsignedIntegers, UnsignedIntegers
+from simcodesign.core.native.records import Record
 from simcodesign.locality.stack.loops import loops
 
 #: log2 of keys in a page, and in a page where these are sparse.
@@ -32,16 +32,7 @@ class Keys(Record):
     """The entries of all keys: ``slot`` in a counter of stack distances, otherwise ``entry``."""
 
     struct = "stack_keys"
-    _fields_: ClassVar = [
-        ("slot", ShortUnsignedIntegers),  # (pages << page_bits,)
-        ("entry", UnsignedIntegers),  # the same
-        ("table", UnsignedIntegers),  # (2 * places,) number of a page, and 1 + number of its stretch; 0 for none
-        ("places", ctypes.c_uint64),
-        ("page_bits", ctypes.c_uint64),
-        ("table_bits", ctypes.c_uint64),
-        ("max_pages", ctypes.c_uint64),  # pages that may be in use
-        ("pages", ctypes.c_uint64),  # pages in use
-    ]
+    use = "a stack distance"
 
     @property
     def entries(self) -> NDArray[Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Record, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.locality.stack.keys import WIDE, Keys, grown, new_keys
 from simcodesign.locality.stack.loops import loops
 from simcodesign.locality.traces.trace import Addresses
@@ -19,7 +17,7 @@ class State(Record):
     """Accesses so far, different keys, the access that is next, and intervals that ended (in ``writebacks``)."""
 
     struct = "reuse_state"
-    _fields_: ClassVar = [(name, ctypes.c_uint64) for name in ("time", "distinct", "next", "ended")]
+    use = "a reuse distance"
 
 
 class ReuseMeter:
@@ -42,14 +40,7 @@ def run(name: str, address: Addresses, shift: int, state: State, keys: Keys, *co
     address = np.require(address, np.uint64, ["C"])
     pointers = [column.ctypes.data for column in columns]
     state.next = 0
-    function = getattr(_loops(), name)
+    function = getattr(loops(), name)
     while not function(address.ctypes.data, len(address), shift, ctypes.byref(state), ctypes.byref(keys), *pointers):
         keys = grown(keys, state.distinct)
     return keys
-
-
-@cache
-def _loops() -> ctypes.CDLL:
-    for record in (State, Keys):
-        check_layout(loops(), record)
-    return loops()

@@ -9,13 +9,10 @@ The loops over them are in C.
 
 from __future__ import annotations
 
-import ctypes
-from typing import ClassVar
-
 import numpy as np
 
 from simcodesign.core.errors import CapacityError
-from simcodesign.core.native.records import Record, UnsignedIntegers
+from simcodesign.core.native.records import Record
 
 U = np.uint64
 ALL = U(2**64 - 1)
@@ -30,12 +27,7 @@ class Slots(Record):
     """Live slots, and their numbers."""
 
     struct = "stack_slots"
-    _fields_: ClassVar = [
-        ("words", UnsignedIntegers),  # (capacity / 64,) a bit for each slot
-        ("counts", UnsignedIntegers),  # (supers * 16,) 16 bits for each block
-        ("supers", UnsignedIntegers),  # (supers + 1,) Fenwick tree of the supers before the current one
-        *((name, ctypes.c_uint64) for name in ("n_words", "n_supers", "mark", "above", "late_super", "late")),
-    ]
+    use = "a stack distance"
 
 
 def new_slots(capacity: int, live: int) -> Slots:

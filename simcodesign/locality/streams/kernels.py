@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.locality.streams.equal_turns import repeated
 from simcodesign.locality.streams.irregular import BitReversal, Chase, RandomUpdates
 from simcodesign.locality.streams.loop_nest import FIRST_GROUP, Access, Loop, Node
-from simcodesign.locality.traces.trace import CHUNK, LOAD, MODIFY, STORE, Accesses, Trace, at_least_one
+from simcodesign.locality.traces.trace import CHUNK, LOAD, MODIFY, STORE, Accesses, Repeated, Trace, at_least_one
 
 #: Address of the first array, and what every array's address is a multiple of.
 BASE, PAGE = 1 << 16, 4096
@@ -134,12 +135,24 @@ class KernelTrace(Trace):
     @cached_property
     def stores(self) -> int:
         """Accesses that only store."""
-        return sum(int(np.count_nonzero(chunk.kind == STORE)) for chunk in self.chunks())
+        return sum(_stores(part) for part in self._program.parts)
+
+    def repeated(self, line_bytes: int) -> Repeated | None:
+        """Most turns of a loop have the stack distances of others; not where it is one of several parts."""
+        (first, *others) = self._program.parts
+        return None if others or not isinstance(first, Loop) else repeated(first, line_bytes)
 
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
         """All accesses in order; chunks are of no particular size, and share their kinds and groups."""
         at_least_one(most)
         return (block for part in self._program.parts for block in part.blocks(most))
+
+
+def _stores(part: Part) -> int:
+    """Accesses that only store."""
+    if isinstance(part, Loop):
+        return part.stores
+    return sum(int(np.count_nonzero(chunk.kind == STORE)) for chunk in part.blocks(CHUNK))
 
 
 def kernel_trace(name: str, **sizes: Any) -> KernelTrace:

@@ -7,14 +7,14 @@ bytes for each array. That is two passes over an array, however deep the nest is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.locality.traces.trace import LOAD, Accesses, Addresses, Kinds
+from simcodesign.locality.traces.trace import LOAD, STORE, Accesses, Addresses, Kinds
 
 #: Bytes by which the accesses to each array are moved.
 Moves = NDArray[np.uint64]
@@ -37,6 +37,11 @@ class Access:
         """Accesses in it."""
         return 1
 
+    @property
+    def stores(self) -> int:
+        """Accesses in it that only store."""
+        return int(self.kind == STORE)
+
 
 @dataclass(frozen=True)
 class Loop:
@@ -57,13 +62,23 @@ class Loop:
         return self.turns * self.in_turn
 
     @cached_property
+    def stores(self) -> int:
+        """Accesses in it that only store."""
+        return self.turns * sum(part.stores for part in self.body)
+
+    @cached_property
     def moves(self) -> Moves:
         """The steps as an array."""
         return np.array(self.steps, np.uint64)
 
     def blocks(self, most: int) -> Iterator[Accesses]:
         """All accesses in order, some at a time and at most ``most``."""
-        yield from _blocks(self, min(most, LONGEST), np.zeros_like(self.moves), {})
+        yield from self.turns_from(0, self.turns, most)
+
+    def turns_from(self, first: int, turns: int, most: int = LONGEST) -> Iterator[Accesses]:
+        """The accesses of so many turns from ``first`` on, in order."""
+        some = replace(self, turns=turns)
+        yield from _blocks(some, min(most, LONGEST), np.uint64(first) * self.moves, {}) if turns else ()
 
 
 #: What a loop is made of.

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.records import Integers, Record, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 
 Whole = NDArray[np.int64]
@@ -28,15 +27,7 @@ class Stack(Record):
     """An LRU stack. Words of the bitmap are numbered from 0, places of the tree from 1."""
 
     struct = "lru_stack"
-    _fields_: ClassVar = [
-        ("key", Integers),  # (slots,)
-        ("taken", Integers),  # (words,) BITS slots in each
-        ("below", Integers),  # (words + 1,) taken slots in the words that a place of the tree stands for
-        ("slots", ctypes.c_int64),
-        ("words", ctypes.c_int64),
-        ("keys", ctypes.c_int64),  # in the stack
-        ("next", ctypes.c_int64),  # free slot
-    ]
+    use = "a stream with a given profile"
 
 
 def stack_for(keys: int) -> Stack:
@@ -63,7 +54,6 @@ def touch(stack: Stack, distances: Whole, keys: Whole) -> None:
 @cache
 def _functions() -> ctypes.CDLL:
     library = required_library("a stream with a given profile")
-    check_layout(library, Stack)
     whole = np.ctypeslib.ndpointer(np.int64, flags="C")
     library.lru_touch.argtypes = [ctypes.POINTER(Stack), whole, whole, ctypes.c_int64]
     library.lru_touch.restype = None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 
-from simcodesign.core.native.records import Bytes, Record, ShortUnsignedIntegers, UnsignedIntegers, check_layout
+from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 from simcodesign.locality.traces.text_bytes import DIGIT, IS_LACKEY, Parsed
 from simcodesign.locality.traces.trace import Accesses, Kinds
@@ -21,23 +20,7 @@ class TraceText(Record):
     """Bytes of whole lines, and what is parsed from them."""
 
     struct = "trace_text"
-    _fields_: ClassVar = [
-        ("text", Bytes),
-        ("labels", Bytes),
-        ("digits", Bytes),
-        ("address", UnsignedIntegers),
-        ("kind", Bytes),
-        ("group", UnsignedIntegers),
-        ("size", ShortUnsignedIntegers),
-        ("bytes", ctypes.c_int64),
-        ("form", ctypes.c_int64),
-        ("with_fetches", ctypes.c_int64),
-        ("accesses", ctypes.c_int64),
-        ("lines", ctypes.c_int64),
-        ("fetches", ctypes.c_int64),
-        ("wrong", ctypes.c_int64),
-        ("issuer", ctypes.c_uint64),
-    ]
+    use = "a trace of text"
 
 
 def parse_lines(text: Kinds, labels: Kinds, form: int, with_fetches: bool, group: int) -> Parsed:
@@ -61,6 +44,5 @@ def parse_lines(text: Kinds, labels: Kinds, form: int, with_fetches: bool, group
 @cache
 def _functions() -> ctypes.CDLL:
     library = required_library("a trace of text")
-    check_layout(library, TraceText)
     library.parse_trace_text.restype = None
     return library

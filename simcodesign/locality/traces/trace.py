@@ -10,11 +10,11 @@ The first touch of a key is cold (-1) and is counted apart.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,16 @@ class Accesses:
         return (self[start : start + most] for start in range(0, len(self), most))
 
 
+class Repeated(NamedTuple):
+    """A trace in parts, one after another: ``before``, ``period``, ``rest``. Between the last two the period comes
+    ``more`` times, with the same stack distances each time; the rest has those of its first turns."""
+
+    before: Iterable[Accesses]
+    period: Iterable[Accesses]
+    rest: Iterable[Accesses]
+    more: int
+
+
 class Trace(ABC):
     """A stream of accesses that can be read again and again from its start, in chunks that fit in memory."""
 
@@ -109,6 +119,10 @@ class Trace(ABC):
         """``chunks``, in which an access across lines is one access to each of them. They may be longer for that."""
         shift = line_shift(line_bytes)
         return (part for chunk in self.chunks(most) for part in chunk.by_line(shift))
+
+    def repeated(self, line_bytes: int) -> Repeated | None:
+        """The same accesses in parts, if it is known that stack distances repeat, so that most need not be counted."""
+        return None
 
 
 class ArrayTrace(Trace):
