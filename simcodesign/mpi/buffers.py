@@ -142,6 +142,11 @@ class Buffer:
         return self._memory.view(np.uint8)[first : first + count * layout.extent].view(datatype.dtype)
 
 
+def copied(given: Any) -> Flat:
+    """Return a copy of the basic elements of all items of a buffer."""
+    return Buffer(given).items.copy()
+
+
 def fill(room: Flat | Scattered, data: Flat) -> None:
     """Copy ``data`` to the beginning of ``room``, byte by byte if the types differ."""
     if data.nbytes > room.nbytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.recordings.communicators import WORLD, Tag
-from simcodesign.mpi.buffers import Buffer
+from simcodesign.mpi.buffers import Buffer, copied
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import hold
 from simcodesign.mpi.objects.constants import PROC_NULL
@@ -64,11 +64,11 @@ class PointToPoint(Simulated):
 
     def check_peer(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
         """Raise InputError for a rank that is not at the other end, and for a tag that there is not."""
-        wild, others = any_is_allowed and rank == ANY_SOURCE, len(self.peers)
-        if not wild and not 0 <= rank < others:
+        others = len(self.peers)
+        if not 0 <= rank < others and not (any_is_allowed and rank == ANY_SOURCE):
             what = f"rank {self.world.current}: rank at the other end"
             raise InputError(what, place_of_call(), value=rank, allowed=f"0 to {others - 1}")
-        if not (any_is_allowed and tag == ANY_TAG) and not 0 <= tag <= MOST_TAG:
+        if not 0 <= tag <= MOST_TAG and not (any_is_allowed and tag == ANY_TAG):
             raise InputError(f"rank {self.world.current}: tag", place_of_call(), value=tag, allowed=f"0 to {MOST_TAG}")
 
     # --- Sending ---------------------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ class PointToPoint(Simulated):
         message = Message(self.rank, dest, tag, data, size_bytes, world.current, entry, is_held, arrival_s)
         if is_attached:
             hold(world, message)
-        self._box(target).post_message(message)
-        world.scheduler.wake(target)
+        box = self._boxes.get(target)
+        (self._box(target) if box is None else box).post_message(message)
         request = Request.begun(world, place, message=message if is_held else None)
         if is_held and not start:
             request.wait_for_message()
@@ -112,7 +112,7 @@ class PointToPoint(Simulated):
         return tag if self.number == WORLD else (self.number, tag)
 
     def _send_buffer(self, buf: Any, dest: int, tag: int, **how: Any) -> Request:
-        data = Buffer(buf).flat.copy()
+        data = copied(buf)
         return self._post(data, data.nbytes, dest, tag, **how)
 
     def _send_object(self, obj: Any, dest: int, tag: int, **how: Any) -> Request:
@@ -216,10 +216,10 @@ class PointToPoint(Simulated):
             if message is None:
                 own.was_nothing(place)
             else:
-                own.received(place, message.sender, self.tag_of(message.tag))
+                own.received(place, message.sender, self.tag_of(message.tag), WORLD)
 
         receive, box = self._begin(source, tag, note), self.own_box
-        return Request.begun(self.world, place, receive=receive, box=box, finish=lambda message: use(message.data))
+        return Request.begun(self.world, place, receive=receive, box=box, finish=use)
 
     @mpi_call
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:

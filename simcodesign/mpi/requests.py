@@ -162,8 +162,12 @@ class OfSeveral(Completion):
         own = _extended(statuses, len(requests))
         if not requests:
             return []
-        with requests[0].world.call():
+        world = requests[0].world
+        world.begin_call()
+        try:
             return [request.end(status) for request, status in zip(requests, own, strict=False)]
+        finally:
+            world.end_call()
 
     @classmethod
     def waitany(cls, requests: Sequence[Completion], status: Status | None = None) -> tuple[int, Any]:
@@ -245,11 +249,12 @@ class OfSeveral(Completion):
 class Request(OfSeveral):
     """A message that was begun. ``place``: of its start in the log; None of one that takes no time.
 
-    ``message``: one that must be taken before the send is done; ``receive``: a receive, in a ``box``, whose message
-    ``finish`` uses.
+    ``message``: one that must be taken before the send is done; ``receive``: a receive, in a ``box``, the data of whose
+    message ``finish`` uses.
     """
 
     under_way: World | None = None  # the run, for a program's ``MPI.Request()``
+    _cancelled, _ended, _value, _empty_source = False, False, None, ANY_SOURCE
 
     def __init__(
         self,
@@ -259,13 +264,12 @@ class Request(OfSeveral):
         message: Message | None = None,
         receive: Receive | None = None,
         box: Mailbox | None = None,
-        finish: Callable[[Message], Any] | None = None,
+        finish: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.world: Any = self.under_way if world is None else world
-        self._place, self._message, self._receive, self._finish = place, message, receive, finish
-        self._box, self._cancelled, self._value = box, False, None
-        self._ended = world is None
-        self._empty_source = ANY_SOURCE
+        self.world: Any = world
+        self._place, self._message, self._receive, self._finish, self._box = place, message, receive, finish, box
+        if world is None:
+            self.world, self._ended = self.under_way, True
 
     @classmethod
     def begun(cls, world: World, place: int | None, **named: Any) -> Request:
@@ -302,13 +306,15 @@ class Request(OfSeveral):
     def wait_for_message(self) -> Message | None:
         """Let others run until it is done; return what was received."""
         world: World = self.world
-        waited = self._receive or self._message
         if self._receive is not None and not self._cancelled:
-            return world.wait_for(lambda: f"wait for {waited}", self._receive, self._box)
+            return world.wait_for(self._words, self._receive, self._box)
         if self._message is not None:
-            world.scheduler.wait(waited.__str__, lambda: self.done_s() is not None)
+            world.scheduler.wait(self._message.__str__, lambda: self.done_s() is not None)
             world.scheduler.pass_until(self.done_s() or 0.0)
         return None
+
+    def _words(self) -> str:
+        return f"wait for {self._receive}"
 
     def end(self, status: Status | None) -> Any:
         """Wait; return what was received."""
@@ -319,7 +325,7 @@ class Request(OfSeveral):
         received = self.wait_for_message()
         self._ended = True
         if received is not None and self._finish is not None:
-            self._value = self._finish(received)
+            self._value = self._finish(received.data)
         if self._place is not None and not self._cancelled:
             self.world.note().wait(self._place)
         if status is not None:
@@ -343,7 +349,7 @@ class Request(OfSeveral):
         """Let the request end by itself."""
         receive, finish = self._receive, self._finish
         if receive is not None and finish is not None and not self._ended:
-            receive.when_matched(finish)
+            receive.when_matched(lambda message: finish(message.data))
         self._ended = True
 
     cancel, free = Cancel, Free
