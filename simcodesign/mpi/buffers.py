@@ -144,6 +144,9 @@ class Buffer:
 
 def copied(given: Any) -> Flat:
     """Return a copy of the basic elements of all items of a buffer."""
+    if isinstance(given, np.ndarray):  # the usual case, of which a Buffer would hold the same
+        of_dtype(given.dtype)
+        return memory_of(given).copy()
     return Buffer(given).items.copy()
 
 

@@ -272,10 +272,19 @@ class Request(OfSeveral):
             self.world, self._ended = self.under_way, True
 
     @classmethod
-    def begun(cls, world: World, place: int | None, **named: Any) -> Request:
+    def begun(
+        cls,
+        world: World,
+        place: int | None,
+        message: Message | None = None,
+        receive: Receive | None = None,
+        box: Mailbox | None = None,
+        finish: Callable[[Any], Any] | None = None,
+    ) -> Request:
         """Return a request of the run; faster than a call of the class, which may be a program's that wants a copy."""
         made: Request = object.__new__(cls)
-        made.__init__(world, place, **named)  # type: ignore[misc]
+        made.world = world
+        made._place, made._message, made._receive, made._finish, made._box = place, message, receive, finish, box
         return made
 
     @classmethod
@@ -305,11 +314,16 @@ class Request(OfSeveral):
 
     def wait_for_message(self) -> Message | None:
         """Let others run until it is done; return what was received."""
-        world: World = self.world
-        if self._receive is not None and not self._cancelled:
-            return world.wait_for(self._words, self._receive, self._box)
-        if self._message is not None:
-            world.scheduler.wait(self._message.__str__, lambda: self.done_s() is not None)
+        receive, message = self._receive, self._message
+        if receive is not None and not self._cancelled:
+            world: World = self.world
+            if receive.message is not None:
+                world.arrives(receive.message)
+                return receive.message
+            return world.wait_for(self._words, receive, self._box)
+        if message is not None:
+            world = self.world
+            world.scheduler.wait(message.__str__, lambda: self.done_s() is not None)
             world.scheduler.pass_until(self.done_s() or 0.0)
         return None
 
@@ -324,10 +338,13 @@ class Request(OfSeveral):
             return self._value
         received = self.wait_for_message()
         self._ended = True
-        if received is not None and self._finish is not None:
-            self._value = self._finish(received.data)
-        if self._place is not None and not self._cancelled:
-            self.world.note().wait(self._place)
+        if received is not None:
+            finish = self._finish
+            if finish is not None:
+                self._value = finish(received.data)
+        place = self._place
+        if place is not None and not self._cancelled:
+            self.world.note().wait(place)
         if status is not None:
             self.note(status)
         return self._value

@@ -54,9 +54,10 @@ class RankLog:
         self.op.append(number)
         self.lines.append(self.line)
 
-    def _started(self) -> int:
-        """Let the operation that was added go on beside what comes."""
-        entry = len(self.op) - 1
+    def _start(self, key: tuple[Any, ...]) -> int:
+        """Let an operation go on beside what comes."""
+        entry = len(self.op)
+        self._add(key)
         self.started.append(entry)
         self._open.add(entry)
         self.op.append(NONE)
@@ -78,8 +79,7 @@ class RankLog:
 
     def start_access(self, kind: str, size_bytes: float) -> int:
         """Start a ``read`` or ``write`` of the disk."""
-        self._add((ACCESS, kind, size_bytes, 1))
-        return self._started()
+        return self._start((ACCESS, kind, size_bytes, 1))
 
     def send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> None:
         """Send, and wait until the message is on its way."""
@@ -87,8 +87,7 @@ class RankLog:
 
     def start_send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> int:
         """Start a send."""
-        self._add((SEND, size_bytes, to, tag, communicator))
-        return self._started()
+        return self._start((SEND, size_bytes, to, tag, communicator))
 
     def receive(
         self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
@@ -102,8 +101,9 @@ class RankLog:
         self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
     ) -> int:
         """Start a receive. Of any rank or tag: until ``received`` says which."""
-        self.receive(source, most_bytes, tag, communicator)
-        return self._started()
+        if most_bytes is not None:
+            self.limits.append((len(self.op), most_bytes))
+        return self._start((RECEIVE, source, tag, communicator))
 
     def received(self, handle: int, source: int, tag: Tag, communicator: int | None = None) -> None:
         """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
@@ -133,8 +133,7 @@ class RankLog:
         self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
     ) -> int:
         """Start a collective operation."""
-        self._add((COLLECTIVE, name, size_bytes, root, communicator))
-        return self._started()
+        return self._start((COLLECTIVE, name, size_bytes, root, communicator))
 
     def unknown_collective(self) -> int:
         """Take part in a collective operation of which ``was_collective`` says later what it is."""
@@ -143,8 +142,7 @@ class RankLog:
 
     def start_unknown(self) -> int:
         """Start such an operation."""
-        self.unknown_collective()
-        return self._started()
+        return self._start((COLLECTIVE, None, 0.0, None, WORLD))
 
     def was_collective(self, handle: int, name: str, size_bytes: float, root: int | None, communicator: int) -> None:
         """Say what such an operation is."""
@@ -198,8 +196,7 @@ class RankLog:
 
     def _exchange(self, sizes: tuple[float, ...], part: int, to: int, source: int, communicator: int) -> None:
         """Send the size at ``part``, and receive from ``source``: all counted from this member's own rank."""
-        self._add((_PART, SEND, sizes, part, to, communicator, self.rank))
-        handle = self._started()
+        handle = self._start((_PART, SEND, sizes, part, to, communicator, self.rank))
         self._add((_PART, RECEIVE, sizes, 0, source, communicator, self.rank))
         self.wait(handle)
 
@@ -260,6 +257,7 @@ class RecordingBuilder:
         op[_to_itself(operations, op, rank)] = NONE  # no message: waits for it wait for nothing
         started &= op != NONE
         waits_for[(waits_for != NONE) & ~started[waits_for]] = NONE
+        del raw, rank
         phases, phase = self._phases(begins, len(op))
         recording = Recording(
             operations, phases, colours, first, op, phase, lines, started, waits_for, self.file, self.files,

@@ -114,10 +114,11 @@ class World:
         """Begin a send of the current rank, and let its time pass if it is ``blocking``; return when the message is
         there."""
         rank, scheduler = self.scheduler.current, self.scheduler
-        known = self._known_send(rank, target, size_bytes) if self._repeats[rank] else None
-        if known is not None:
-            scheduler.pass_until(known.finish_s if blocking else known.ready_s)
-            return known.arrival_s
+        if self._repeats[rank]:
+            known = self._known_send(rank, target, size_bytes)
+            if known is not None:
+                scheduler.pass_until(known.finish_s if blocking else known.ready_s)
+                return known.arrival_s
         times = self.times.of(size_bytes)
         begin_s = max(scheduler.ranks[rank].clock_s, self._free_s[rank])
         self._free_s[rank] = begin_s + times.next_send_s
@@ -138,8 +139,9 @@ class World:
 
     def arrives(self, message: Message) -> None:
         """Let the time of the current rank pass until it has received a message."""
-        rank = self.scheduler.ranks[self.scheduler.current]
-        rank.clock_s = max(rank.clock_s, message.arrival_s) + self.times.of(message.size_bytes).receive_s
+        rank, arrival_s = self.scheduler.ranks[self.scheduler.current], message.arrival_s
+        begin_s = arrival_s if arrival_s > rank.clock_s else rank.clock_s
+        rank.clock_s = begin_s + self.times.of(message.size_bytes).receive_s
 
     def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox | None) -> Message:
         """Let others run until a receive of the current rank has its message, and return it. ``box``: in which it
