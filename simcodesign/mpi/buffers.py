@@ -142,6 +142,14 @@ class Buffer:
         return self._memory.view(np.uint8)[first : first + count * layout.extent].view(datatype.dtype)
 
 
+def copied(given: Any) -> Flat:
+    """Return a copy of the basic elements of all items of a buffer."""
+    if isinstance(given, np.ndarray):  # the usual case, of which a Buffer would hold the same
+        of_dtype(given.dtype)
+        return memory_of(given).copy()
+    return Buffer(given).items.copy()
+
+
 def fill(room: Flat | Scattered, data: Flat) -> None:
     """Copy ``data`` to the beginning of ``room``, byte by byte if the types differ."""
     if data.nbytes > room.nbytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.recordings.communicators import WORLD, Tag
-from simcodesign.mpi.buffers import Buffer
+from simcodesign.mpi.buffers import Buffer, copied
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import hold
 from simcodesign.mpi.objects.constants import PROC_NULL
@@ -59,16 +59,17 @@ class PointToPoint(Simulated):
     @property
     def own_box(self) -> Mailbox:
         """The messages to the rank whose turn it is."""
-        box = self._boxes.get(self.world.scheduler.current)
-        return self._box(self.world.current) if box is None else box
+        member = self.world.scheduler.current
+        box = self._boxes.get(member)
+        return self._box(member) if box is None else box
 
     def check_peer(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
         """Raise InputError for a rank that is not at the other end, and for a tag that there is not."""
-        wild, others = any_is_allowed and rank == ANY_SOURCE, len(self.peers)
-        if not wild and not 0 <= rank < others:
+        others = len(self.peers)
+        if not 0 <= rank < others and not (any_is_allowed and rank == ANY_SOURCE):
             what = f"rank {self.world.current}: rank at the other end"
             raise InputError(what, place_of_call(), value=rank, allowed=f"0 to {others - 1}")
-        if not (any_is_allowed and tag == ANY_TAG) and not 0 <= tag <= MOST_TAG:
+        if not 0 <= tag <= MOST_TAG and not (any_is_allowed and tag == ANY_TAG):
             raise InputError(f"rank {self.world.current}: tag", place_of_call(), value=tag, allowed=f"0 to {MOST_TAG}")
 
     # --- Sending ---------------------------------------------------------------------------------------------
@@ -91,17 +92,21 @@ class PointToPoint(Simulated):
         if dest == PROC_NULL:
             return Request.of_nobody(self.world)
         self.check_peer(dest, tag, any_is_allowed=False)
-        world, target = self.world, self.peers[dest]
+        world, target, number = self.world, self.peers[dest], self.number
+        me = world.scheduler.current
         is_held = size_bytes > world.eager_bytes if waits is None else waits
-        note = world.note()
-        place = (note.start_send if start else note.send)(target, size_bytes, self.tag_of(tag))
-        entry = len(note.op) - 1 if place is None else place
+        note, noted_tag, place = world.log.of_rank[me], (tag if number == WORLD else (number, tag)), None
+        entry = len(note.op)
+        if start:
+            place = note.start_send(target, size_bytes, noted_tag)
+        else:
+            note.send(target, size_bytes, noted_tag)
         arrival_s = world.departs(target, size_bytes, blocking=not start)
-        message = Message(self.rank, dest, tag, data, size_bytes, world.current, entry, is_held, arrival_s)
+        message = Message(self.rank, dest, tag, data, size_bytes, me, entry, is_held, arrival_s)
         if is_attached:
             hold(world, message)
-        self._box(target).post_message(message)
-        world.scheduler.wake(target)
+        box = self._boxes.get(target)
+        (self._box(target) if box is None else box).post_message(message)
         request = Request.begun(world, place, message=message if is_held else None)
         if is_held and not start:
             request.wait_for_message()
@@ -112,7 +117,7 @@ class PointToPoint(Simulated):
         return tag if self.number == WORLD else (self.number, tag)
 
     def _send_buffer(self, buf: Any, dest: int, tag: int, **how: Any) -> Request:
-        data = Buffer(buf).flat.copy()
+        data = copied(buf)
         return self._post(data, data.nbytes, dest, tag, **how)
 
     def _send_object(self, obj: Any, dest: int, tag: int, **how: Any) -> Request:
@@ -185,8 +190,9 @@ class PointToPoint(Simulated):
 
     def _begin(self, source: int, tag: int, on_match: Callable[[Message | None], None] | None = None) -> Receive:
         self.check_peer(source, tag, any_is_allowed=True)
-        self.world.in_time += source == ANY_SOURCE
-        receive = Receive(source, tag, self.world.scheduler.clock_s, on_match=on_match)
+        world = self.world
+        world.in_time += source == ANY_SOURCE
+        receive = Receive(source, tag, world.scheduler.clock_s, on_match=on_match)
         self.own_box.post_receive(receive)
         return receive
 
@@ -209,17 +215,19 @@ class PointToPoint(Simulated):
     def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
         if source == PROC_NULL:
             return Request.of_nobody(self.world)
-        own = self.world.note()
+        world, number = self.world, self.number
+        own = world.log.of_rank[world.scheduler.current]
         place = own.start_receive(None, None, None)
 
         def note(message: Message | None) -> None:
             if message is None:
                 own.was_nothing(place)
             else:
-                own.received(place, message.sender, self.tag_of(message.tag))
+                tag = message.tag
+                own.received(place, message.sender, tag if number == WORLD else (number, tag), WORLD)
 
-        receive, box = self._begin(source, tag, note), self.own_box
-        return Request.begun(self.world, place, receive=receive, box=box, finish=lambda message: use(message.data))
+        receive = self._begin(source, tag, note)
+        return Request.begun(world, place, receive=receive, box=self.own_box, finish=use)
 
     @mpi_call
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:

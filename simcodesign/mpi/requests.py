@@ -162,8 +162,12 @@ class OfSeveral(Completion):
         own = _extended(statuses, len(requests))
         if not requests:
             return []
-        with requests[0].world.call():
+        world = requests[0].world
+        world.begin_call()
+        try:
             return [request.end(status) for request, status in zip(requests, own, strict=False)]
+        finally:
+            world.end_call()
 
     @classmethod
     def waitany(cls, requests: Sequence[Completion], status: Status | None = None) -> tuple[int, Any]:
@@ -245,11 +249,12 @@ class OfSeveral(Completion):
 class Request(OfSeveral):
     """A message that was begun. ``place``: of its start in the log; None of one that takes no time.
 
-    ``message``: one that must be taken before the send is done; ``receive``: a receive, in a ``box``, whose message
-    ``finish`` uses.
+    ``message``: one that must be taken before the send is done; ``receive``: a receive, in a ``box``, the data of whose
+    message ``finish`` uses.
     """
 
     under_way: World | None = None  # the run, for a program's ``MPI.Request()``
+    _cancelled, _ended, _value, _empty_source = False, False, None, ANY_SOURCE
 
     def __init__(
         self,
@@ -259,19 +264,27 @@ class Request(OfSeveral):
         message: Message | None = None,
         receive: Receive | None = None,
         box: Mailbox | None = None,
-        finish: Callable[[Message], Any] | None = None,
+        finish: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.world: Any = self.under_way if world is None else world
-        self._place, self._message, self._receive, self._finish = place, message, receive, finish
-        self._box, self._cancelled, self._value = box, False, None
-        self._ended = world is None
-        self._empty_source = ANY_SOURCE
+        self.world: Any = world
+        self._place, self._message, self._receive, self._finish, self._box = place, message, receive, finish, box
+        if world is None:
+            self.world, self._ended = self.under_way, True
 
     @classmethod
-    def begun(cls, world: World, place: int | None, **named: Any) -> Request:
+    def begun(
+        cls,
+        world: World,
+        place: int | None,
+        message: Message | None = None,
+        receive: Receive | None = None,
+        box: Mailbox | None = None,
+        finish: Callable[[Any], Any] | None = None,
+    ) -> Request:
         """Return a request of the run; faster than a call of the class, which may be a program's that wants a copy."""
         made: Request = object.__new__(cls)
-        made.__init__(world, place, **named)  # type: ignore[misc]
+        made.world = world
+        made._place, made._message, made._receive, made._finish, made._box = place, message, receive, finish, box
         return made
 
     @classmethod
@@ -301,14 +314,21 @@ class Request(OfSeveral):
 
     def wait_for_message(self) -> Message | None:
         """Let others run until it is done; return what was received."""
-        world: World = self.world
-        waited = self._receive or self._message
-        if self._receive is not None and not self._cancelled:
-            return world.wait_for(lambda: f"wait for {waited}", self._receive, self._box)
-        if self._message is not None:
-            world.scheduler.wait(waited.__str__, lambda: self.done_s() is not None)
+        receive, message = self._receive, self._message
+        if receive is not None and not self._cancelled:
+            world: World = self.world
+            if receive.message is not None:
+                world.arrives(receive.message)
+                return receive.message
+            return world.wait_for(self._words, receive, self._box)
+        if message is not None:
+            world = self.world
+            world.scheduler.wait(message.__str__, lambda: self.done_s() is not None)
             world.scheduler.pass_until(self.done_s() or 0.0)
         return None
+
+    def _words(self) -> str:
+        return f"wait for {self._receive}"
 
     def end(self, status: Status | None) -> Any:
         """Wait; return what was received."""
@@ -318,10 +338,13 @@ class Request(OfSeveral):
             return self._value
         received = self.wait_for_message()
         self._ended = True
-        if received is not None and self._finish is not None:
-            self._value = self._finish(received)
-        if self._place is not None and not self._cancelled:
-            self.world.note().wait(self._place)
+        if received is not None:
+            finish = self._finish
+            if finish is not None:
+                self._value = finish(received.data)
+        place = self._place
+        if place is not None and not self._cancelled:
+            self.world.note().wait(place)
         if status is not None:
             self.note(status)
         return self._value
@@ -343,7 +366,7 @@ class Request(OfSeveral):
         """Let the request end by itself."""
         receive, finish = self._receive, self._finish
         if receive is not None and finish is not None and not self._ended:
-            receive.when_matched(finish)
+            receive.when_matched(lambda message: finish(message.data))
         self._ended = True
 
     cancel, free = Cancel, Free

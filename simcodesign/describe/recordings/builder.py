@@ -41,22 +41,23 @@ class RankLog:
     def __init__(self, rank: int, builder: RecordingBuilder) -> None:
         self.rank, self.line = rank, 0
         self.op, self.lines = array("i"), array("i")
-        self.started, self.waits = array("q"), array("q")
+        self.started, self.waits = array("i"), array("i")
         self.limits: list[tuple[int, float]] = []  # entries of receives, and the most bytes that they take
         self.phase_changes = [(0, "main")]
         self._open: set[int] = set()
         self._builder, self._numbers = builder, builder.numbers
 
-    def _add(self, *key: Any) -> None:
+    def _add(self, key: tuple[Any, ...]) -> None:
         number = self._numbers.get(key)
         if number is None:
             number = self._builder.number_of(key, self.rank, self.line)
         self.op.append(number)
         self.lines.append(self.line)
 
-    def _started(self) -> int:
-        """Let the operation that was added go on beside what comes."""
-        entry = len(self.op) - 1
+    def _start(self, key: tuple[Any, ...]) -> int:
+        """Let an operation go on beside what comes."""
+        entry = len(self.op)
+        self._add(key)
         self.started.append(entry)
         self._open.add(entry)
         self.op.append(NONE)
@@ -74,21 +75,19 @@ class RankLog:
 
     def compute(self, amount: float, unit: str = "seconds") -> None:
         """Compute for so many ``seconds``, ``flops`` or ``instructions``."""
-        self._add(COMPUTE, unit, amount)
+        self._add((COMPUTE, unit, amount))
 
     def start_access(self, kind: str, size_bytes: float) -> int:
         """Start a ``read`` or ``write`` of the disk."""
-        self._add(ACCESS, kind, size_bytes, 1)
-        return self._started()
+        return self._start((ACCESS, kind, size_bytes, 1))
 
     def send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> None:
         """Send, and wait until the message is on its way."""
-        self._add(SEND, size_bytes, to, tag, communicator)
+        self._add((SEND, size_bytes, to, tag, communicator))
 
     def start_send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> int:
         """Start a send."""
-        self._add(SEND, size_bytes, to, tag, communicator)
-        return self._started()
+        return self._start((SEND, size_bytes, to, tag, communicator))
 
     def receive(
         self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
@@ -96,19 +95,21 @@ class RankLog:
         """Receive a message of at most ``most_bytes``; its size is that of the send. None: any rank, any tag."""
         if most_bytes is not None:
             self.limits.append((len(self.op), most_bytes))
-        self._add(RECEIVE, source, tag, communicator)
+        self._add((RECEIVE, source, tag, communicator))
 
     def start_receive(
         self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
     ) -> int:
         """Start a receive. Of any rank or tag: until ``received`` says which."""
-        self.receive(source, most_bytes, tag, communicator)
-        return self._started()
+        if most_bytes is not None:
+            self.limits.append((len(self.op), most_bytes))
+        return self._start((RECEIVE, source, tag, communicator))
 
     def received(self, handle: int, source: int, tag: Tag, communicator: int | None = None) -> None:
         """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
-        own = self._builder.key_of(self.op[handle])[-1]
-        self._was(handle, RECEIVE, source, tag, own if communicator is None else communicator)
+        if communicator is None:
+            communicator = self._builder.key_of(self.op[handle])[-1]
+        self._was(handle, RECEIVE, source, tag, communicator)
 
     def was_nothing(self, handle: int) -> None:
         """Take back what was started and is not waited for."""
@@ -118,31 +119,30 @@ class RankLog:
 
     def _was(self, handle: int, *key: Any) -> None:
         """Replace an operation."""
-        self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle])
+        number = self._numbers.get(key)
+        self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle]) if number is None else number
 
     def collective(
         self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
     ) -> None:
         """Take part in a collective operation by its default algorithm. ``size_bytes`` as in workload files: what each
         rank contributes (to each partner), or gets from the root."""
-        self._add(COLLECTIVE, name, size_bytes, root, communicator)
+        self._add((COLLECTIVE, name, size_bytes, root, communicator))
 
     def start_collective(
         self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
     ) -> int:
         """Start a collective operation."""
-        self._add(COLLECTIVE, name, size_bytes, root, communicator)
-        return self._started()
+        return self._start((COLLECTIVE, name, size_bytes, root, communicator))
 
     def unknown_collective(self) -> int:
         """Take part in a collective operation of which ``was_collective`` says later what it is."""
-        self._add(COLLECTIVE, None, 0.0, None, WORLD)
+        self._add((COLLECTIVE, None, 0.0, None, WORLD))
         return len(self.op) - 1
 
     def start_unknown(self) -> int:
         """Start such an operation."""
-        self.unknown_collective()
-        return self._started()
+        return self._start((COLLECTIVE, None, 0.0, None, WORLD))
 
     def was_collective(self, handle: int, name: str, size_bytes: float, root: int | None, communicator: int) -> None:
         """Say what such an operation is."""
@@ -167,20 +167,20 @@ class RankLog:
     ) -> None:
         """Send a part of any size to the root, which receives them one after another: MPI_Gatherv."""
         if not is_root:
-            self._add(SEND, size_bytes, root, _PART, communicator)
+            self._add((SEND, size_bytes, root, _PART, communicator))
             return
         for member in range(members):
             if member != root:
-                self._add(RECEIVE, member, _PART, communicator)
+                self._add((RECEIVE, member, _PART, communicator))
 
     def scatter_parts(self, sizes_bytes: Sequence[float], root: int, is_root: bool, communicator: int = WORLD) -> None:
         """Receive a part of any size from the root, which sends ``sizes_bytes`` one after another: MPI_Scatterv."""
         if not is_root:
-            self._add(RECEIVE, root, _PART, communicator)
+            self._add((RECEIVE, root, _PART, communicator))
             return
         for member, size_bytes in enumerate(sizes_bytes):
             if member != root:
-                self._add(SEND, size_bytes, member, _PART, communicator)
+                self._add((SEND, size_bytes, member, _PART, communicator))
 
     def allgather_parts(self, sizes_bytes: Sequence[float], communicator: int = WORLD) -> None:
         """Pass the parts of all members round a ring: MPI_Allgatherv."""
@@ -196,9 +196,8 @@ class RankLog:
 
     def _exchange(self, sizes: tuple[float, ...], part: int, to: int, source: int, communicator: int) -> None:
         """Send the size at ``part``, and receive from ``source``: all counted from this member's own rank."""
-        self._add(_PART, SEND, sizes, part, to, communicator, self.rank)
-        handle = self._started()
-        self._add(_PART, RECEIVE, sizes, 0, source, communicator, self.rank)
+        handle = self._start((_PART, SEND, sizes, part, to, communicator, self.rank))
+        self._add((_PART, RECEIVE, sizes, 0, source, communicator, self.rank))
         self.wait(handle)
 
 
@@ -258,6 +257,7 @@ class RecordingBuilder:
         op[_to_itself(operations, op, rank)] = NONE  # no message: waits for it wait for nothing
         started &= op != NONE
         waits_for[(waits_for != NONE) & ~started[waits_for]] = NONE
+        del raw, rank
         phases, phase = self._phases(begins, len(op))
         recording = Recording(
             operations, phases, colours, first, op, phase, lines, started, waits_for, self.file, self.files,

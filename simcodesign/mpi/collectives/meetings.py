@@ -110,8 +110,10 @@ class Meetings(PointToPoint):
         begins, self._is_nonblocking = self._is_nonblocking, False
         number = self._count[world.current]
         self._count[world.current] += 1
-        meeting = self._meetings.setdefault(number, Meeting(name, root))
-        self._check(meeting, Meeting(name, root))
+        meeting = self._meetings.get(number)
+        if meeting is None:
+            meeting = self._meetings[number] = Meeting(name, root)
+        self._check(meeting, name, root)
         meeting.given[me] = given
         meeting.sizes.append(size_bytes)
         meeting.end_s = max(meeting.end_s, world.scheduler.clock_s)
@@ -140,14 +142,14 @@ class Meetings(PointToPoint):
         world.scheduler.pass_until(meeting.end_s)
         return fetch()
 
-    def _check(self, meeting: Meeting, mine: Meeting) -> None:
+    def _check(self, meeting: Meeting, name: str, root: int | None) -> None:
         """Raise InputError unless the ranks call the same operation, with the same root."""
-        if str(meeting) != str(mine):
-            what = f"rank {self.world.current} calls {mine}, another calls {meeting}"
+        if (meeting.name, meeting.root) != (name, root):
+            what = f"rank {self.world.current} calls {Meeting(name, root)}, another calls {meeting}"
             raise InputError(what, place_of_call())
-        if mine.root is not None and not 0 <= mine.root < self.size:
+        if root is not None and not 0 <= root < self.size:
             allowed = f"0 to {self.size - 1}"
-            raise InputError(f"root of {mine.name}", place_of_call(), value=mine.root, allowed=allowed)
+            raise InputError(f"root of {name}", place_of_call(), value=root, allowed=allowed)
 
     def _begin_meeting(self, call: Callable[[], Any]) -> Request:
         self._is_nonblocking = True

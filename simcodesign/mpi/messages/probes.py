@@ -103,7 +103,7 @@ class Message(Simulated):
             return Request.of_nobody(world)
         place = world.note().start_receive(message.sender, None, comm.tag_of(message.tag))
         receive = matching.Receive(message.source, message.tag, message=message)
-        return Request(world, place, receive=receive, finish=lambda message: use(message.data))
+        return Request(world, place, receive=receive, finish=use)
 
     def _state(self) -> str | None:
         """Return whether it is null or from ``PROC_NULL``; None of a message that can be received."""

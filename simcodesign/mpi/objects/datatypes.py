@@ -342,6 +342,7 @@ _BY_DTYPE[np.dtype("S1")] = DATATYPES["CHAR"]
 
 def of_dtype(dtype: np.dtype[Any]) -> Datatype:
     """Return the basic datatype of a type of NumPy. Raises InputError if there is none."""
-    if dtype not in _BY_DTYPE:
+    found = _BY_DTYPE.get(dtype)
+    if found is None:
         raise InputError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
-    return _BY_DTYPE[dtype]
+    return found

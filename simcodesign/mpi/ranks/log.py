@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
+from types import CodeType
 
 from simcodesign.core.errors import Place
 from simcodesign.describe.python_programs.recording import Recording
@@ -21,6 +22,7 @@ class Log:
         self.of_rank = self._builder.logs
         self.reads = [array("q") for _ in range(size)]
         self._communicators = 0
+        self._lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # of calls, by the identities of codes and places
         self.has_phases = False  # which the program marks itself
 
     def begin_call(self, rank: int) -> None:
@@ -28,7 +30,14 @@ class Log:
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._script:
             frame = frame.f_back  # type: ignore[assignment]
-        self.of_rank[rank].line = 0 if frame is None else frame.f_lineno
+        if frame is None:
+            self.of_rank[rank].line = 0
+            return
+        place = id(frame.f_code), frame.f_lasti
+        known = self._lines.get(place)
+        if known is None:  # the code is kept, so that no other one gets its identity
+            known = self._lines[place] = frame.f_lineno, frame.f_code
+        self.of_rank[rank].line = known[0]
 
     def place_of(self, rank: int, entry: int) -> Place:
         """Return the line of the program in which an entry of a rank stands."""

@@ -56,7 +56,8 @@ class Receive:
 
     def match(self, message: Message) -> None:
         """Take a message."""
-        self.message, message.taken_s = message, max(message.arrival_s, self.posted_s)
+        self.message = message
+        message.taken_s = message.arrival_s if message.arrival_s > self.posted_s else self.posted_s
         if self.on_match is not None:
             self.on_match(message)
 
@@ -77,7 +78,13 @@ class Receive:
 
     def fits(self, message: Message) -> bool:
         """Return whether this receive may take a message."""
-        return self.source in (ANY_SOURCE, message.source) and self.tag in (ANY_TAG, message.tag)
+        return (self.source == message.source or self.source == ANY_SOURCE) and (
+            self.tag == message.tag or self.tag == ANY_TAG
+        )
+
+    def has_message(self) -> bool:
+        """Return whether it has its message."""
+        return self.message is not None
 
 
 class Taken(NamedTuple):
@@ -113,7 +120,9 @@ class Mailbox:
     def post_message(self, message: Message) -> None:
         """Give a message to the first receive that fits; keep it if there is none, or if time decides."""
         last_s = self._last_s.get(message.source, 0.0)
-        self._last_s[message.source] = message.arrival_s = max(message.arrival_s, last_s)
+        if message.arrival_s < last_s:
+            message.arrival_s = last_s
+        self._last_s[message.source] = message.arrival_s
         for receive in self.receives:
             if receive.source == ANY_SOURCE:
                 break
@@ -121,20 +130,22 @@ class Mailbox:
                 self._match(receive, message)
                 return
         self.messages.append(message)
+        self._wake(self.owner)  # which may look for it
 
     def post_receive(self, receive: Receive) -> None:
         """Give a receive the first message that fits; keep it if there is none, or if time decides."""
-        self.receives.append(receive)
         self._posted += 1
         receive.number = self._posted
+        self.receives.append(receive)
         if receive.source == ANY_SOURCE:
             self.any_source += 1
             self._is_noted = True
         if not self.any_source:
-            message = self.first(receive.source, receive.tag)
-            if message is not None:
-                self.messages.remove(message)
-                self._match(receive, message)
+            for message in self.messages:
+                if receive.fits(message):
+                    self.messages.remove(message)
+                    self._match(receive, message)
+                    return
 
     def next_arrival_s(self) -> float | None:
         """Return when the next message arrives that a receive takes; None if there is none yet."""

@@ -15,7 +15,7 @@ from simcodesign.describe.machine import Machine
 _ALL_TO_ALL = ("all_to_all", "all_broadcast")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Times:
     """In s: the sender is busy, it may send again, the message is there, the receiver is busy."""
 
@@ -36,14 +36,15 @@ class MessageTimes:
 
     def of(self, size_bytes: float) -> Times:
         """Return the times of a message of a size in bytes."""
-        if size_bytes not in self._known:
+        known = self._known.get(size_bytes)
+        if known is None:
             times = [0.0] * 4
             if self._message is not None:
                 one = self._message(float(size_bytes))
                 every = (one.send_s, one.next_send_s, one.arrival_s, one.held_s)
                 times = [float(np.max(np.asarray(time_s))) for time_s in every]
-            self._known[size_bytes] = Times(*times)
-        return self._known[size_bytes]
+            known = self._known[size_bytes] = Times(*times)
+        return known
 
     def of_flops(self, flops: float) -> float:
         """Return the time of floating-point operations on the slowest processor."""

@@ -83,7 +83,8 @@ class ProcessState:
         for main in self._mains:
             main.__file__ = str(script)
         self._draws = b"random" in source  # to keep the states of random numbers takes as long as a call
-        self._random = [_seeded(seed, rank) for rank in range(world.size)]
+        self._seed = seed
+        self._random: dict[int, tuple[Any, Any]] = {}  # of ranks that have drawn
         self._lines: list[tuple[float, int, str]] = []
 
     @property
@@ -107,7 +108,7 @@ class ProcessState:
         sys.modules["__main__"] = self._mains[rank]
         sys.modules.update(self._modules[rank])
         if self._draws or self._own_modules:
-            own, legacy = self._random[rank]
+            own, legacy = self._random.pop(rank, None) or _seeded(self._seed, rank)
             random.setstate(own)
             np.random.set_state(legacy)
 
@@ -136,6 +137,7 @@ class ProcessState:
                 yield
         finally:
             written.end()
+            self._mains.clear()  # with the memory of the program
             sys.meta_path.remove(finder)
             sys.modules["__main__"], sys.argv, sys.path[:], sys.stdout = main, argv, path, output
             random.setstate(streams[0])

@@ -33,16 +33,17 @@ class RankError(InputError):
     """A rank ended by an exception; ``__cause__`` is that exception."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Rank:
-    """A rank of the program; ``waits_for`` returns the words for its last wait. ``due``: time and number of its next
-    turn, None while it has none."""
+    """A rank of the program; ``waits_for`` returns the words for its last wait. ``due``: time, number and rank of its
+    next turn, None while it has none; ``is_done``: without which a turn would change nothing, None of other turns."""
 
     number: int
     body: greenlet
     waits_for: Callable[[], str] = str
     clock_s: float = 0.0
-    due: tuple[float, int] | None = None
+    due: tuple[float, int, Rank] | None = None
+    is_done: Callable[[], bool] | None = None
 
 
 class Scheduler:
@@ -60,8 +61,9 @@ class Scheduler:
         self._enter, self._leave, self._when_stuck = enter, leave, when_stuck
         self._main = getcurrent()
         self.ranks = [Rank(number, self._main) for number in range(size)]
-        self._turns: list[tuple[float, int, Rank]] = []
+        self._turns: list[tuple[float, int, Rank]] = []  # a heap
         self._number, self._tests = 0, 0
+        self._first: Rank | None = None  # that has been chosen for the next turn
 
     def run(self, body: Callable[[int], None]) -> None:
         """Run ``body(rank)`` of every rank to its end.
@@ -72,21 +74,19 @@ class Scheduler:
             rank.body = greenlet(body)
             self._let(rank, 0.0)
         left = self.size
-        while self._turns or (left and self._when_stuck()):
-            if self._next_s() is None:
+        while (rank := self._next()) is not None or (left and self._when_stuck()):
+            if rank is None:
                 continue
-            rank = heappop(self._turns)[2]
-            rank.due = None
             self.current = rank.number
             self._enter(rank.number)
-            try:
+            try:  # others may follow before this returns: the last one has ended, or no other can go on
                 rank.body.switch(*(() if rank.body else (rank.number,)))
             except Exception as error:
-                raise self._ended(rank, error) from error
+                raise self._ended(self.ranks[self.current], error) from error
             finally:
-                self._leave(rank.number)
-                self.current = _NOBODY
-            left -= rank.body.dead
+                self._leave(self.current)
+                last, self.current = self.ranks[self.current], _NOBODY
+            left -= last.body.dead
         if left:
             raise DeadlockError(f"the ranks wait for each other: {self._all_waits()}")
 
@@ -105,9 +105,9 @@ class Scheduler:
         if is_done():
             return
         rank = self.ranks[self.current]
-        rank.waits_for = what
-        while not is_done():
-            self._main.switch()
+        rank.waits_for, rank.is_done = what, is_done
+        self._give_turn(rank)
+        rank.is_done = None
 
     def wait_until(self, what: Callable[[], str], time_of: Callable[[], float | None]) -> None:
         """Let others run until ``time_of()``, None while it is not known, and no other rank is before it."""
@@ -122,7 +122,7 @@ class Scheduler:
                     rank.clock_s = time_s
                     return
                 self._let(rank, time_s)
-            self._main.switch()
+            self._give_turn(rank)
 
     def wake(self, number: int) -> None:
         """Let a rank that waits look again at whether it can go on."""
@@ -144,7 +144,7 @@ class Scheduler:
         rank.clock_s = max(rank.clock_s + TEST_S, min(known, default=0.0))
         rank.waits_for = lambda: "a test"
         self._let(rank, rank.clock_s)
-        self._main.switch()
+        self._give_turn(rank)
 
     def goes_on(self) -> None:
         """Note that a rank does more than to test."""
@@ -152,15 +152,45 @@ class Scheduler:
 
     def _let(self, rank: Rank, time_s: float) -> None:
         self._number += 1
-        rank.due = time_s, self._number
-        heappush(self._turns, (time_s, self._number, rank))
+        rank.due = time_s, self._number, rank
+        heappush(self._turns, rank.due)
+
+    def _give_turn(self, rank: Rank) -> None:
+        """End the turn of a rank; return when its next one begins."""
+        following = self._next()
+        if following is rank:
+            return
+        if following is None or not following.body:  # one that has not begun must begin on the stack of ``run``
+            if following is not None:
+                self._first = following
+            self._main.switch()
+            return
+        self._leave(rank.number)
+        self.current = following.number
+        self._enter(following.number)
+        following.body.switch()
+
+    def _next(self) -> Rank | None:
+        """Return the rank whose turn is next, None if all wait; turns that would change nothing are dropped."""
+        if self._first is not None:
+            rank, self._first = self._first, None
+            return rank
+        while self._turns:
+            turn = heappop(self._turns)
+            rank = turn[2]
+            if rank.due is not turn or rank.body.dead:
+                continue
+            rank.due = None
+            if rank.is_done is None or rank.is_done():
+                return rank
+        return None
 
     def _next_s(self) -> float | None:
         """When the next turn is due; turns that were moved to another time are dropped."""
         while self._turns:
-            time_s, number, rank = self._turns[0]
-            if rank.due == (time_s, number) and not rank.body.dead:
-                return time_s
+            turn = self._turns[0]
+            if turn[2].due is turn and not turn[2].body.dead:
+                return turn[0]
             heappop(self._turns)
         return None
 

@@ -113,12 +113,14 @@ class World:
     def departs(self, target: int, size_bytes: int, *, blocking: bool) -> float:
         """Begin a send of the current rank, and let its time pass if it is ``blocking``; return when the message is
         there."""
-        rank, times, scheduler = self.current, self.times.of(size_bytes), self.scheduler
-        known = self._known_send(rank, target, size_bytes)
-        if known is not None:
-            scheduler.pass_until(known.finish_s if blocking else known.ready_s)
-            return known.arrival_s
-        begin_s = max(scheduler.clock_s, self._free_s[rank])
+        rank, scheduler = self.scheduler.current, self.scheduler
+        if self._repeats[rank]:
+            known = self._known_send(rank, target, size_bytes)
+            if known is not None:
+                scheduler.pass_until(known.finish_s if blocking else known.ready_s)
+                return known.arrival_s
+        times = self.times.of(size_bytes)
+        begin_s = max(scheduler.ranks[rank].clock_s, self._free_s[rank])
         self._free_s[rank] = begin_s + times.next_send_s
         if blocking:
             scheduler.pass_until(begin_s + times.send_s)
@@ -126,7 +128,7 @@ class World:
 
     def _known_send(self, rank: int, target: int, size_bytes: int) -> Sent | None:
         """The same send in the run before, as long as the rank sends the same messages."""
-        if target == rank or not self._repeats[rank]:
+        if target == rank:
             return None
         number, sends = self._sent[rank], self._known.sends[rank]
         self._sent[rank] += 1
@@ -137,8 +139,9 @@ class World:
 
     def arrives(self, message: Message) -> None:
         """Let the time of the current rank pass until it has received a message."""
-        rank = self.scheduler.ranks[self.scheduler.current]
-        rank.clock_s = max(rank.clock_s, message.arrival_s) + self.times.of(message.size_bytes).receive_s
+        rank, arrival_s = self.scheduler.ranks[self.scheduler.current], message.arrival_s
+        begin_s = arrival_s if arrival_s > rank.clock_s else rank.clock_s
+        rank.clock_s = begin_s + self.times.of(message.size_bytes).receive_s
 
     def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox | None) -> Message:
         """Let others run until a receive of the current rank has its message, and return it. ``box``: in which it
@@ -150,7 +153,7 @@ class World:
             self.scheduler.wait_until(what, box.next_arrival_s)
             box.deliver(self.scheduler.clock_s)
         if receive.message is None:
-            self.scheduler.wait(what, lambda: receive.message is not None)
+            self.scheduler.wait(what, receive.has_message)
         assert receive.message is not None
         self.arrives(receive.message)
         return receive.message
@@ -213,15 +216,6 @@ class World:
             self.note().compute(flops, "flops")
             self.scheduler.pass_until(self.scheduler.clock_s + self.times.of_flops(flops))
             self._since_s = time.process_time()
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """What happens within is one call of MPI."""
-        self.begin_call()
-        try:
-            yield
-        finally:
-            self.end_call()
 
     def begin_computing(self) -> None:
         """A rank begins to compute."""
