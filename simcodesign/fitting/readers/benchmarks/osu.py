@@ -173,7 +173,8 @@ def _stated(text: str) -> dict[str, float]:
 
 def _titles(text: str) -> list[str]:
     """The meaning of each column, empty for those that are not used; no columns for any other line."""
-    titles = [re.sub(r"\s*[(\[].*?[)\]]", "", part).strip().lower() for part in re.split(r"\s{2,}|\t", text.lstrip("# "))]
+    parts = re.split(r"\s{2,}|\t", text.lstrip("# "))
+    titles = [re.sub(r"\s*[(\[].*?[)\]]", "", part).strip().lower() for part in parts]
     meanings = [_COLUMNS.get(title, "") for title in titles]
     return meanings if {"time", "bandwidth"} & {*meanings} else []
 
