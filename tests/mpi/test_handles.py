@@ -128,6 +128,8 @@ def test_bytes_in_memory(ran: Callable[..., Any]) -> None:
         same = MPI.buffer.fromaddress(memory.address, 6)
         same[:] = 7
         assert room == bytearray([7] * 6)
+        same[:3], same[3:] = b'uvw', memoryview(bytearray(b'xyz'))
+        assert room == b'uvwxyz'
         mine = MPI.Alloc_mem(16)
         mine[:] = 1
         assert mine.tobytes() == bytes([1] * 16) and mine.cast('i').tolist() == [0x01010101] * 4

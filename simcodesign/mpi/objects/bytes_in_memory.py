@@ -69,5 +69,9 @@ class MemoryBytes(np.ndarray[Any, np.dtype[np.uint8]]):
         found = super().__getitem__(item)
         return int(found) if isinstance(found, np.uint8) else found
 
+    def __setitem__(self, item: Any, value: Any) -> None:
+        is_memory = isinstance(value, (bytes, bytearray, memoryview))
+        super().__setitem__(item, np.frombuffer(value, np.uint8) if is_memory else value)
+
     def __bool__(self) -> bool:
         return len(self) > 0

@@ -9,6 +9,19 @@ OSU_LATENCY = """
 4096                    2.25
 """
 
+#: As mpi4py's demo/osu_latency.py, osu_bcast.py and osu_bw.py print, in which the title of MB/s is that of times.
+OSU_IN_PYTHON = """# MPI Latency Test
+# Size [B]        Latency [us]
+         0                1.05
+      1024                1.50
+# MPI Broadcast Latency Test
+# Size [B]        Latency [us]
+         8                1.75
+# MPI Bandwidth Test
+# Size [B]        Latency [us]
+   1048576            12000.00
+"""
+
 OSU_FULL = """# OSU MPI Allreduce Latency Test v7.3
 # Datatype: MPI_INT.
 # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
@@ -560,6 +573,7 @@ TRAINING = """------------------------ arguments ------------------------
 #: Name of a file -> its format and what stands in it.
 ALL = {
     "osu_latency.txt": ("osu", OSU_LATENCY),
+    "osu_in_python.txt": ("osu", OSU_IN_PYTHON),
     "osu_full.txt": ("osu", OSU_FULL),
     "osu_bandwidths.out": ("osu", OSU_BANDWIDTHS),
     "osu_non_blocking.txt": ("osu", OSU_NON_BLOCKING),

@@ -86,6 +86,13 @@ def test_osu_bandwidths_are_of_ten_to_the_sixth(tmp_path: Path) -> None:
     assert {row.parameters["pairs"] for row in found(table, "multi_pair_window", "bandwidth")} == {4}
 
 
+def test_osu_in_python_has_other_titles(tmp_path: Path) -> None:
+    table = read(tmp_path, "osu_in_python.txt")
+    assert values(table, "ping_pong", "bytes") == pytest.approx({0: 1.05e-6, 1024: 1.5e-6})
+    assert values(table, "broadcast", "bytes") == pytest.approx({8: 1.75e-6})
+    assert values(table, "window", "bytes", "bandwidth") == pytest.approx({MIB: 12e9})
+
+
 def test_imb_point_to_point_and_collectives(tmp_path: Path) -> None:
     table = read(tmp_path, "imb.txt")
     assert values(table, "ping_pong", "bytes") == pytest.approx({0: 1.1e-6, 4096: 2.2e-6})

@@ -7,6 +7,9 @@ Latency(us) Iterations``) and rows of numbers; a file may hold several tests. No
 alone. A row whose validation failed is left out. ``Transmit Size``, with ``-D``, shows derived datatypes. MB/s are 10^6
 bytes a second; of ``osu_mbw_mr`` they are of all pairs. The number of processes is not printed. Source: README of OMB 5
 to 7, c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
+
+The versions in Python in mpi4py's folder ``demo`` print ``# MPI Latency Test``, without OSU and a version, and ``# Size
+[B]  Latency [us]``, also above the MB/s of ``osu_bw`` and ``osu_bibw``. Source: mpi4py 4.1.2.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 TITLE = re.compile(
     r"#?\s*OSU (?P<library>MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?P<device>(?:-[A-Z]+)*)[ _]?"
     r"(?P<test>.*?)\s*(?:Test)?\s+v(?P<version>\d[\w.]*)"
+    r"|# MPI (?P<in_python>\S.*?) Test\s*$"
 )
 #: Where the buffers are, of tests between two ranks with accelerators: MANAGED memory may be at either.
 BUFFERS = re.compile(r"#\s*Send Buffer on (\w+).*? Receive Buffer on (\w+)")
@@ -72,6 +76,8 @@ _QUANTITIES = {
     "bandwidth": ("bandwidth", 1e6),
     "messages": ("operation_rate", 1.0),
 }
+#: Columns that mean something else than their title: in Python, of an operation.
+_BY_TEST = {(True, name, "time"): "bandwidth" for name in ("window", "window_both_ways")}
 #: Operations between two ranks.
 _OF_TWO = ("ping_pong", "window", "window_both_ways", "multi_threaded_ping_pong")
 
@@ -85,6 +91,7 @@ class _Test:
     parameters: dict[str, float] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     datatype: str = ""
+    is_in_python: bool = False
 
     @property
     def data(self) -> str:
@@ -102,7 +109,7 @@ def read_osu(path: Path) -> BenchmarkTable:
     above: dict[str, float] = {}
     for line, text in numbered_lines(path, "osu"):
         if title := TITLE.match(text):
-            test, above = _Test(operation_of(title["test"].removesuffix(" Test")), (), above, _device(title)), {}
+            test, above = _begun(title, above), {}
         elif buffers := BUFFERS.match(text):
             test.labels = _with_buffers(test.labels, *(word.lower() for word in buffers.groups()))
         elif one_sided := ONE_SIDED.match(text):
@@ -112,7 +119,7 @@ def read_osu(path: Path) -> BenchmarkTable:
         elif stated := _stated(text):
             (above if test.columns else test.parameters).update(stated)
         elif titles := _titles(text):
-            test.columns = titles
+            test.columns = [_BY_TEST.get((test.is_in_python, test.operation, one), one) for one in titles]
             test.parameters, above = {**test.parameters, **above}, {}
         elif test.operation and NUMBER.fullmatch(text.split()[0]):
             cells = _cells(test, text, Place(str(path), line))
@@ -133,6 +140,13 @@ def _labelled(rows: Sequence[BenchmarkRow]) -> tuple[BenchmarkRow, ...]:
         replace(row, labels={**row.labels, "data": row.data}) if row.operation in several and row.data else row
         for row in rows
     )
+
+
+def _begun(title: re.Match[str], above: dict[str, float]) -> _Test:
+    """Return the test that a title begins, with the parameters that were stated above it."""
+    if in_python := title["in_python"]:
+        return _Test(operation_of(in_python), (), above, is_in_python=True)
+    return _Test(operation_of(title["test"].removesuffix(" Test")), (), above, _device(title))
 
 
 def _device(title: re.Match[str]) -> dict[str, str]:
@@ -159,7 +173,8 @@ def _stated(text: str) -> dict[str, float]:
 
 def _titles(text: str) -> list[str]:
     """The meaning of each column, empty for those that are not used; no columns for any other line."""
-    titles = [re.sub(r"\s*\(.*?\)", "", part).strip().lower() for part in re.split(r"\s{2,}|\t", text.lstrip("# "))]
+    parts = re.split(r"\s{2,}|\t", text.lstrip("# "))
+    titles = [re.sub(r"\s*[(\[].*?[)\]]", "", part).strip().lower() for part in parts]
     meanings = [_COLUMNS.get(title, "") for title in titles]
     return meanings if {"time", "bandwidth"} & {*meanings} else []
 
