@@ -41,7 +41,7 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import RULES
-from simcodesign.describe.demands.collective import ALGORITHMS, SEGMENT_ROUNDING, SIGNALS, TWO_LEVEL, Collective
+from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES, SEGMENT_ROUNDING, SIGNALS, Collective
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
@@ -335,7 +335,7 @@ def _cost_on_levels(
 
 def _of_ranks_alone(demand: Collective) -> str:
     """The algorithms that do not look at nodes."""
-    return ", ".join(name for name in ALGORITHMS[demand.name] if (demand.name, name) not in TWO_LEVEL)
+    return ", ".join(name for name in ALGORITHMS[demand.name] if (demand.name, name) not in ON_NODES)
 
 
 def _check_named(demand: Collective) -> None:

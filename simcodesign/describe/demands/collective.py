@@ -49,11 +49,35 @@ ALGORITHMS.add(
 ALGORITHMS.add("reduce", ["binomial", "binary_tree", "chain", "linear", "two_level"])
 ALGORITHMS.add("scatter", ["binomial", "linear"])
 ALGORITHMS.add("gather", ["binomial", "linear"])
-ALGORITHMS.add("allreduce", ["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast", "two_level"])
-ALGORITHMS.add("reduce_scatter", ["recursive_halving", "ring", "pairwise"])
+ALGORITHMS.add(
+    "allreduce",
+    [
+        "recursive_doubling",
+        "ring",
+        "rabenseifner",
+        "reduce_broadcast",
+        "two_level",
+        "ring_channels",
+        "double_tree",
+        "hierarchical",
+    ],
+)
+ALGORITHMS.add("reduce_scatter", ["recursive_halving", "ring", "pairwise", "ring_channels", "hierarchical"])
 ALGORITHMS.add("scan", ["recursive_doubling", "linear"])
-ALGORITHMS.add("allgather", ["ring", "recursive_doubling", "bruck", "neighbour_exchange", "linear", "two_level"])
-ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck"])
+ALGORITHMS.add(
+    "allgather",
+    [
+        "ring",
+        "recursive_doubling",
+        "bruck",
+        "neighbour_exchange",
+        "linear",
+        "two_level",
+        "ring_channels",
+        "hierarchical",
+    ],
+)
+ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck", "hierarchical"])
 ALGORITHMS.add("all_broadcast", ["linear"])
 ALGORITHMS.add("barrier", ["dissemination", "two_level"])
 #: Algorithms in which the child to come first is the nearest or the farthest one; by default this one.
@@ -73,6 +97,15 @@ SEGMENT_ROUNDING = 1e-9
 TWO_LEVEL = frozenset(
     (operation, "two_level") for operation in ("broadcast", "reduce", "allreduce", "allgather", "barrier")
 )
+#: Algorithms of libraries for accelerators: a ring in channels, each of which leaves nodes from another rank; two
+#: trees; and steps within nodes, then between ranks of the same number on all nodes.
+OF_ACCELERATORS = frozenset(
+    [(operation, "ring_channels") for operation in ("allreduce", "reduce_scatter", "allgather")]
+    + [("allreduce", "double_tree")]
+    + [(operation, "hierarchical") for operation in ("allreduce", "reduce_scatter", "allgather", "all_to_all")]
+)
+#: Algorithms whose messages depend on which ranks share a node.
+ON_NODES = TWO_LEVEL | OF_ACCELERATORS
 #: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, sends to each partner, or gets.
 SIZED_BY_RANK = frozenset(
     {
@@ -173,7 +206,7 @@ class Collective(MessageDemand):
     @property
     def looks_at_nodes(self) -> bool:
         """Whether its messages depend on which ranks share a node."""
-        return self.key in TWO_LEVEL
+        return self.key in ON_NODES
 
     def __post_init__(self) -> None:
         if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
