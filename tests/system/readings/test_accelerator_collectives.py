@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign import Machine, forecast, simulate
+from simcodesign.describe.demands.algorithm_choice import chosen_algorithms
 from simcodesign.describe.demands.collective import OF_ACCELERATORS
 from simcodesign.describe.network.network import LocalMessages
 from simcodesign.describe.workload import Workload
@@ -22,7 +23,7 @@ GPU_MACHINES = ["a100-cluster", "dgx-h100-cluster", "nvl72-cluster"]
 
 
 def workload(operation: str, algorithm: str, size: str = "1000", more: str = "") -> Workload:
-    head = "groups: {row: rank // 6, column: rank % 4}\n"
+    head = "parameters: {n: {default: 1}}\ngroups: {row: rank // 6, column: rank % 4}\n"
     return builders.workload(f"- {operation}: {{bytes: {size}, algorithm: {algorithm}{more}}}", head)
 
 
@@ -105,6 +106,76 @@ def test_in_loggops_it_is_an_estimate(operation: str, algorithm: str) -> None:
             simulate(work, on, {"P": ranks}, effects="none").makespan_s / forecast(work, on, {"P": ranks}).makespan_s
         )
         assert 0.5 <= ratio <= 2.0
+
+
+@pytest.mark.parametrize("operation", ["allreduce", "reduce_scatter", "allgather", "all_to_all"])
+def test_nccl_takes_what_its_table_says(operation: str) -> None:
+    """In both readings, of all ranks and of groups, at one design point and at many."""
+    tables = {
+        "allreduce": lambda p, n: (
+            "double_tree"
+            if p > 8 and n <= (32 * 1024 if p <= 16 else (2**17 if p < 128 else 2**18) * p)
+            else "ring_channels"
+        ),
+        "all_to_all": lambda p, n: "linear",
+    }
+    table, on = tables.get(operation, lambda p, n: "ring_channels"), machine(8, nodes=16, **HOCKNEY)
+    sizes = np.array([1000.0, 32768.0, 40000.0, 5e6])
+    for ranks, group in ((8, ""), (16, ""), (24, ""), (40, ""), (24, ", group: row"), (24, ", group: column")):
+        members = {"": ranks, ", group: row": 6, ", group: column": 6}[group]
+        taken = [table(members, size) for size in sizes]
+        every = forecast(workload(operation, "nccl", "1000*n", group), on, {"P": ranks, "n": sizes / 1000})
+        alone = [
+            forecast(workload(operation, way, str(size), group), on, {"P": ranks}).makespan_s
+            for way, size in zip(taken, sizes, strict=True)
+        ]
+        assert every.makespan_s == pytest.approx(alone, rel=1e-13)
+        result = simulate(workload(operation, "nccl", "32768", group), on, {"P": ranks}, effects="none")
+        assert {one.algorithm for one in result.algorithms} == {taken[1]}
+        assert result.makespan_s == pytest.approx(alone[1], rel=ROUNDING)
+
+
+def test_the_table_is_where_the_model_of_nccl_crosses() -> None:
+    """Its formulas with its constants for 8 A100 of a node (tuning.cc): at every power of two, the faster algorithm is the
+    one that the table has, but for a step of two at most."""
+    for nodes in (1, 2, 4, 8, 16, 32, 64, 128):
+        for power in range(8, 34):
+            size = 2.0**power
+            tree, ring = nccl_model_us(8 * nodes, nodes, size)
+            (taken, _), *_ = chosen_algorithms("allreduce", 8.0 * nodes, size, "nccl")
+            if not 0.8 < tree / ring < 1.25:
+                assert taken == ("double_tree" if tree < ring else "ring_channels"), (nodes, power, tree, ring)
+
+
+def nccl_model_us(ranks: int, nodes: int, size: float) -> tuple[float, float]:
+    """Microseconds of the fastest protocol (LL, LL128, Simple) of a tree and of a ring, for sizes at which the correction
+    for trees is stated."""
+    correction = (
+        (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1),
+        (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.5, 0.6, 0.6, 0.7, 0.7, 0.8, 0.9, 0.9, 1),
+        (0.9,) * 7 + (0.8, 0.7, 0.6, 0.6) + (0.5,) * 6 + (0.6, 0.6, 0.7, 0.8, 0.9),
+    )
+    base = {"tree": (4.4, 4.4, 0), "ring": (3.6, 10.0, 8.4)}
+    inside = {"tree": (0.52, 1.2, 28), "ring": (0.47, 1.9, 3.4)}
+    between = {"tree": (5.0, 8.5, 50), "ring": (2.7, 4.0, 9.6)}
+    speed, channels, step = (235.0 if nodes <= 2 else 192.0), 16, int(np.log2(size / 64))
+    least = {"tree": np.inf, "ring": np.inf}
+    for protocol in range(3):
+        near = {way: inside[way][protocol] * (1.8 if nodes > 1 and protocol == 0 else 1) for way in inside}
+        ring = (speed / 4, min(0.92 * speed, 16.7 * channels), speed)[protocol] * ranks / (2 * (ranks - 1))
+        latency = (
+            base["ring"][protocol] + 2 * (ranks - nodes) * near["ring"] + 2 * (nodes - 1) * between["ring"][protocol]
+        )
+        plateau = 1.9 if protocol == 2 and nodes > 1 and size >= ranks / 16 * 65536 else 1.0
+        least["ring"] = min(least["ring"], plateau * latency + size / (1000 * ring))
+        most = ((80.0, 105.0, 80.0) if nodes > 2 else (110.0, 130.0, 110.0))[protocol]
+        tree = min(0.9 * speed, most)
+        tree = (tree / 3.8, min(tree * (7 / 9 if nodes == 1 else 0.915), 16.7 * channels * 7 / 9), tree)[protocol]
+        tree *= 0.5 * (correction[protocol][step] if step < 22 else 1)
+        latency = base["tree"][protocol] + 2 * (ranks // nodes - 1) * near["tree"]
+        latency += 2 * int(np.log2(nodes)) * between["tree"][protocol]
+        least["tree"] = min(least["tree"], latency + size / (1000 * tree))
+    return least["tree"], least["ring"]
 
 
 def test_design_points_are_single_forecasts() -> None:
