@@ -13,8 +13,8 @@ from simcodesign.analytic.collectives.loaded import is_shared
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
 from simcodesign.analytic.group_sizes import group_sizes
+from simcodesign.analytic.headline import with_path
 from simcodesign.analytic.indexed_loops.indexed_sums import in_few_iterations
-from simcodesign.analytic.longest_path.program_path import longest_path_of
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
 from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
@@ -47,7 +47,7 @@ def forecast(
     phases: Collection[str] | None = None,
     bounds: bool = False,
     queueing: bool = True,
-    longest_path: bool = False,
+    longest_path: bool = True,
 ) -> Result:
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
@@ -84,17 +84,16 @@ def forecast(
             account.phases[phase][component] = time_s
         result = account.result()
         _check_finite(result, design_point)
+        sum_s, result = result.makespan_s, with_path(result, account.evaluation, longest_path)
         result = replace(
             result,
-            pipelined=account.pipelined(chain, result.makespan_s),
+            pipelined=account.pipelined(chain, sum_s),
             shared_links=account.shared_links(result.makespan_s),
             loaded_s=None if account.loaded_more_s is None else result.makespan_s + account.loaded_more_s,
             loaded=tuple(account.loaded),
             algorithms=_algorithms(account.evaluation.program),
         )
         result = with_failures(result, design_point)
-        if longest_path:
-            result = replace(result, longest_path=longest_path_of(design_point))
         return _with_bounds(result, design_point) if bounds else result
 
 

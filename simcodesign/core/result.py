@@ -211,6 +211,7 @@ class Result(PlainResult, Drawn):
     loaded_s: FloatOrArray | None = None
     loaded: tuple[SharedTime, ...] = ()
     longest_path: LongestPath | None = None
+    sum_s: FloatOrArray | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
     checkpoints: FloatOrArray | None = None
     failures: Failures | FailureForecast | None = None
@@ -307,8 +308,7 @@ class Result(PlainResult, Drawn):
             shown["shared_links"] = self.shared_links
         if self.loaded_s is not None:
             shown |= attributes_of(self, "loaded_s", loaded_operations="loaded")
-        if self.longest_path is not None:
-            shown["longest_path"] = self.longest_path
+        shown |= {name: it for name in ("longest_path", "sum_s") if (it := getattr(self, name)) is not None}
         shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds
