@@ -104,8 +104,10 @@ class _Maker:
         is_node = (self.kind == RECEIVE) | (self.kind == WAIT) | ((self.kind == SEND) & self.has_gap)
         number = np.cumsum(is_node) - 1
         before, before_s, end, end_s = self._clocks(is_node, number, self.time_s)
-        own_work_s = np.where(self.kind == WORK, self.time_s, 0.0)
-        _, computed_s, _, end_computed_s = self._clocks(is_node, number, own_work_s)
+        computed_s, end_computed_s = np.zeros(len(self.kind)), np.zeros(self.ranks)
+        if (self.kind == WORK).any():
+            own_work_s = np.where(self.kind == WORK, self.time_s, 0.0)
+            _, computed_s, _, end_computed_s = self._clocks(is_node, number, own_work_s)
         at = {kind: np.flatnonzero(self.kind == kind) for kind in (SEND, RECEIVE, WAIT)}
         own_s, receives = before_s.copy(), at[RECEIVE]
         own_s[receives] += self.copy_s[self.message[receives]]

@@ -1,8 +1,7 @@
-"""The longest path through the messages of a program, beside the sum of closed forms that its forecast is.
+"""The longest path through the messages of a program: its forecast where ranks differ (``headline``).
 
-A program whose ranks differ, with single messages, is forecast by the busiest rank's own steps, which knows nothing of
-whom it waits for: of a tree that is written with ``send`` and ``receive`` it has the root, not the depth. Here every
-rank has a clock, t, and each step moves it on:
+The sum of closed forms has the busiest rank's own steps, without whom it waits for: of a tree that is written with
+``send`` and ``receive`` it has the root, not the depth. Here every rank has a clock, t, and each step moves it on:
 
     work        t + its time by its closed form
     send        t + c; the message is there at t + a. In LogGOPS no earlier than u after the send before
@@ -20,7 +19,7 @@ line leaves something out and adds nothing. Left out are: for a receive from any
 the gaps of receives, that messages wait for the processor, rendezvous, gaps across a wait, and the order of more than
 ``SHORT`` messages that are posted together. There a message may be taken up before its receive's turn, which then has
 max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had to do up to
-here. Checkpoints are added to the whole. ``LongestPath.left_out`` states what is left out; where that is nothing, which
+here. Checkpoints are added to the headline. ``left_out`` states what is left out; where that is nothing, which
 in Hockney's model takes a receive from anyone, the path is the simulation without effects itself.
 """
 
@@ -154,8 +153,8 @@ class _Walk:
         who = np.flatnonzero(np.broadcast_to(step.present, self._ranks))
         if isinstance(demand, Wait):
             return Enter(lambda graph: self._wait(demand.names, step.phase, graph), self._ranks)
-        size, name, act = len(who), demand.started_as, self._act(step, who)
-        label = self._graph.label_of(step.phase, self._component(step))
+        size, name, (component, act) = len(who), demand.started_as, self._act(step, who)
+        label = self._graph.label_of(step.phase, component)
 
         def enter(graph: EventGraph) -> None:
             graph.spend(size)
@@ -165,24 +164,26 @@ class _Walk:
 
         return Enter(enter, max(size, LEAST_OF_STEP))
 
-    def _act(self, step: EvaluatedStep, who: Ints) -> Act:
+    def _act(self, step: EvaluatedStep, who: Ints) -> tuple[str, Act]:
+        """What the ranks do, and the component under which it is booked, but for own work in operations of several."""
         if isinstance(step.demand, Send):
-            return self._send(step.demand, step, who)
+            return "communication", self._send(step.demand, step, who)
         if isinstance(step.demand, Receive):
-            return self._receive(step.demand, step, who)
+            return "communication", self._receive(step.demand, step, who)
         form = closed_form(step.demand)
         if form.message_rows(step.demand, self._ranks) > MOST_OPERATIONS:
             raise NoPathError(f"more than {MOST_OPERATIONS:g} messages of an operation")
         ordered = form.ordered(step.demand, step)
         if ordered is not None:
-            return self._together(together(ordered, who, step.machine), who)
+            return "communication", self._together(together(ordered, who, step.machine), who)
         if form.traffic(step.demand, step) is not None:
             raise NoPathError(f"{step.demand.label}, whose messages have no known order")
         work_s = np.broadcast_to(form.occupation(step.demand, step).least_s, self._ranks)[who]
-        whole_s = np.broadcast_to(form.charge(step.demand, step).time_s, self._ranks)[who]
+        charge = form.charge(step.demand, step)
+        whole_s = np.broadcast_to(charge.time_s, self._ranks)[who]
         if (work_s < whole_s * (1 - ROUNDING)).any():
             self._graph.left_out[f"a part of {step.demand.label}"] = None
-        return lambda graph, is_started: graph.works(who, work_s, is_started)
+        return charge.component, lambda graph, is_started: graph.works(who, work_s, is_started)
 
     def _send(self, demand: Send, step: EvaluatedStep, who: Ints) -> Act:
         size = np.broadcast_to(np.asarray(step.amount(demand.bytes, "bytes"), dtype=np.float64), self._ranks)
@@ -217,14 +218,6 @@ class _Walk:
             return Moments(ends, np.zeros(len(who)))
 
         return act
-
-    @staticmethod
-    def _component(step: EvaluatedStep) -> str:
-        """What a step is booked under, but for its own work in an operation of several ranks."""
-        form = closed_form(step.demand)
-        if isinstance(step.demand, Send | Receive) or form.traffic(step.demand, step) is not None:
-            return "communication"
-        return form.charge(step.demand, step).component
 
     def _wait(self, names: Sequence[str], phase: str, graph: EventGraph) -> None:
         graph.spend(self._ranks)
