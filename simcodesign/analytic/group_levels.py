@@ -134,9 +134,10 @@ def _members(step: EvaluatedStep, root: Expression | None, own: dict[str, FloatO
     own = {**own, "rank": numbered_ranks(ranks, step.demand.place)}
     several: Sequence[Ints] = [np.arange(ranks)[None, :]]
     if group is not None:
-        colour = evaluation.design_point.workload.groups[group]
+        workload = evaluation.design_point.workload
+        colour = workload.groups[group]
         value = evaluation.value(colour, f"group {group}", own)
-        several = Membership.by_colour(group, value, ranks, colour).members()
+        several = Membership.by_colour(group, value, ranks, colour, workload.indices).members()
     for members in several:
         count = members.shape[1]
         if root is not None:

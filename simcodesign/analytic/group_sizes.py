@@ -72,8 +72,9 @@ def _check_roots_of_ranks(evaluation: Evaluation, group: str | None, root: Expre
     here, size = np.ones(design_point.ranks, bool), np.full(design_point.ranks, float(design_point.ranks))
     first = np.zeros(design_point.ranks, np.int64)
     if group is not None:
-        colour = design_point.workload.groups[group]
-        membership = Membership.by_colour(group, colour.evaluate(names), design_point.ranks, colour)
+        workload = design_point.workload
+        colour = workload.groups[group]
+        membership = Membership.by_colour(group, colour.evaluate(names), design_point.ranks, colour, workload.indices)
         here, size, first = membership.present, membership.group_size.astype(np.float64), membership.rank_of(first)
         names["group_size"] = size
     value = np.broadcast_to(evaluation.value(root, "root", names), here.shape)
@@ -177,10 +178,12 @@ def _counted(group: str, colour: Expression, step: EvaluatedStep) -> list[GroupS
         own: dict[str, FloatOrArray] = dict(zip(several, (float(value) for value in column), strict=True))
         ranks = int(column[several.index("P")])
         own["rank"] = numbered_ranks(ranks, colour.place or step.demand.place)
-        membership = Membership.by_colour(group, step.evaluation.value(colour, f"group {group}", own), ranks, colour)
+        value = step.evaluation.value(colour, f"group {group}", own)
+        indices = step.evaluation.design_point.workload.indices
+        membership = Membership.by_colour(group, value, ranks, colour, indices)
         counts.append({members.shape[1]: len(members) for members in membership.members()})
     where, shape = which.ravel(), values[0].shape
-    sizes = sorted(set().union(*counts), reverse=True)
+    sizes = sorted(set().union(*counts), reverse=True) or [1]
     found = [np.array([one.get(size, 0.0) for one in counts])[where].reshape(shape) for size in sizes]
     return [_groups(np.full(shape, float(size)), count) for size, count in zip(sizes, found, strict=True)]
 

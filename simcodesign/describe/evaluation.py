@@ -111,8 +111,9 @@ class Evaluation:
 
     def membership(self, group: str) -> Membership:
         """Who is in which of these groups; where the ranks are an axis."""
-        expression, ranks = self.design_point.workload.groups[group], self.design_point.ranks
-        return Membership.by_colour(group, self.value(expression, f"group {group}"), ranks, expression)
+        workload, ranks = self.design_point.workload, self.design_point.ranks
+        colour = workload.groups[group]
+        return Membership.by_colour(group, self.value(colour, f"group {group}"), ranks, colour, workload.indices)
 
     def when(self, demand: Demand) -> NDArray[np.bool_] | None:
         """Which ranks a demand applies to; None for all of them."""

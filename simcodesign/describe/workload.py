@@ -28,7 +28,7 @@ from simcodesign.describe.programs.overlap import check_starts, has_overlap
 from simcodesign.describe.programs.program import (
     Block,
     Step,
-    has_index,
+    indices_of,
     names_in,
     placed_demands,
     walk,
@@ -50,6 +50,8 @@ class Workload(ShownInNotebooks):
     - ``name``, ``about``, ``source``: what it is called, what it is, and where it is from.
     - ``parameters``: its inputs, by name. ``presets``: named sets of their values (data sets).
     - ``equations``: names for expressions; ``equation_order``: the same, each after those that it uses.
+      ``local_equations``: names for expressions with ``rank`` or the index of a loop, which the program and the groups
+      have in full.
     - ``program``: blocks and demands, in the order in which every rank runs them.
     - ``imbalance``: coefficient of variation of the ranks' shares of computation, or an ``Imbalance``.
     - ``data``: data structures of each rank, in bytes. ``footprint``: memory that each rank uses, in bytes; that of its
@@ -87,6 +89,7 @@ class Workload(ShownInNotebooks):
     formulas: Mapping[str, Formula] = field(default_factory=dict)
     measured: tuple[MeasuredTimes, ...] = ()
     size_parameter: str = field(default="n", kw_only=True)
+    local_equations: Mapping[str, Expression] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():
@@ -171,7 +174,12 @@ class Workload(ShownInNotebooks):
     @cached_property
     def has_index(self) -> bool:
         """Whether the iterations of some loop differ by an index."""
-        return has_index(self.program)
+        return bool(self.indices)
+
+    @cached_property
+    def indices(self) -> frozenset[str]:
+        """The indices of all loops."""
+        return indices_of(self.program)
 
     @cached_property
     def uses_resources(self) -> bool:

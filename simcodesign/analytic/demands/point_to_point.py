@@ -147,8 +147,9 @@ def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
         if group is None:
             checked_peers(what, peer, names, _present(step, names))
             continue
-        colour = design_point.workload.groups[group]
-        members = Membership.by_colour(group, colour.evaluate(names), design_point.ranks, colour)
+        workload = design_point.workload
+        colour = workload.groups[group]
+        members = Membership.by_colour(group, colour.evaluate(names), design_point.ranks, colour, workload.indices)
         names |= {"group_rank": members.group_rank.astype(float), "group_size": members.group_size.astype(float)}
         here = _present(step, names)
         members.checked_peers(peer.evaluate(names), what, peer, here[members.present[here]])

@@ -6,7 +6,7 @@ a rank whose colour is negative is in none of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,10 +29,14 @@ class Membership:
     colour: Ints
 
     @classmethod
-    def by_colour(cls, group: str, colour: FloatOrArray, ranks: int, expression: Expression) -> Membership:
-        """The groups of ``ranks`` ranks with these colours, (..., P) or what broadcasts to it.
+    def by_colour(
+        cls, group: str, colour: FloatOrArray, ranks: int, expression: Expression, indices: Collection[str] = ()
+    ) -> Membership:
+        """Return the groups of ``ranks`` ranks with these colours, (..., P) or what broadcasts to it. ``indices``:
+        those of all loops.
 
-        InputError unless they are whole, and where nobody is in any group.
+        InputError for a colour that is not whole, and if no rank is in any group, unless the colour depends on the
+        index of a loop: then the groups of an iteration may be empty.
         """
         given = np.asarray(colour, dtype=np.float64)
         every = np.broadcast_to(given, np.broadcast_shapes(given.shape, (ranks,)))
@@ -42,7 +46,7 @@ class Membership:
             what = f"rank {where[-1]}: its colour in group {group} = {expression.text} is no whole number"
             allowed = "whole numbers, negative for a rank that is in no group"
             raise InputError(what, expression.place, value=float(every[tuple(where)]), allowed=allowed)
-        if not (every >= 0).any(axis=-1).all():
+        if not expression.names & frozenset(indices) and not (every >= 0).any(axis=-1).all():
             what = f"group {group} = {expression.text} is empty: every rank has a negative colour"
             raise InputError(what, expression.place, allowed="a colour of 0 or above for some rank")
         return cls(every.astype(np.int64))

@@ -63,9 +63,9 @@ def with_indices(
             yield from with_indices(step.body, outer if step.index is None else outer | {step.index})
 
 
-def has_index(program: tuple[Step, ...]) -> bool:
-    """Whether the iterations of some loop differ by an index."""
-    return any(isinstance(step, Block) and step.index is not None for step in walk(program))
+def indices_of(program: tuple[Step, ...]) -> frozenset[str]:
+    """Return the indices of all loops whose iterations differ by one."""
+    return frozenset(step.index for step in walk(program) if isinstance(step, Block) and step.index is not None)
 
 
 def names_in(step: Step) -> frozenset[str]:

@@ -16,8 +16,9 @@ from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.network.size_segments import NUMBERED_PATHS, segment_at
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.programs.local_equations import local_names, put_in, with_expressions, written_out
 from simcodesign.describe.programs.overlap import overlapping, started
-from simcodesign.describe.programs.program import Block, Step
+from simcodesign.describe.programs.program import Block, Step, indices_of
 from simcodesign.describe.randomness.node_failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.constants import constant_value
@@ -115,7 +116,11 @@ WORKLOAD = Section(
         Named(OneOf(Value(), _PARAMETER), "one parameter"),
         "its parameters, which `--set` and sweeps change",
     ),
-    Key("equations", Named(Expr(), "one equation"), "values that other expressions may use, in any order"),
+    Key(
+        "equations",
+        Named(Expr(), "one equation"),
+        "values that other expressions may use, in any order; with `rank` or the index of a loop, used in the program and the groups",
+    ),
     Key("presets", Named(Named(Value(), "the value of a parameter"), "one set"), "named sets of values of parameters"),
     Key(
         "imbalance",
@@ -156,13 +161,20 @@ def workload_from(entry: Entry) -> Workload:
     equations = items["equations"].mapping() if "equations" in items else {}
     _check_distinct(parameters, equations)
     own = WORKLOAD.values({key: item for key, item in items.items() if key in _AS_THEY_ARE})
+    program = _steps(items["program"])
     if "size_parameter" in items:
         own["size_parameter"] = _size_parameter(items["size_parameter"], parameters)
+    every = {name: _equation(name, item) for name, item in equations.items()}
+    local = _local(every, program, parameters)
+    if local:
+        program = with_expressions(program, lambda expression: put_in(expression, local))
+        own["groups"] = {name: put_in(colour, local) for name, colour in own.get("groups", {}).items()}
     workload = Workload(
         **own,
         parameters=parameters,
-        equations={name: _equation(name, item) for name, item in equations.items()},
-        program=_steps(items["program"]),
+        equations={name: expression for name, expression in every.items() if name not in local},
+        local_equations={name: every[name] for name in local},
+        program=program,
         presets=_presets(items["presets"], parameters) if "presets" in items else {},
         imbalance=imbalance_from(items["imbalance"]) if "imbalance" in items else 0.0,
         checkpoints=_checkpoints(items["checkpoints"]) if "checkpoints" in items else None,
@@ -199,9 +211,13 @@ def _equation(name: str, item: Entry) -> Expression:
     return item.expression()
 
 
-def _groups(entry: Entry) -> dict[str, Expression]:
-    """The colour of a rank in each."""
-    return {name: item.expression() for name, item in entry.mapping().items()}
+def _local(
+    equations: Mapping[str, Expression], program: tuple[Step, ...], parameters: Mapping[str, Parameter]
+) -> dict[str, Expression]:
+    """The equations that depend on the rank or on the index of a loop, without names of each other."""
+    varying = {"rank", *indices_of(program)} - equations.keys() - parameters.keys()
+    local = {name: equations[name] for name in local_names(equations, varying)}
+    return written_out(local, {*parameters, *equations, "P", *varying} - local.keys())
 
 
 def _presets(entry: Entry, parameters: dict[str, Parameter]) -> dict[str, dict[str, float]]:

@@ -40,8 +40,9 @@ def workload_sheet(workload: Workload, ranks: int | None = None) -> list[Rendera
     """Parameters, equations, presets and program of a workload. ``ranks``: a program in Python is run for so many, with
     its defaults, and what they yield is counted; InputError where a parameter has no default."""
     parts = [head("workload", workload), parameter_table(workload.parameters.values())]
-    if workload.equations:
-        equations = ((name, f"= {equation.text}") for name, equation in workload.equations.items())
+    if workload.equations or workload.local_equations:
+        every = {**workload.equations, **workload.local_equations}
+        equations = ((name, f"= {equation.text}") for name, equation in every.items())
         parts.append(section("Equations", equations))
     if workload.presets:
         presets = ((name, _assignments(values)) for name, values in workload.presets.items())
