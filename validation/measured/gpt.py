@@ -100,7 +100,9 @@ def stages_s(values: Mapping[str, float]) -> float:
     """The formula ``stages`` at values of parameters and equations."""
     machine, formula = load_machine(MACHINE), load_workload("gpt").formulas["stages"]
     accelerator, network = machine.accelerator, machine.network
-    assert accelerator is not None and formula.total is not None
+    assert accelerator is not None
+    assert formula.total is not None
+    assert accelerator.memory_per_byte_s is not None
     inside = machine.levels[1].message_model
     constants = {
         "matrix": accelerator.efficiency * accelerator.rates.fp16,

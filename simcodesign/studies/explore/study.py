@@ -201,7 +201,7 @@ def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -
 
 
 def _divisors(parameter: Parameter, model: NativeModel, place: Place) -> tuple[float, ...]:
-    """The divisors of what a parameter divides, within its limits. InputError if that is varied itself, or not whole."""
+    """The divisors of the number that a parameter divides, within its limits. InputError unless that is whole."""
     of = model.fixed(()).get(parameter.divides)
     if of is None or of != int(of) or not 1 <= of <= MOST_DIVIDED:
         allowed = f"{parameter.divides} from 1 to {MOST_DIVIDED}, or --vary {parameter.name}=A,B,C"
