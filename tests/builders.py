@@ -8,6 +8,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from simcodesign.analytic.forecast import forecast
+from simcodesign.core.result import Result
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
@@ -128,3 +130,8 @@ def machine(network: Network, rate: float = 1.0, disk: Disk | None = None, **mor
 def plan_of(machine: Machine, ranks: int, program: Sequence[Step], effects: Sequence[str] = ()) -> Plan:
     """The plan of steps on ``ranks`` ranks of a machine."""
     return make_plan(bind(workload_of_steps(*program), machine, {"P": ranks}), effects)
+
+
+def closed_forms(*described: Any, **options: Any) -> Result:
+    """The forecast as the sum of closed forms, also where ranks differ: for tests of the closed forms themselves."""
+    return forecast(*described, longest_path=False, **options)

@@ -57,14 +57,14 @@ def _at_mean_power(energy_j: FloatOrArray, work_s: FloatOrArray, written_s: Floa
 
 def with_checkpoints(bounds: Bounds, design_point: DesignPoint) -> Bounds:
     """The bounds of a program with its checkpoints, of which a longer run writes more."""
-    lower_s = {name: checkpointed_s(bound_s, design_point) for name, bound_s in bounds.lower_s.items()}
-    return replace(bounds, lower_s=lower_s, upper_s=checkpointed_s(bounds.upper_s, design_point))
+    lower_s = {name: float(checkpointed_s(bound_s, design_point)) for name, bound_s in bounds.lower_s.items()}
+    return replace(bounds, lower_s=lower_s, upper_s=float(checkpointed_s(bounds.upper_s, design_point)))
 
 
-def checkpointed_s(work_s: float, design_point: DesignPoint) -> float:
-    """Return the seconds of so much work and its checkpoints."""
+def checkpointed_s(work_s: FloatOrArray, design_point: DesignPoint) -> FloatOrArray:
+    """Return the seconds of so much work and its checkpoints, at every design point."""
     times = design_point.checkpoint_times
-    return work_s + float(_checkpoints(work_s, times) * times.write_s)
+    return work_s + _checkpoints(work_s, times) * times.write_s
 
 
 def _checkpoints(work_s: FloatOrArray, times: CheckpointTimes) -> FloatOrArray:

@@ -13,9 +13,10 @@ from simcodesign.analytic.collectives.loaded import is_shared
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
 from simcodesign.analytic.group_sizes import group_sizes
+from simcodesign.analytic.headline import with_path
 from simcodesign.analytic.indexed_loops.indexed_sums import in_few_iterations
-from simcodesign.analytic.longest_path.program_path import longest_path_of
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
+from simcodesign.analytic.pipelining.no_pipeline import why_not_pipelined
 from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.pipelining.succession import Operation
@@ -34,9 +35,6 @@ from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evalu
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 
-#: Ranks of programs whose successive operations are looked at, rank by rank: a few bytes of each.
-MOST_PIPELINED_RANKS = 10_000_000
-
 
 def forecast(
     workload: WorkloadSource | Scenario,
@@ -47,20 +45,21 @@ def forecast(
     phases: Collection[str] | None = None,
     bounds: bool = False,
     queueing: bool = True,
-    longest_path: bool = False,
+    longest_path: bool = True,
 ) -> Result:
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
     ``workload`` and ``machine`` are objects, shipped names or paths of files, or a ``Scenario`` stands for both and for
     parameters, preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants (SI units) and
     parameters of the machine (``machine.NAME``); arrays broadcast and give arrays of that shape.
-    The makespan is the sum of the closed forms of all demands, each as if all ranks began it together when the last has
-    ended the one before; of what is started, only what is left of it when it is waited for (``analytic/side_parts``).
-    ``Result.pipelined``: what it is where ranks go on as soon as they can, for one design point.
+    Where all ranks do alike, the makespan is the sum of the closed forms of all demands, each as if all ranks began it
+    together when the last has ended the one before; of what is started, only what is left of it when it is waited for
+    (``analytic/side_parts``). Where ranks differ, it is the longest path through their messages, and ``Result.sum_s``
+    the sum (``analytic/headline``); without ``longest_path`` it is the sum there too.
+    ``Result.pipelined``: the sum where ranks go on as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``). With them, ``Result.notes`` says where messages that
     are sent together are faster than the interfaces allow.
-    ``longest_path`` adds, for one design point, that of the sends and receives that stand in the program by themselves.
     ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
     queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
 
@@ -84,17 +83,16 @@ def forecast(
             account.phases[phase][component] = time_s
         result = account.result()
         _check_finite(result, design_point)
+        sum_s, result = result.makespan_s, with_path(result, account.evaluation, longest_path)
         result = replace(
             result,
-            pipelined=account.pipelined(chain, result.makespan_s),
+            pipelined=account.pipelined(chain, sum_s),
             shared_links=account.shared_links(result.makespan_s),
             loaded_s=None if account.loaded_more_s is None else result.makespan_s + account.loaded_more_s,
             loaded=tuple(account.loaded),
             algorithms=_algorithms(account.evaluation.program),
         )
         result = with_failures(result, design_point)
-        if longest_path:
-            result = replace(result, longest_path=longest_path_of(design_point))
         return _with_bounds(result, design_point) if bounds else result
 
 
@@ -357,26 +355,6 @@ class _Account:
             energy_j=static_w * result.makespan_s + whole(self.power.energy_j),
             peak_power_w=static_w + whole(self.power.highest_w(self.evaluation.machine.custom)),
         )
-
-
-def why_not_pipelined(evaluation: Evaluation) -> str:
-    """For what no closed form of successive operations is given; nothing if it is."""
-    program = evaluation.design_point.workload.program
-    for step in program:
-        if isinstance(step, RecordedProgram):
-            return f"a {step.words}, whose ranks differ"
-    if evaluation.design_point.shape:
-        return "several design points"
-    if evaluation.design_point.workload.has_overlap:
-        return "parts that go on beside others"
-    if evaluation.design_point.workload.has_index:
-        return "iterations that differ"
-    network = evaluation.machine.network
-    if not network.message_model.ranks_work_in_order and evaluation.machine.paths_differ:
-        return f"{network.message_model.title} where links differ, so that ranks do not go on at the same time"
-    if evaluation.design_point.ranks > MOST_PIPELINED_RANKS:
-        return f"more than {MOST_PIPELINED_RANKS:g} ranks"
-    return "ranks that differ" if evaluation.by_rank else ""
 
 
 def _algorithms(program: EvaluatedBlock) -> tuple[ChosenAlgorithm, ...]:

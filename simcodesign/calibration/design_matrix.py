@@ -83,7 +83,8 @@ class LinearTimes:
             """Times (sets, points, phases, components) with these sets of constants, in one forecast."""
             columns = {path: np.array([[one[path]] for one in constants]) for path in self.constants}
             try:
-                result = forecast(self.stripped, self.machine, {**values, **columns}, preset=timings[0].preset)
+                given = {**values, **columns}  # the sum is linear in constants; a longest path is not
+                result = forecast(self.stripped, self.machine, given, preset=timings[0].preset, longest_path=False)
             except InputError as error:
                 for timing in timings if len(timings) > 1 else ():
                     self._of_points([timing])  # to find the one that it is about

@@ -10,8 +10,15 @@ import numpy as np
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.assumptions import collectives_of, message_assumptions
-from simcodesign.comparison.attribution import DemandGap, LadderStep, gaps_by_demand, is_farther, relative_error
-from simcodesign.comparison.effects import Rung, note_long_ladder, rungs_of, simulations_with
+from simcodesign.comparison.attribution import (
+    DemandGap,
+    LadderStep,
+    gaps_by_demand,
+    is_farther,
+    relative_error,
+    steps_to,
+)
+from simcodesign.comparison.effects import WAITING, Rung, note_long_ladder, rungs_of, simulations_with
 from simcodesign.comparison.efficiency import roofline_ladder
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
 #: The forecast with memory and interfaces of nodes shared, among the errors against what was measured.
 LOADED = "loaded"
 #: Attributes of a Comparison that are among its ``json_fields`` if there are any.
-_IF_ANY = ("formulas", "measured", "measured_ladder", "roofline_ladder")
+_IF_ANY = ("formulas", "measured", "measured_ladder", "roofline_ladder", "path_ladder")
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,8 @@ class Comparison(PlainResult, Drawn):
       given are of other points; ``measured_ladder``: the ladder from the simulation on to the measured total.
     - ``random``: the chosen effects that depend on the seed.
     - ``collectives``: the collective operations of the program, each with its algorithm.
-    - ``roofline_ladder``: the step to the forecast from one with kernels at the full rates of their accelerators.
+    - ``roofline_ladder``: the step to the closed forms from those with kernels at the full rates of their accelerators.
+    - ``path_ladder``: the step from the sum of closed forms to a forecast that is the longest path.
 
     >>> import simcodesign as sc
     >>> comparison = sc.compare("broadcast", "mesh-256", {"P": 4}, effects="none")
@@ -108,6 +116,13 @@ class Comparison(PlainResult, Drawn):
     def not_explained(self) -> LadderStep | None:
         """The last step of the ladder to the measured total: what no effect explains; None where there is none."""
         return self.measured_ladder[-1] if self.measured_ladder else None
+
+    @property
+    def path_ladder(self) -> tuple[LadderStep, ...]:
+        """The step from the sum of closed forms to the forecast, where that is the longest path: ranks wait for each
+        other, or overlap what the sum adds up. No part of the error, which is that of the forecast."""
+        sum_s = self.forecast.sum_s
+        return () if sum_s is None else steps_to(float(sum_s), {WAITING: float(self.forecast.headline_s)}, None)
 
     @property
     def difference_s(self) -> float:
@@ -208,8 +223,8 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def waiting_by_demand(self) -> tuple[DemandGap, ...]:
-        """The first rung by the demands of the program, in its order: which of them follow one another early or late.
-        Their changes add up to it. Empty for streams."""
+        """What the simulation without effects has beyond the sum of closed forms, by the demands of the program, in its
+        order: which of them follow one another early or late. Empty for streams."""
         return gaps_by_demand(self.forecast, self.rungs[0].simulation)
 
     def json_fields(self) -> dict[str, Any]:
@@ -288,7 +303,8 @@ def compare_experiment(
     scenario, chosen = experiment.scenario, experiment.effects
     if any(np.ndim(value) for value in scenario.parameters.values()):  # type: ignore[arg-type] # anything has a shape
         raise InputError("a comparison takes one design point, not arrays", value=dict(scenario.parameters))
-    forecasted = forecast(scenario, bounds=True, longest_path=True)
+    forecasted = forecast(scenario, bounds=True)
+    summed = forecasted if forecasted.sum_s is None else forecast(scenario, longest_path=False)
     plans = Plans(experiment.point, experiment.seed)
 
     def simulated(effects: tuple[str, ...]) -> Result:
@@ -302,9 +318,9 @@ def compare_experiment(
     measured = measured_at((*given.measured, *point.workload.measured), point, whole)
     elsewhere = where_measured(given.measured, point) if measured is None and given.measured else ""
     rungs = rungs_of(forecasted, simulations, chosen, experiment.point)
-    formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
+    formulas = compared_formulas(given, point, summed, rungs, measured, whole)
     last = ladder_to_measured(forecasted, rungs, measured)
     random = random_effects(point.workload, point.machine, chosen)
     collectives = collectives_of(point, simulations[-1])
-    before = roofline_ladder(point, forecasted)
+    before = roofline_ladder(point, summed)
     return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before)

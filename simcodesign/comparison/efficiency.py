@@ -18,13 +18,13 @@ ROOFLINE, EFFICIENCY = "roofline of kernels", "efficiency of kernels"
 
 
 def roofline_ladder(point: DesignPoint, forecasted: Result) -> tuple[LadderStep, ...]:
-    """Return the step from a forecast with all kernels at the full rates to ``forecasted``, at one design point; none
+    """Return the step from closed forms with all kernels at the full rates to ``forecasted``, at one design point; none
     where the machine states no efficiency of kernels, or it changes nothing."""
     accelerator = point.machine.accelerator
     if accelerator is None or (np.all(np.equal(accelerator.efficiency, 1)) and accelerator.efficiency_by_shape is None):
         return ()
     parameters = {name: point.values[name] for name in {"P", *point.workload.parameters}}
-    at_peak = forecast(Scenario(point.workload, at_full_rates(point.machine), parameters))
+    at_peak = forecast(Scenario(point.workload, at_full_rates(point.machine), parameters), longest_path=False)
     steps = steps_to(float(at_peak.headline_s), {EFFICIENCY: float(forecasted.headline_s)}, None)
     return steps if any(step.change_s for step in steps) else ()
 

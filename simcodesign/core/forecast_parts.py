@@ -85,9 +85,9 @@ class Pipelined:
 
 @dataclass(frozen=True)
 class LongestPath:
-    """Seconds of the longest path through the messages of a program (``analytic.longest_path.program_path``). It is the
-    simulation without effects, to rounding, or a lower bound of it if something is ``left_out``. Without a time,
-    ``reason`` states for what none is given."""
+    """Seconds of the longest path through the messages of a program (``analytic.longest_path.program_path``), with its
+    checkpoints. It is the simulation without effects, to rounding, or a lower bound of it if something is ``left_out``.
+    Without a time, ``reason`` states for what none is given."""
 
     time_s: float | None
     reason: str = ""

@@ -123,7 +123,8 @@ class Result(PlainResult, Drawn):
     - ``reading``: ``forecast`` or ``simulation``. ``workload``, ``machine``, ``preset``: their names. ``values``: every
       parameter and ``P``. ``settings``: what was set of the workload, as ``KEY=VALUE``.
     - ``makespan_s``: time of the whole program. ``phases``: phase -> component -> seconds, which add up to it: in a
-      simulation those along the critical path, from the last event back through whatever each step waited for.
+      simulation, and in a forecast that is the longest path, those along the critical path, from the last event back
+      through whatever each step waited for.
     - ``messages``, ``message_bytes``: of all ranks. ``disk_bytes``: bytes that all ranks read and write.
     - ``flops``, ``instructions``: what all ranks compute, as far as it is described in these (and not in seconds).
     - ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
@@ -144,15 +145,16 @@ class Result(PlainResult, Drawn):
     - ``checkpoints``: how many are written. ``failures``: in a forecast, what they would add to its makespan; in a
       simulation with this effect, what they did add. Their phases are ``CHECKPOINTS`` and ``FAILURES``.
     - ``demands``: what each demand of the program adds, in its order, of one design point: they add up to the makespan
-      but for the waits of ``formulas``, checkpoints and failures. Empty for streams and schedules.
+      (in a forecast to the sum of closed forms) but for the waits of ``formulas``, checkpoints and failures. Empty for
+      streams and schedules.
 
     Of forecasts: ``bounds``, between which simulations lie; ``formulas`` of queueing theory that were used; ``basis``:
     what it consists of where it is not the sum over the program; ``pipelined``: the time where operations overlap that
     the sum adds up; ``shared_links``: the time with the operations for which fair sharing of links has a closed form
     (``analytic.messages.even_sharing``); ``loaded_s``: the time with the operations whose messages share the memory
     and the interfaces of their nodes (``analytic.collectives.loaded``), and of one design point ``loaded``, these
-    operations; ``longest_path``: that of the program's own sends and receives; ``notes``:
-    what a reader should know of it.
+    operations; ``longest_path``: that of a program whose ranks differ, at one design point; ``sum_s``: the sum of
+    closed forms where the makespan is the longest path, otherwise None; ``notes``: what a reader should know of it.
 
     Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``ranks``: when each was done,
     and with what; ``stations``: how each was used; ``timeline``, ``counters``: where they were asked for.
@@ -211,6 +213,7 @@ class Result(PlainResult, Drawn):
     loaded_s: FloatOrArray | None = None
     loaded: tuple[SharedTime, ...] = ()
     longest_path: LongestPath | None = None
+    sum_s: FloatOrArray | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
     checkpoints: FloatOrArray | None = None
     failures: Failures | FailureForecast | None = None
@@ -307,8 +310,7 @@ class Result(PlainResult, Drawn):
             shown["shared_links"] = self.shared_links
         if self.loaded_s is not None:
             shown |= attributes_of(self, "loaded_s", loaded_operations="loaded")
-        if self.longest_path is not None:
-            shown["longest_path"] = self.longest_path
+        shown |= {name: it for name in ("longest_path", "sum_s") if (it := getattr(self, name)) is not None}
         shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds

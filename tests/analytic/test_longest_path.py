@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.analytic.longest_path import event_graph
 from simcodesign.analytic.longest_path.operations import AS_THEY_COME, FROM_ANYONE
+from simcodesign.analytic.longest_path.program_path import ProgramPath, path_of_program
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.core.errors import DeadlockError, InputError
-from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import Scenario, WorkloadSource
 from simcodesign.describe.workload import Workload
 from tests import examples
 from tests.builders import machine, network, network_with, workload
@@ -33,13 +34,12 @@ TREE = """- repeat: ceil(log2(P))
 """
 
 
-def path_of(load: Workload, on: Machine, ranks: int) -> LongestPath:
-    path = sc.forecast(load, on, {"P": ranks}, longest_path=True).longest_path
-    assert path is not None
-    return path
+def path_of(load: WorkloadSource, on: Machine, ranks: int) -> ProgramPath:
+    """The path, also of one rank, whose forecast is the sum."""
+    return path_of_program(Scenario.of(load, on, {"P": ranks}).bind())
 
 
-def time_s(load: Workload, on: Machine, ranks: int) -> float:
+def time_s(load: WorkloadSource, on: Machine, ranks: int) -> float:
     path = path_of(load, on, ranks)
     assert path.time_s is not None, path.reason
     return path.time_s
@@ -108,25 +108,9 @@ def test_hockney_equals_simulation(seed: int) -> None:
     assert time_s(load, on, ranks) == pytest.approx(simulated_s(load, on, ranks), rel=1e-12, abs=1e-18)
 
 
-@settings(deadline=None, max_examples=examples(200))
-@given(st.integers(0, 10**6), st.sampled_from([0.0, 500.0]))
-def test_hockney_with_rendezvous(seed: int, limit_bytes: float) -> None:
-    """Equal, and no path where the ranks wait for each other."""
-    load, on, ranks = case(seed, "hockney")
-    on = replace(on, network=network_with(on.network, rendezvous_above_bytes=limit_bytes))
-    path = path_of(load, on, ranks)
-    if path.time_s is None:
-        with pytest.raises(DeadlockError):
-            simulated_s(load, on, ranks)
-    else:
-        assert path.time_s == pytest.approx(simulated_s(load, on, ranks), rel=1e-12, abs=1e-18)
-
-
-@settings(deadline=None, max_examples=examples(200))
-@given(st.integers(0, 10**6), st.sampled_from([None, 0.0, 500.0]))
-def test_operations_of_several_ranks(seed: int, limit_bytes: float | None) -> None:
-    """Message by message: all algorithms and halos in Hockney's model, also where senders wait for their receivers."""
-    load, on, ranks = case(seed, "hockney", True)
+def equals_or_waits(found: tuple[Workload, Machine, int], limit_bytes: float | None) -> None:
+    """The path is the simulation, or there is none, and the simulated ranks wait for each other."""
+    load, on, ranks = found
     on = replace(on, network=network_with(on.network, rendezvous_above_bytes=limit_bytes))
     path = path_of(load, on, ranks)
     if path.time_s is None:
@@ -135,6 +119,20 @@ def test_operations_of_several_ranks(seed: int, limit_bytes: float | None) -> No
     else:
         assert path.time_s == pytest.approx(simulated_s(load, on, ranks), rel=1e-12, abs=1e-18)
         assert path.left_out == ()
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 500.0]))
+def test_hockney_with_rendezvous(seed: int, limit_bytes: float) -> None:
+    """Equal, and no path where the ranks wait for each other."""
+    equals_or_waits(case(seed, "hockney"), limit_bytes)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.integers(0, 10**6), st.sampled_from([None, 0.0, 500.0]))
+def test_operations_of_several_ranks(seed: int, limit_bytes: float | None) -> None:
+    """Message by message: all algorithms and halos in Hockney's model, also where senders wait for their receivers."""
+    equals_or_waits(case(seed, "hockney", True), limit_bytes)
 
 
 @settings(deadline=None, max_examples=examples(400))
@@ -179,9 +177,8 @@ def test_late_ranks_of_a_recorded_program() -> None:
 
     on = machine(network(32, per_byte_s=1e-9, startup_s=1e-6, receive_overhead_s=3e-7))
     for ranks in (2, 5, 16):
-        path = sc.forecast(late, on, {"P": ranks}, longest_path=True).longest_path
-        assert path is not None
-        assert path.time_s == pytest.approx(simulated_s(late, on, ranks), rel=1e-12)
+        forecasted_s = float(sc.forecast(late, on, {"P": ranks}).makespan_s)
+        assert forecasted_s == pytest.approx(simulated_s(late, on, ranks), rel=1e-12)
 
 
 def test_python_program_equals_yaml() -> None:
@@ -195,13 +192,10 @@ def test_python_program_equals_yaml() -> None:
 
     on = machine(network(32, per_byte_s=1e-9, startup_s=1e-6, receive_overhead_s=3e-7))
     for ranks in (1, 2, 5, 13, 32):
-        result = sc.forecast(tree, on, {"P": ranks}, longest_path=True)
-        if ranks == 1:
-            assert result.longest_path is None
-            continue
-        assert result.longest_path is not None
-        assert result.longest_path.time_s == pytest.approx(time_s(workload(TREE), on, ranks), rel=1e-12)
-        assert result.longest_path.time_s == pytest.approx(simulated_s(tree, on, ranks), rel=1e-12)
+        result = sc.forecast(tree, on, {"P": ranks})
+        assert (result.longest_path is None) == (ranks == 1)
+        assert float(result.makespan_s) == pytest.approx(time_s(workload(TREE), on, ranks), rel=1e-12)
+        assert float(result.makespan_s) == pytest.approx(simulated_s(tree, on, ranks), rel=1e-12)
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -269,10 +263,13 @@ def test_receive_from_anyone_waits_for_none() -> None:
     ],
 )
 def test_no_path(text: str, reason: str) -> None:
-    """What has none says why, and is forecast all the same."""
-    path = path_of(workload(text), machine(network(2, startup_s=1e-6)), 2)
-    assert path.time_s is None
-    assert reason in path.reason
+    """What has none says why, and is forecast as the sum."""
+    result = sc.forecast(workload(text), machine(network(2, startup_s=1e-6)), {"P": 2})
+    assert result.longest_path is not None
+    assert result.longest_path.time_s is None
+    assert reason in result.longest_path.reason
+    assert result.longest_path.reason in result.basis[-1]
+    assert result.sum_s is None
 
 
 def test_loop_is_followed_to_its_end() -> None:
@@ -287,22 +284,23 @@ def test_loop_is_followed_to_its_end() -> None:
     assert event_graph.MOST_OPERATIONS >= 1000 * 4
 
 
-def test_only_where_it_is_wanted() -> None:
+def test_only_where_it_is_wanted_and_ranks_differ() -> None:
     on = machine(network(8, startup_s=1e-6))
-    assert sc.forecast(workload(TREE), on, {"P": 8}).longest_path is None
-    no_messages = sc.forecast(workload("- barrier: {}"), on, {"P": 8}, longest_path=True)
-    assert no_messages.longest_path is None
-    assert "longest_path" not in no_messages.json_fields()
-    with_path = sc.forecast(workload(TREE), on, {"P": 8}, longest_path=True).json_fields()
-    assert with_path["longest_path"].time_s == pytest.approx(3e-6)
-    with pytest.raises(InputError):
-        sc.forecast(workload("- send: {to: 1, bytes: 0, when: P > 9}"), on, {"P": [4, 8]}, longest_path=True)
+    summed = sc.forecast(workload(TREE), on, {"P": 8}, longest_path=False)
+    assert (summed.longest_path, summed.sum_s) == (None, None)
+    alike = sc.forecast(workload("- barrier: {}"), on, {"P": 8})
+    assert not {"longest_path", "sum_s", "basis"} & alike.json_fields().keys()
+    with_path = sc.forecast(workload(TREE), on, {"P": 8}).json_fields()
+    assert with_path["longest_path"].time_s == with_path["makespan_s"] == pytest.approx(3e-6)
+    assert with_path["sum_s"] == summed.makespan_s
 
 
 def test_index_in_peers_in_loggops() -> None:
-    """The forecast evaluates these iterations one by one."""
+    """The forecast evaluates these iterations one by one: rank 0 sends three messages; their tree is deeper."""
     on = machine(network(8, model="loggop", latency_s=1e-6, overhead_s=1e-7))
-    assert sc.forecast(workload(TREE), on, {"P": 8}).makespan_s == pytest.approx(3 * 1.1e-6)
+    result = sc.forecast(workload(TREE), on, {"P": 8})
+    assert result.sum_s == pytest.approx(3 * 1.1e-6)
+    assert result.makespan_s == pytest.approx(3 * 1.2e-6)  # o + L + o, from rank to rank
 
 
 def test_peer_that_is_none() -> None:

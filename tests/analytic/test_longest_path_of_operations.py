@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import simcodesign as sc
+from simcodesign.analytic.failures import checkpointed_s
 from simcodesign.analytic.longest_path.program_path import path_of_program
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
@@ -21,10 +22,12 @@ ROUNDING = 1e-12
 
 def compared(load: WorkloadSource, on: Machine | str, ranks: int) -> tuple[float, float]:
     """The longest path and the simulated time."""
-    path = path_of_program(Scenario.of(load, on, {"P": ranks}).bind())
+    point = Scenario.of(load, on, {"P": ranks}).bind()
+    path = path_of_program(point)
     assert path.time_s is not None, path.reason
     assert path.left_out == ()
-    return path.time_s, float(sc.simulate(load, on, {"P": ranks}, effects="none").makespan_s)
+    whole_s = float(checkpointed_s(path.time_s, point))
+    return whole_s, float(sc.simulate(load, on, {"P": ranks}, effects="none").makespan_s)
 
 
 @pytest.mark.parametrize("ranks", [4, 16])

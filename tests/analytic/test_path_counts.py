@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.rank_by_rank import alike_ranks, path_counts
 from simcodesign.analytic.rank_by_rank.path_counts import Row, by_paths
 from simcodesign.describe.network.network import LocalMessages
 from tests import builders, examples
+from tests.builders import closed_forms
 
 #: Some hundred sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
@@ -85,10 +85,10 @@ def test_rings_in_groups_on_two_levels_have_few_paths(
     head = "parameters: {n: {default: 1}}\ngroups: {g: 'floor(rank*rank/5) % 4'}\n"
     work = builders.workload(f"- {operation}: {{bytes: n, algorithm: ring, group: g}}", head)
     n = np.geomspace(1, 1e6, 2000)
-    every = forecast(work, on, {"P": 24, "n": n}).makespan_s
+    every = closed_forms(work, on, {"P": 24, "n": n}).makespan_s
     monkeypatch.undo()
     for point in (0, 400, 1000, 1999):
-        one = forecast(work, on, {"P": 24, "n": float(n[point])}).makespan_s
+        one = closed_forms(work, on, {"P": 24, "n": float(n[point])}).makespan_s
         assert every[point] == pytest.approx(one, rel=ROUNDING)
 
 

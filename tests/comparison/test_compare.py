@@ -167,15 +167,19 @@ def test_first_rung_by_demand_by_hand() -> None:
 
 
 def test_ranks_that_wait_add_to_a_demand() -> None:
-    """Each rank sends on what it receives: the forecast knows one message, the simulation seven in a row."""
+    """Each rank sends on what it receives: the sum has one message, the longest path and the simulation seven."""
     where = machine(network(8, startup_s=4.0, receive_overhead_s=1.0))
     steps = """
 - receive: {from: rank - 1, when: rank > 0}
 - send: {to: rank + 1, bytes: 8, when: rank < P - 1}
 """
     comparison = compare(workload(steps), where, {"P": 8}, effects="none")
-    assert comparison.forecast.makespan_s == 5
-    assert comparison.simulation.makespan_s == 7 * 5
+    assert comparison.forecast.sum_s == 5
+    assert comparison.forecast.makespan_s == comparison.simulation.makespan_s == 7 * 5
+    assert comparison.error == 0
+    (step,) = comparison.path_ladder
+    assert (step.step, step.time_s, step.change_s) == ("dependencies and waiting", 35, 30)
+    assert [rung.change_s for rung in comparison.rungs] == [0]
     received, sent = comparison.waiting_by_demand
     assert (received.demand, received.forecast_s, received.change_s) == ("receive", 1, 34)
     assert (sent.demand, sent.forecast_s, sent.change_s) == ("send", 4, -4)

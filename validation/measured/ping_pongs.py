@@ -74,7 +74,7 @@ def one_way_s(cluster: str, size_bytes: int, *, simulated: bool, segments: int |
     given = "ping-pong", machine(cluster, segments), {"P": 2, "m": size_bytes, "turns": TURNS}
     if simulated:
         return float(sc.simulate(*given).makespan_s) / (2 * TURNS)
-    path = sc.forecast(*given, longest_path=True).longest_path
+    path = sc.forecast(*given).longest_path
     assert path is not None
     return float(path.time_s) / (2 * TURNS)
 

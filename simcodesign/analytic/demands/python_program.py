@@ -7,7 +7,7 @@ An operation that was started takes, at its wait, what is left of it when its ra
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from simcodesign.analytic.demands.messages import message_charge
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.messages.message_costs import Cost, price
 from simcodesign.analytic.messages.route_links import worst_links
+from simcodesign.analytic.one_point import point_at
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
@@ -45,7 +46,7 @@ from simcodesign.describe.recordings.recorded_run import RecordedRun
 
 Floats = NDArray[np.float64]
 #: What an operation is booked under.
-_COMPONENTS = ("computation", "disk", "communication", "memory")
+COMPONENTS_OF_ENTRIES = ("computation", "disk", "communication", "memory")
 _OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3}
 
 
@@ -104,7 +105,7 @@ class RecordedProgramForm(ClosedForm[RecordedProgram]):
             raise InputError(f"the energy of a {demand.words} takes one design point", demand.place)
         found: dict[tuple[str, str], list[tuple[tuple[int, ...], Charge]]] = {}
         for index in np.ndindex(point.shape):
-            for placed, charge in _charges(demand, step, _point_at(point, index)):
+            for placed, charge in _charges(demand, step, point_at(point, index)):
                 found.setdefault((placed.phase, charge.component), []).append((index, charge))
         for (phase, component), several in found.items():
             time_s, messages, sent_bytes = (np.zeros(point.shape) for _ in range(3))
@@ -116,21 +117,10 @@ class RecordedProgramForm(ClosedForm[RecordedProgram]):
                     counts.setdefault((count.group, count.name), np.zeros(point.shape))[index] = count.each
             every = tuple(Count(*key, each) for key, each in counts.items())
             charge = Charge(component, time_s, every, messages=messages, message_bytes=sent_bytes)
-            yield _in_phase(step, phase), charge
+            yield in_phase(step, phase), charge
 
 
-def _point_at(point: DesignPoint, index: tuple[int, ...]) -> DesignPoint:
-    """One design point of several."""
-
-    def at(value: Any) -> float:
-        return float(np.broadcast_to(value, point.shape)[index])
-
-    varying = {path: at(value) for path, value in point.machine.varying().items() if np.ndim(value)}
-    machine = point.machine.with_constants(varying) if varying else point.machine
-    return replace(point, values={name: at(value) for name, value in point.values.items()}, machine=machine)
-
-
-def _in_phase(step: EvaluatedStep, phase: str) -> EvaluatedStep:
+def in_phase(step: EvaluatedStep, phase: str) -> EvaluatedStep:
     """The step where its time is booked."""
     if phase == MAIN_PHASE:
         return step
@@ -144,10 +134,10 @@ def _charges(
     recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
     costs, served = _Costs.of(recording, point.machine), _Served(recording, step, point.machine)
     costs.time_s[served.entry] = served.time_s
-    component, rank = _components(recording), recording.rank
-    width = len(_COMPONENTS) * recording.ranks
+    component, rank = components_of(recording), recording.rank
+    width = len(COMPONENTS_OF_ENTRIES) * recording.ranks
     key = (recording.phase * width + component * recording.ranks + rank).astype(np.int64)
-    shape = (len(recording.phases), len(_COMPONENTS), recording.ranks)
+    shape = (len(recording.phases), len(COMPONENTS_OF_ENTRIES), recording.ranks)
 
     def by_place(each: Floats) -> Floats:
         return np.asarray(np.bincount(key, each, int(np.prod(shape))), dtype=np.float64).reshape(shape)
@@ -158,7 +148,7 @@ def _charges(
     amounts = {unit: by_place(_work(recording, unit)).sum(axis=2) for unit in ("flops", "instructions", "seconds")}
     disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
     for place, phase in enumerate(recording.phases):
-        placed = _in_phase(step, phase)
+        placed = in_phase(step, phase)
         computes, disk, sends, stalls = (time_s[place, number, busiest] for number in range(4))
         if computes or any(amount[place, 0] for amount in amounts.values()):
             counts = tuple(Count("work", unit, amount[place, 0] / point.ranks) for unit, amount in amounts.items())
@@ -341,7 +331,7 @@ def _named(recording: Recording, name: str) -> NDArray[np.int64]:
     return recording.entries_of(np.array(plain, dtype=bool))
 
 
-def _components(recording: Recording) -> NDArray[np.int64]:
+def components_of(recording: Recording) -> NDArray[np.int64]:
     """(N,) what each entry is booked under; a wait as what is waited for."""
     of = np.array([_OF_KIND.get(one[0], 2) for one in recording.operations] + [2], dtype=np.int64)
     component = of[recording.op]

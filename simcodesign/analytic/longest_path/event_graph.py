@@ -3,25 +3,27 @@
 A node is a moment at which a rank may have to wait for others: the taking up of a message, the end of an operation of
 several ranks, a wait for what was started. An edge says that its target is no earlier than its source and so many
 seconds. Between two nodes a rank does nothing but its own work, so that its clock is a node and an offset: arrays over
-ranks. The longest path is found in an order in which every node comes after all that it waits for.
+ranks. The longest path is found in an order in which every node comes after all that it waits for. Every edge has a
+label, the phase and component under which its seconds are booked if it is on the path (``booked_path``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from simcodesign.analytic.longest_path.booked_path import Begun, Edges, Floats, Ints, Labels, Times, booked
+
 #: What is taken from anyone, and what no sender waits for.
 NONE = -1
 #: Operations of ranks that are followed; two million take two seconds and 300 MB.
 MOST_OPERATIONS = 2_000_000
 #: What a step of a few ranks costs, in operations of ranks.
-LEAST_OF_STEP = 10
+LEAST_OF_STEP = 20
 #: Nodes that are ready together on average, after some rounds, below which they are followed one by one.
 WIDTH, FREE_ROUNDS = 40, 100
 
@@ -48,7 +50,7 @@ class Moments(NamedTuple):
 class Sends(NamedTuple):
     """Messages, an entry each: sent ``offset_s`` after ``node``, there ``arrival_s`` later, and then ``receive_s`` to
     take up (0 where it counts with the receive). ``copy_s``: for how long it holds its receiver before. ``goes_on``:
-    the node at which a sender goes on that waits for its receiver; else NONE."""
+    the node at which a sender goes on that waits for its receiver; else NONE. ``label``: what they are booked under."""
 
     source: Ints
     target: Ints
@@ -59,6 +61,7 @@ class Sends(NamedTuple):
     receive_s: Floats
     copy_s: Floats
     goes_on: Ints
+    label: Ints
 
 
 class Receives(NamedTuple):
@@ -74,6 +77,11 @@ class Receives(NamedTuple):
     offset_s: Floats
     is_priced: NDArray[np.bool_]
     is_in_turn: NDArray[np.bool_]
+    label: Ints
+
+
+#: What ranks do, started (True) or before they go on: when they are done with it.
+Act = Callable[["EventGraph", bool], Moments]
 
 
 @dataclass
@@ -83,24 +91,50 @@ class EventGraph:
     which no rank can be at the same place either."""
 
     ranks: int
+    max_operations: float = MOST_OPERATIONS
 
     def __post_init__(self) -> None:
         every = np.arange(self.ranks + 1)
         self.now = Moments(every.copy(), np.zeros(len(every)))
         self.work_s = np.zeros(len(every))
         self._gap = Moments(np.full(len(every), NONE), np.zeros(len(every)))  # before which no rank sends again
-        self._count, self._spent = len(every), 0
+        self._count, self.spent = len(every), 0
         self._owners, self._floors_s = [every], [np.zeros(len(every))]
-        self._edges: list[tuple[Ints, Floats, Ints]] = []
+        self._edges: list[Edges] = []
+        self._begun: list[Begun] = []
+        self._labels = Labels()
+        self.label: Ints | int = 0  # of what is done now, of each rank that does it or of all
+        self._label_of_nodes: list[Ints] = [np.zeros(len(every), np.int64)]
         self._sends: list[Sends] = []
         self._receives: list[Receives] = []
         self.left_out = dict[str, None]()
 
     def spend(self, operations: float) -> None:
         """Count operations before they are looked at. NoPathError if they are too many."""
-        self._spent += max(int(min(operations, 2 * MOST_OPERATIONS)), LEAST_OF_STEP)
-        if self._spent > MOST_OPERATIONS:
-            raise NoPathError(f"more than {MOST_OPERATIONS:g} operations of ranks")
+        self.spent += max(int(min(operations, 2 * MOST_OPERATIONS)), LEAST_OF_STEP)
+        self.check(0.0)
+
+    def check(self, more: float) -> None:
+        """NoPathError if so many more operations would be too many."""
+        if self.spent + more > self.max_operations:
+            self.spent = int(max(self.spent, self.max_operations + 1))
+            raise NoPathError(f"more than {self.max_operations:g} operations of ranks")
+
+    def label_of(self, phase: str, component: str) -> int:
+        """Return the label of what is booked there."""
+        return self._labels.number(phase, component)
+
+    def do(self, who: Ints, label: Ints | int, act: Act, is_started: bool) -> Moments:
+        """Let these ranks do something under a label, and return when they are done with it. What is started begins at
+        a node of its own, and leaves the clocks as they are."""
+        before, self.label = self.now.of(who), label
+        if is_started:
+            self.go_to(who, Moments(self.nodes(who, before), np.zeros(len(who))))
+        self._begun.append(Begun(*self.now.of(who), np.broadcast_to(label, who.shape)))
+        ends = act(self, is_started)
+        if is_started:
+            self.go_to(who, before)
+        return ends
 
     def works(self, who: Ints, time_s: Floats, is_started: bool) -> Moments:
         """These ranks work for so long, on something that is started or before they go on; when they are done."""
@@ -122,6 +156,7 @@ class EventGraph:
         self._count += len(who)
         self._owners.append(who)
         self._floors_s.append(self.work_s[who])
+        self._label_of_nodes.append(np.broadcast_to(self.label, who.shape))
         self.edges(after, numbers)
         return numbers
 
@@ -131,11 +166,20 @@ class EventGraph:
         self._count += count
         self._owners.append(np.full(count, self.ranks))
         self._floors_s.append(np.zeros(count))
+        self._label_of_nodes.append(np.zeros(count, np.int64))
         return first
 
-    def edges(self, source: Moments, target: Ints) -> None:
-        """Each target is no earlier than a moment."""
-        self._edges.append((source.node, source.offset_s, target))
+    def edges(
+        self,
+        source: Moments,
+        target: Ints,
+        since_s: Floats | None = None,
+        label: Ints | int = 0,
+        computed_s: Floats | None = None,
+    ) -> None:
+        """Each target is no earlier than a moment. From ``since_s`` after the node on, its offset is booked under a
+        label, ``computed_s`` of it as computation; before, and without it, as what the rank of the node did then."""
+        self._edges.append(Edges(source.node, source.offset_s, target, since_s, label, computed_s))
 
     def go_to(self, who: Ints, at: Moments) -> None:
         """The clocks of these ranks."""
@@ -157,19 +201,23 @@ class EventGraph:
         """Receives, in the order of each rank."""
         self._receives.append(receives)
 
-    def end_s(self) -> float:
-        """When the last rank is done. NoPathError for messages that do not match, and for ranks that wait for each
-        other."""
+    def end(self) -> Times:
+        """When the last rank is done, and what the longest path to there consists of. NoPathError for messages that do
+        not match, and for ranks that wait for each other."""
         taken_s = self._match()
         owner, floor_s = np.concatenate(self._owners), np.concatenate(self._floors_s)
         order = np.argsort(owner, kind="stable")
         first = np.searchsorted(owner[order], np.arange(self.ranks + 1))
         sums_s = np.concatenate([[0.0], np.cumsum(taken_s[order])])
         floor_s[order] += sums_s[1:] - sums_s[first][owner[order]]
-        begin_s = _longest(self._edges, floor_s)
+        edges = Edges.together(self._edges)
+        begin_s = _longest(edges, floor_s)
         of_messages_s = sums_s[np.append(first[1:], len(order))] - sums_s[first]
-        ends_s = begin_s[self.now.node] + self.now.offset_s
-        return float(np.max(np.maximum(ends_s, self.work_s + of_messages_s)))
+        ends_s = np.maximum(begin_s[self.now.node] + self.now.offset_s, self.work_s + of_messages_s)
+        last = int(np.argmax(ends_s))
+        end = int(self.now.node[last]), float(self.now.offset_s[last]), float(ends_s[last])
+        parts = edges, Begun.together(self._begun), np.concatenate(self._label_of_nodes), owner
+        return booked(begin_s, end, *parts, self._labels)
 
     def _match(self) -> Floats:
         """Edges from every message to its receive: the n-th from a source to a target with a tag to the n-th receive
@@ -183,11 +231,12 @@ class EventGraph:
         receive_s = np.where(receives.is_priced[there], sends.receive_s[here], 0.0)
         node = receives.node[there]
         taken_s[node] = np.where(receives.is_in_turn[there], receive_s, 0.0)
-        arrives = Moments(sends.node[here], sends.offset_s[here] + sends.arrival_s[here] + receive_s)
-        self.edges(arrives, node)
+        begins_s = sends.offset_s[here]
+        arrives = Moments(sends.node[here], begins_s + sends.arrival_s[here] + receive_s)
+        self.edges(arrives, node, begins_s, sends.label[here])
         copied = receives.is_priced[there] & (sends.copy_s[here] > 0)
-        turn = Moments(receives.begin[there], receives.offset_s[there] + (sends.copy_s[here] + receive_s))
-        self.edges(turn.of(copied), node[copied])
+        turn = Moments(receives.begin[there], receives.offset_s[there] + (sends.copy_s[here] + receive_s)).of(copied)
+        self.edges(turn, node[copied], receives.offset_s[there][copied], receives.label[there][copied])
         waits = sends.goes_on[here] != NONE
         self.edges(Moments(node[waits], np.zeros(int(waits.sum()))), sends.goes_on[here][waits])
         return taken_s
@@ -225,11 +274,9 @@ def _in_order(source: Ints, box: Ints, anyone: Ints) -> Ints:
     return order
 
 
-def _longest(edges: list[tuple[Ints, Floats, Ints]], begin_s: Floats) -> Floats:
+def _longest(edges: Edges, begin_s: Floats) -> Floats:
     """(nodes,) the earliest time of each that all edges allow, not before ``begin_s``. NoPathError for a circle."""
-    if not edges:
-        return begin_s
-    source, weight_s, target = (np.concatenate(column) for column in zip(*edges, strict=True))
+    source, weight_s, target = edges.source, edges.weight_s, edges.target
     order = np.argsort(source, kind="stable")
     count = len(begin_s)
     first = np.searchsorted(source[order], np.arange(count + 1))

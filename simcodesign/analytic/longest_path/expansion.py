@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.longest_path.event_graph import NONE, EventGraph, Floats, Ints, Moments
+from simcodesign.analytic.longest_path.booked_path import Floats, Ints
+from simcodesign.analytic.longest_path.event_graph import NONE, EventGraph, Moments
 from simcodesign.analytic.messages.message_order import Ordered
 from simcodesign.analytic.messages.posted_together import SHORT
 
@@ -23,15 +24,19 @@ SEND, RECEIVE, WAIT, WORK = range(4)
 @dataclass(frozen=True)
 class Expansion:
     """``count`` nodes. Edges from ``source`` to ``target``, ``weight_s`` long: a source below 0 is the moment at which
-    rank -1 - source (its place among those that take part) comes to the operation. ``end``, ``end_s``: the moments at
-    which ranks are done; ``work_s``: what their processors do meanwhile."""
+    rank -1 - source (its place among those that take part) comes to the operation; ``computed_s`` of it is own work;
+    ``place``: of the target. ``end``, ``end_s``, ``end_computed_s``: the moments at which ranks are done;
+    ``work_s``: what their processors do meanwhile."""
 
     count: int
     source: Ints
     weight_s: Floats
+    computed_s: Floats
     target: Ints
+    place: Ints
     end: Ints
     end_s: Floats
+    end_computed_s: Floats
     work_s: Floats
 
     @classmethod
@@ -39,20 +44,22 @@ class Expansion:
         """The piece of messages between places 0 to ``ranks`` - 1. ``has_gap``: whether gaps keep sends apart."""
         return _Maker(ordered, ranks, has_gap).expansion()
 
-    def enter(self, graph: EventGraph, begins: Moments) -> Moments:
-        """Add the piece after ranks come at these moments. Return the moments at which they are done."""
+    def enter(self, graph: EventGraph, begins: Moments, ends: Ints, label: Ints | int) -> None:
+        """Add the piece after ranks come at these moments, up to nodes at which they leave, under the label of each."""
         first = graph.inner(self.count)
-        graph.edges(self._moments(self.source, self.weight_s, begins, first), first + self.target)
-        return self._moments(self.end, self.end_s, begins, first)
+        labels = np.broadcast_to(label, ends.shape)
+        source, since_s = self._moments(self.source, self.weight_s, begins, first)
+        graph.edges(source, first + self.target, since_s, labels[self.place], self.computed_s)
+        source, since_s = self._moments(self.end, self.end_s, begins, first)
+        graph.edges(source, ends, since_s, labels, self.end_computed_s)
 
     @staticmethod
-    def _moments(node: Ints, offset_s: Floats, begins: Moments, first: int) -> Moments:
+    def _moments(node: Ints, offset_s: Floats, begins: Moments, first: int) -> tuple[Moments, Floats]:
+        """So long after nodes of the piece, or after the moments at which ranks come to it, and where these are."""
         outside = node < 0
         place = np.where(outside, -1 - node, 0)
-        return Moments(
-            np.where(outside, begins.node[place], first + node),
-            offset_s + np.where(outside, begins.offset_s[place], 0.0),
-        )
+        since_s = np.where(outside, begins.offset_s[place], 0.0)
+        return Moments(np.where(outside, begins.node[place], first + node), offset_s + since_s), since_s
 
 
 class _Maker:
@@ -96,7 +103,11 @@ class _Maker:
     def expansion(self) -> Expansion:
         is_node = (self.kind == RECEIVE) | (self.kind == WAIT) | ((self.kind == SEND) & self.has_gap)
         number = np.cumsum(is_node) - 1
-        before, before_s, end, end_s = self._clocks(is_node, number)
+        before, before_s, end, end_s = self._clocks(is_node, number, self.time_s)
+        computed_s, end_computed_s = np.zeros(len(self.kind)), np.zeros(self.ranks)
+        if (self.kind == WORK).any():
+            own_work_s = np.where(self.kind == WORK, self.time_s, 0.0)
+            _, computed_s, _, end_computed_s = self._clocks(is_node, number, own_work_s)
         at = {kind: np.flatnonzero(self.kind == kind) for kind in (SEND, RECEIVE, WAIT)}
         own_s, receives = before_s.copy(), at[RECEIVE]
         own_s[receives] += self.copy_s[self.message[receives]]
@@ -104,33 +115,35 @@ class _Maker:
         for kind, here in at.items():
             event[kind, self.message[here]] = here
         sends, receives, waits = event[SEND], number[event[RECEIVE]], at[WAIT]
-        sent, sent_s = before[sends], before_s[sends]
+        sent, sent_s, worked_s, nothing_s = before[sends], before_s[sends], computed_s[sends], np.zeros(len(sends))
         if self.has_gap:
-            sent, sent_s = number[sends], np.zeros(len(sends))
+            sent, sent_s, worked_s = number[sends], nothing_s, nothing_s
         elif self.any_order:
-            sent, sent_s = -1 - self.ordered.source, np.zeros(len(sends))
+            sent, sent_s, worked_s = -1 - self.ordered.source, nothing_s, nothing_s
         edges = [
-            (before[is_node], own_s[is_node], number[is_node]),
-            (sent, sent_s + self.arrival_s, receives),
-            (receives[self.message[waits]], np.zeros(len(waits)), number[waits]),
+            (before[is_node], own_s[is_node], computed_s[is_node], number[is_node]),
+            (sent, sent_s + self.arrival_s, worked_s, receives),
+            (receives[self.message[waits]], *np.zeros((2, len(waits))), number[waits]),
         ]
         if self.has_gap:
             last, after = at[SEND][:-1], at[SEND][1:]
             same = self.place[last] == self.place[after]
             last, after = last[same], after[same]
-            edges.append((number[last], self.gap_s[self.message[last]], number[after]))
-        source, weight_s, target = (np.concatenate(column) for column in zip(*edges, strict=True))
-        return Expansion(int(is_node.sum()), source, weight_s, target, end, end_s, self.work_s)
+            edges.append((number[last], self.gap_s[self.message[last]], np.zeros(len(last)), number[after]))
+        source, weight_s, of_work_s, target = (np.concatenate(column) for column in zip(*edges, strict=True))
+        columns = source, weight_s, of_work_s, target, self.place[is_node][target]
+        return Expansion(int(is_node.sum()), *columns, end, end_s, end_computed_s, self.work_s)
 
-    def _clocks(self, is_node: NDArray[np.bool_], number: Ints) -> tuple[Ints, Floats, Ints, Floats]:
-        """The clocks before all events, and those of all places in the end: nodes (or comings) and times after them."""
+    def _clocks(self, is_node: NDArray[np.bool_], number: Ints, time_s: Floats) -> tuple[Ints, Floats, Ints, Floats]:
+        """The clocks before all events, and those of all places in the end: nodes (or comings) and what the times of
+        events add up to after them."""
         every = np.arange(len(self.place))
         first = np.searchsorted(self.place, np.arange(self.ranks + 1))
         is_first = np.zeros(len(every), bool)
         is_first[first[:-1][first[:-1] < first[1:]]] = True
         begin = np.maximum.accumulate(np.where(is_node | is_first, every, 0))  # of each event's run
         run = np.where(is_node[begin], number[begin], -1 - self.place[begin]) if len(every) else every
-        sums_s = _sums(self.time_s, every - begin)
+        sums_s = _sums(time_s, every - begin)
         before = np.where(is_first, -1 - self.place, np.roll(run, 1))
         before_s = np.where(is_first, 0.0, np.roll(sums_s, 1))
         some = first[:-1] < first[1:]

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
+from simcodesign.analytic.longest_path.booked_path import Floats, Ints
 from simcodesign.analytic.longest_path.event_graph import (
     NONE,
     EventGraph,
-    Floats,
-    Ints,
     Moments,
     Receives,
     Sends,
@@ -71,13 +70,13 @@ def send(graph: EventGraph, messages: Messages, is_started: bool) -> Moments:
         graph.after_gap(who, messages.gap_s)
     begins = graph.now.of(who)
     ends = begins.later(messages.send_s)
-    goes_on = np.full(len(who), NONE)
+    goes_on, label = np.full(len(who), NONE), np.broadcast_to(graph.label, who.shape)
     waits = messages.waits
     if waits.any():
         goes_on[waits] = graph.nodes(who[waits], ends.of(waits))
         ends = Moments(np.where(waits, goes_on, ends.node), np.where(waits, 0.0, ends.offset_s))
     times = messages.arrival_s, messages.receive_s, messages.copy_s
-    graph.add_sends(Sends(who, messages.target, messages.tag, *begins, *times, goes_on))
+    graph.add_sends(Sends(who, messages.target, messages.tag, *begins, *times, goes_on, label))
     if not is_started:
         graph.work_s[who] += messages.send_s
         graph.go_to(who, ends)
@@ -101,7 +100,8 @@ def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) 
         graph.left_out[FROM_ANYONE] = None
     node = graph.nodes(who, turn)
     flags = np.full(len(who), is_priced), np.full(len(who), not is_started)
-    graph.add_receives(Receives(taken.source, who, taken.tag, node, *turn, *flags))
+    label = np.broadcast_to(graph.label, who.shape)
+    graph.add_receives(Receives(taken.source, who, taken.tag, node, *turn, *flags, label))
     ends = Moments(node, taken.receive_s)
     if not is_started:
         graph.work_s[who] += taken.receive_s

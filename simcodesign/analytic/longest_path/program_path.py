@@ -1,8 +1,7 @@
-"""The longest path through the messages of a program, beside the sum of closed forms that its forecast is.
+"""The longest path through the messages of a program: its forecast where ranks differ (``headline``).
 
-A program whose ranks differ, with single messages, is forecast by the busiest rank's own steps, which knows nothing of
-whom it waits for: of a tree that is written with ``send`` and ``receive`` it has the root, not the depth. Here every
-rank has a clock, t, and each step moves it on:
+The sum of closed forms has the busiest rank's own steps, without whom it waits for: of a tree that is written with
+``send`` and ``receive`` it has the root, not the depth. Here every rank has a clock, t, and each step moves it on:
 
     work        t + its time by its closed form
     send        t + c; the message is there at t + a. In LogGOPS no earlier than u after the send before
@@ -20,27 +19,29 @@ line leaves something out and adds nothing. Left out are: for a receive from any
 the gaps of receives, that messages wait for the processor, rendezvous, gaps across a wait, and the order of more than
 ``SHORT`` messages that are posted together. There a message may be taken up before its receive's turn, which then has
 max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had to do up to
-here. Checkpoints are added to the whole. ``LongestPath.left_out`` states what is left out; where that is nothing, which
+here. Checkpoints are added to the headline. ``left_out`` states what is left out; where that is nothing, which
 in Hockney's model takes a receive from anyone, the path is the simulation without effects itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from simcodesign.analytic.collectives.on_levels import has_rendezvous
 from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s, peers_of, send_prices
-from simcodesign.analytic.failures import checkpointed_s
+from simcodesign.analytic.longest_path.booked_path import Ints
 from simcodesign.analytic.longest_path.event_graph import (
     LEAST_OF_STEP,
     MOST_OPERATIONS,
     NONE,
+    Act,
     EventGraph,
-    Ints,
     Moments,
     NoPathError,
 )
@@ -56,7 +57,6 @@ from simcodesign.analytic.longest_path.operations import (
     together,
 )
 from simcodesign.analytic.longest_path.recorded_path import enter_recording
-from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
@@ -66,30 +66,33 @@ from simcodesign.describe.programs.program import walk
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 
 #: What the evaluation of a step costs, in operations of ranks.
-EVALUATION = 20 * LEAST_OF_STEP
+EVALUATION = 10 * LEAST_OF_STEP
 #: Some thousand additions.
 ROUNDING = 1e-12
-#: Puts a step into the graph, each time that it is done.
-Enter = Callable[[EventGraph], None]
-#: The same for one that may be started (True): when its ranks are done with it.
-Act = Callable[[EventGraph, bool], Moments]
 
 
-def longest_path_of(design_point: DesignPoint) -> LongestPath | None:
-    """The longest path of one design point; None without sends and receives that stand by themselves, unless several
-    ranks are recorded, and where a formula stands in place of the program. InputError for several points."""
-    design_point.require_one_point("a longest path")
-    steps = list(walk(design_point.workload.program))
-    kinds = (Send, Receive, RecordedProgram)[: 2 if design_point.ranks == 1 else 3]
-    has_formula = any(isinstance(step, RecordedProgram) and step.formula is not None for step in steps)
-    if has_formula or not any(isinstance(step, kinds) for step in steps):
-        return None
-    return path_of_program(design_point)
+class Enter(NamedTuple):
+    """Puts a step into the graph, each time that it is done, and how many operations of ranks that is."""
+
+    into: Callable[[EventGraph], None]
+    operations: float
 
 
-def path_of_program(design_point: DesignPoint) -> LongestPath:
+@dataclass(frozen=True)
+class ProgramPath:
+    """Seconds of the longest path of a program without its checkpoints, and by phase and component; without a time,
+    ``reason`` states for what there is none. ``left_out``: what of the program is not in it."""
+
+    time_s: float | None
+    reason: str = ""
+    left_out: tuple[str, ...] = ()
+    parts_s: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    operations: float = 0.0
+
+
+def path_of_program(design_point: DesignPoint, max_operations: float = MOST_OPERATIONS) -> ProgramPath:
     """The longest path of any program of one design point."""
-    graph, program = EventGraph(design_point.ranks), Evaluation.at_ranks(design_point).program
+    graph, program = EventGraph(design_point.ranks, max_operations), Evaluation.at_ranks(design_point).program
     if not design_point.machine.network.message_model.ranks_work_in_order:
         graph.left_out[AS_THEY_COME] = None
     try:
@@ -98,10 +101,10 @@ def path_of_program(design_point: DesignPoint) -> LongestPath:
             enter_recording(graph, next(iter(program.demands())))
         else:
             _Walk(graph, design_point).enter(program)
-        time_s = checkpointed_s(graph.end_s(), design_point)
-        return LongestPath(time_s, left_out=tuple(graph.left_out))
+        times = graph.end()
     except NoPathError as error:
-        return LongestPath(None, str(error))
+        return ProgramPath(None, str(error), operations=graph.spent)
+    return ProgramPath(times.end_s, "", tuple(graph.left_out), times.parts_s, graph.spent)
 
 
 class _Walk:
@@ -115,7 +118,7 @@ class _Walk:
     def enter(self, block: EvaluatedBlock) -> None:
         """A block done once."""
         for enter in self._steps(block):
-            enter(self._graph)
+            enter.into(self._graph)
 
     def _steps(self, block: EvaluatedBlock) -> Iterator[Enter]:
         for step in block.steps():
@@ -134,34 +137,39 @@ class _Walk:
         if times < np.max(block.repeat):
             self._graph.left_out["a part of a repetition"] = None
 
+        each = LEAST_OF_STEP + sum(step.operations for step in steps)
+        self._graph.check(times * each)
+
         def enter(graph: EventGraph) -> None:
             for _ in range(times):
                 graph.spend(0)
                 for step in steps:
-                    step(graph)
+                    step.into(graph)
 
-        return enter
+        return Enter(enter, times * each)
 
     def _step(self, step: EvaluatedStep) -> Enter:
         demand = step.demand
         who = np.flatnonzero(np.broadcast_to(step.present, self._ranks))
         if isinstance(demand, Wait):
-            return lambda graph: self._wait(demand.names, graph)
-        size, name, act = len(who), demand.started_as, self._act(step, who)
+            return Enter(lambda graph: self._wait(demand.names, step.phase, graph), self._ranks)
+        size, name, (component, act) = len(who), demand.started_as, self._act(step, who)
+        label = self._graph.label_of(step.phase, component)
 
         def enter(graph: EventGraph) -> None:
             graph.spend(size)
-            ends = act(graph, bool(name))
+            ends = graph.do(who, label, act, bool(name))
             if name:
                 self._parts[name] = who, ends
 
-        return enter
+        return Enter(enter, max(size, LEAST_OF_STEP))
 
-    def _act(self, step: EvaluatedStep, who: Ints) -> Act:
+    def _act(self, step: EvaluatedStep, who: Ints) -> tuple[str, Act]:
+        """What the ranks do, and the component under which it is booked, but for own work in operations of several."""
         if isinstance(step.demand, Send):
-            return self._send(step.demand, step, who)
+            return "communication", self._send(step.demand, step, who)
         if isinstance(step.demand, Receive):
-            return self._receive(step.demand, step, who)
+            return "communication", self._receive(step.demand, step, who)
         form = closed_form(step.demand)
         if form.message_rows(step.demand, self._ranks) > MOST_OPERATIONS:
             raise NoPathError(f"more than {MOST_OPERATIONS:g} messages of an operation")
@@ -169,14 +177,15 @@ class _Walk:
             return lambda graph, is_started: graph.now.of(who)  # no rank is in a group in this iteration
         ordered = form.ordered(step.demand, step)
         if ordered is not None:
-            return self._together(together(ordered, who, step.machine), who)
+            return "communication", self._together(together(ordered, who, step.machine), who)
         if form.traffic(step.demand, step) is not None:
             raise NoPathError(f"{step.demand.label}, whose messages have no known order")
         work_s = np.broadcast_to(form.occupation(step.demand, step).least_s, self._ranks)[who]
-        whole_s = np.broadcast_to(form.charge(step.demand, step).time_s, self._ranks)[who]
+        charge = form.charge(step.demand, step)
+        whole_s = np.broadcast_to(charge.time_s, self._ranks)[who]
         if (work_s < whole_s * (1 - ROUNDING)).any():
             self._graph.left_out[f"a part of {step.demand.label}"] = None
-        return lambda graph, is_started: graph.works(who, work_s, is_started)
+        return charge.component, lambda graph, is_started: graph.works(who, work_s, is_started)
 
     def _send(self, demand: Send, step: EvaluatedStep, who: Ints) -> Act:
         size = np.broadcast_to(np.asarray(step.amount(demand.bytes, "bytes"), dtype=np.float64), self._ranks)
@@ -207,13 +216,14 @@ class _Walk:
         def act(graph: EventGraph, is_started: bool) -> Moments:
             graph.spend(operation.count)
             begins, ends = join(graph, who, operation.work_s, is_started)
-            graph.edges(operation.enter(graph, begins), ends)
+            operation.enter(graph, begins, ends, graph.label)
             return Moments(ends, np.zeros(len(who)))
 
         return act
 
-    def _wait(self, names: Sequence[str], graph: EventGraph) -> None:
+    def _wait(self, names: Sequence[str], phase: str, graph: EventGraph) -> None:
         graph.spend(self._ranks)
         for name in names:
             who, ends = self._parts.pop(name)
+            graph.label = graph.label_of(phase, "communication")
             graph.waits(who, ends)

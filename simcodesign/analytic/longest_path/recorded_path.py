@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.collectives.on_levels import has_rendezvous
 from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
-from simcodesign.analytic.demands.python_program import own_work_s
-from simcodesign.analytic.longest_path.event_graph import LEAST_OF_STEP, NONE, EventGraph, Ints, Moments
+from simcodesign.analytic.demands.python_program import COMPONENTS_OF_ENTRIES, components_of, in_phase, own_work_s
+from simcodesign.analytic.longest_path.booked_path import Ints
+from simcodesign.analytic.longest_path.event_graph import LEAST_OF_STEP, NONE, EventGraph, Moments
 from simcodesign.analytic.longest_path.expansion import Expansion
 from simcodesign.analytic.longest_path.operations import BY_SIZE, Messages, Taken, join, receive, send, together
 from simcodesign.analytic.messages.message_costs import price
@@ -25,7 +27,7 @@ from simcodesign.describe.python_programs.recorded_program import RecordedProgra
 from simcodesign.describe.python_programs.recording import Recording
 
 #: What a turn of few ranks costs, in steps of few ranks.
-STEPS_OF_TURN = 8
+STEPS_OF_TURN = 4
 
 
 def enter_recording(graph: EventGraph, step: EvaluatedStep) -> None:
@@ -61,6 +63,7 @@ class _Entries:
         self._begins = Moments(np.full(count, NONE), np.zeros(count))
         self._ends = Moments(np.full(count, NONE), np.zeros(count))
         self._joined_s = np.zeros(count)
+        self._label = self._labels(step)
         in_order = self._machine.network.message_model.ranks_work_in_order
         self._taken_s = float(empty_receive_s(self._machine, self._ranks)) if in_order else 0.0
 
@@ -80,38 +83,50 @@ class _Entries:
                 for is_started in (True, False):
                     chosen = some[started == is_started]
                     if len(chosen):
-                        acts[number](chosen, self._recording.rank[chosen], is_started)
+                        act = partial(acts[number], chosen, self._recording.rank[chosen])
+                        ends = self._graph.do(self._recording.rank[chosen], self._label[chosen], act, is_started)
+                        self._ends.node[chosen], self._ends.offset_s[chosen] = ends
         for entries, operation in together:
-            self._graph.edges(operation.enter(self._graph, self._begins.of(entries)), self._ends.node[entries])
+            left = self._ends.node[entries]
+            operation.enter(self._graph, self._begins.of(entries), left, self._label[entries])
 
-    def _works(self, entries: Ints, who: Ints, is_started: bool) -> None:
-        self._note(entries, self._graph.works(who, self._work_s[entries], is_started))
+    def _labels(self, step: EvaluatedStep) -> Ints:
+        """(N,) under which phase and component every entry is booked."""
+        recording, component = self._recording, components_of(self._recording)
+        label = np.zeros(len(component), np.int64)
+        for place, phase in enumerate(recording.phases):
+            name = in_phase(step, phase).phase
+            for number in np.unique(component[recording.phase == place]).tolist():
+                here = (recording.phase == place) & (component == number)
+                label[here] = self._graph.label_of(name, COMPONENTS_OF_ENTRIES[number])
+        return label
 
-    def _sends(self, entries: Ints, who: Ints, is_started: bool) -> None:
+    def _works(self, entries: Ints, who: Ints, graph: EventGraph, is_started: bool) -> Moments:
+        return graph.works(who, self._work_s[entries], is_started)
+
+    def _sends(self, entries: Ints, who: Ints, graph: EventGraph, is_started: bool) -> Moments:
         op, machine = self._recording.op[entries], self._machine
         target = self._peer[op]
         if has_rendezvous(machine) and any(one.message_model.receives_by_size for one in machine.levels):
-            self._graph.left_out[BY_SIZE] = None
+            graph.left_out[BY_SIZE] = None
         links = links_of_messages(machine, self._ranks, who, target) if machine.paths_differ else None
         one = price(machine.network, self._ranks, links=links).message(self._size_bytes[op])
         messages = Messages.of(who, target, self._tag[op], one, machine, True)
-        self._note(entries, send(self._graph, messages, is_started))
+        return send(graph, messages, is_started)
 
-    def _receives(self, entries: Ints, who: Ints, is_started: bool) -> None:
+    def _receives(self, entries: Ints, who: Ints, graph: EventGraph, is_started: bool) -> Moments:
         op = self._recording.op[entries]
         taken = Taken(who, self._peer[op], self._tag[op], np.full(len(who), self._taken_s))
-        self._note(entries, receive(self._graph, taken, True, is_started))
+        return receive(graph, taken, True, is_started)
 
-    def _joins(self, entries: Ints, who: Ints, is_started: bool) -> None:
-        begins, ends = join(self._graph, who, self._joined_s[entries], is_started)
+    def _joins(self, entries: Ints, who: Ints, graph: EventGraph, is_started: bool) -> Moments:
+        begins, ends = join(graph, who, self._joined_s[entries], is_started)
         self._begins.node[entries], self._begins.offset_s[entries] = begins
-        self._note(entries, Moments(ends, np.zeros(len(who))))
+        return Moments(ends, np.zeros(len(who)))
 
-    def _waits(self, entries: Ints, who: Ints, is_started: bool) -> None:
-        self._graph.waits(who, self._ends.of(self._recording.waits_for[entries]))
-
-    def _note(self, entries: Ints, ends: Moments) -> None:
-        self._ends.node[entries], self._ends.offset_s[entries] = ends
+    def _waits(self, entries: Ints, who: Ints, graph: EventGraph, is_started: bool) -> Moments:
+        graph.waits(who, self._ends.of(self._recording.waits_for[entries]))
+        return graph.now.of(who)
 
     def _together(self) -> Iterator[tuple[Ints, Expansion]]:
         """The operations of several ranks with their (M,) entries: those of one kind, size and root at once."""

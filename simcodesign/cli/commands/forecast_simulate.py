@@ -70,7 +70,7 @@ def run_forecast(options: ForecastOptions) -> None:
         raise needs("--seed", "Aspen models, because other forecasts have no random numbers")
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
-    result = forecast(scenario, bounds=bounds, longest_path=True)
+    result = forecast(scenario, bounds=bounds)
     files.show(result, lambda: forecast_tables(result), options.output.as_json)
 
 

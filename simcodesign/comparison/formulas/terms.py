@@ -135,7 +135,8 @@ class _Difference:
             network = replace(network, topology=alike)
         without = replace(machine, network=network)
         parameters = {name: self.point.values[name] for name in {"P", *self.point.workload.parameters}}
-        return forecast_s - float(forecast(Scenario(self.point.workload, without, parameters)).headline_s)
+        scenario = Scenario(self.point.workload, without, parameters)
+        return forecast_s - float(forecast(scenario, longest_path=False).headline_s)
 
     def _derived(self) -> tuple[list[Any], list[LeftOutTerm]]:
         """The derived formulas of phases, and the times of phases that have none."""

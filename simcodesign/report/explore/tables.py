@@ -43,6 +43,7 @@ def solution_tables(
     """The optimum with its constraints, or why there is none; then what simulation says."""
     yield paragraph(f"{goal_words(solution.problem)}")
     yield paragraph(_outcome(solution))
+    yield from (paragraph(text) for text in _sum_words(solution))
     if solution.feasible:
         printed, texts = in_print(solution.problem, solution.point)
         yield variable_table(solution, texts)
@@ -66,6 +67,16 @@ def _weight(one: Objective) -> str:
     return "" if one.weight == 1 else f" (weight {one.weight:g})"
 
 
+def _sum_words(solution: Solution) -> Iterator[str]:
+    """What the sum of closed forms leaves out where ranks differ, and the forecast of the best point."""
+    headline_s = solution.headline_s
+    if headline_s is not None:
+        yield (
+            "The ranks differ, and the search takes the sum of closed forms, which does not have who waits for whom. "
+            f"The forecast of this point, the longest path, is {shown(headline_s, 'time')}"
+        )
+
+
 def _outcome(solution: Solution) -> str:
     words = METHODS[solution.method]
     count = f"{solution.evaluations:,} evaluations"
@@ -79,6 +90,8 @@ def _outcome(solution: Solution) -> str:
             f"Infeasible as far as was searched: none of {count} meets all constraints ({searched}). That is no proof: "
             "a feasible region smaller than the gaps between these points may have been missed"
         )
+    if solution.problem.takes_sums and solution.method == "enumeration":
+        return f"Best by the sum of closed forms: {words} ({solution.method}, {count})"
     if solution.exact:
         return f"Solved exactly: {solution.proof or words} ({solution.method}, {count})"
     if solution.method == "bisection":

@@ -45,6 +45,8 @@ def solution_dict(
         "point": point_dict(problem, solution.point),
         "sensitivity": sensitivities,
     }
+    if solution.headline_s is not None:
+        shown["longest_path_s"] = solution.headline_s
     if why is not None:
         shown["infeasible"] = infeasibility_dict(why)
     if confirmed is not None:

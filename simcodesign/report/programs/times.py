@@ -26,29 +26,29 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Times:
-    """Both readings of a run on a machine; ``path_s`` is the longest path through the messages, None without one."""
+    """Both readings of a run on a machine; ``sum_s`` is the sum of closed forms, None where that is the forecast."""
 
     machine: str
     forecast_s: float
-    path_s: float | None
+    sum_s: float | None
     simulation: Result
 
 
 def times_on(done: MpiRun, machine: str, effects: str = "all", seed: int = 0, *, timeline: bool = False) -> Times:
     """Forecast and simulate on ``machine`` what a program did."""
     point = {"P": done.ranks}
-    predicted = forecast(done.workload, machine, point, longest_path=True)
+    predicted = forecast(done.workload, machine, point)
     simulated = simulate(done.workload, machine, point, effects=effects, seed=seed, timeline=timeline)
-    path_s = None if predicted.longest_path is None else predicted.longest_path.time_s
-    return Times(machine, float(predicted.makespan_s), path_s, simulated)
+    sum_s = None if predicted.sum_s is None else float(predicted.sum_s)
+    return Times(machine, float(predicted.makespan_s), sum_s, simulated)
 
 
 def time_table(times: Iterable[Times]) -> Table:
-    """Return the table of forecast, longest path and simulated time, a row for each machine."""
-    columns = ("forecast", "longest path", "simulated")
+    """Return the table of the sum of closed forms, forecast and simulated time, a row for each machine."""
+    columns = ("sum of closed forms", "forecast", "simulated")
     table = text_table("Time of the program", "machine", *columns, right=columns)
     for one in times:
-        seconds = (one.forecast_s, one.path_s, float(one.simulation.makespan_s))
+        seconds = (one.sum_s, one.forecast_s, float(one.simulation.makespan_s))
         table.add_row(one.machine, *("-" if time is None else format_quantity(time, "time") for time in seconds))
     return table
 

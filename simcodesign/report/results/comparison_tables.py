@@ -17,7 +17,7 @@ from simcodesign.describe.effects import changing_effects
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
-from simcodesign.report.results.ladder_rows import hops_line, not_here_line, rungs_shown
+from simcodesign.report.results.ladder_rows import SUM, hops_line, not_here_line, rungs_shown
 from simcodesign.report.results.measured_tables import measured_lines
 from simcodesign.report.results.tables import (
     algorithm_table,
@@ -161,11 +161,8 @@ def ladder_table(comparison: Comparison) -> Table:
     table = new_table(
         title, "effect", "simulated", "change", fraction, *(["of the gap to measured"] if to_measured else [])
     )
-    for step in comparison.roofline_ladder:
-        table.add_row(ROOFLINE, show(step.time_s - step.change_s), "", "")
-    before = " ".join(show(step.change_s, "+") for step in comparison.roofline_ladder)
-    name = " ".join(["forecast", *(f"({step.step})" for step in comparison.roofline_ladder)])
-    table.add_row(name, show(float(comparison.forecast.headline_s)), before, "")
+    for name, time_s, change in _before_effects(comparison):
+        table.add_row(name, show(time_s), "" if change is None else show(change, "+"), "")
     for number, rung in enumerate(rungs):
         seconds = show(float(rung.simulation.headline_s))
         shares = share_percent(rung.fraction), *to_measured[number : number + 1]
@@ -176,8 +173,20 @@ def ladder_table(comparison: Comparison) -> Table:
     return table
 
 
+def _before_effects(comparison: Comparison) -> list[tuple[str, float, float | None]]:
+    """The rows up to the forecast: what is before it, by name, and by how much each changes the one before."""
+    rows = list[tuple[str, float, float | None]]()
+    for steps, start in ((comparison.roofline_ladder, ROOFLINE), (comparison.path_ladder, SUM)):
+        for step in steps:
+            if not rows:
+                rows.append((start, step.time_s - step.change_s, None))
+            rows.append((step.step, step.time_s, step.change_s))
+    *before, last = rows or [("", float(comparison.forecast.headline_s), None)]
+    return [*before, (f"forecast ({last[0]})" if last[0] else "forecast", *last[1:])]
+
+
 def waiting_table(comparison: Comparison) -> list[RenderableType]:
-    """The demands that have the largest part in the first rung; nothing where it is none."""
+    """The demands that have the largest part in what ranks wait for and overlap; nothing where that is none."""
     gaps = comparison.waiting_by_demand
     show = Seconds(time for gap in gaps for time in (gap.forecast_s, gap.simulated_s))
     ranked = sorted(gaps, key=lambda gap: -abs(gap.change_s))
@@ -185,7 +194,7 @@ def waiting_table(comparison: Comparison) -> list[RenderableType]:
     if not changed:
         return []
     title = f"{WAITING.capitalize()}, by demand ({show.unit})"
-    table = new_table(title, "demand", "phase", "forecast", "simulated", "change", "of the forecast")
+    table = new_table(title, "demand", "phase", "closed form", "simulated", "change", "of the closed form")
     for gap in changed[:MAX_DEMANDS]:
         name = gap.demand if gap.times == 1 else f"{gap.demand} x {gap.times:g}"
         seconds = (show(gap.forecast_s), show(gap.simulated_s), show(gap.change_s, "+"))

@@ -11,10 +11,15 @@ from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.effects import Rung, names_that_apply
 from simcodesign.report.common.tables import paragraph
 
+#: Where the ladder of a forecast that is the longest path begins.
+SUM = "sum of closed forms"
+
 
 def rungs_shown(comparison: Comparison) -> list[Rung]:
-    """The rungs that have anything to act on."""
-    return [rung for rung in comparison.rungs if rung.applies]
+    """The rungs that have anything to act on; not the first one if the forecast, a longest path, has all of it."""
+    first, *others = comparison.rungs
+    has_waits = comparison.path_ladder and not first.change_s
+    return [rung for rung in ([] if has_waits else [first]) + others if rung.applies]
 
 
 def effects_shown(comparisons: Iterable[Comparison]) -> list[str]:

@@ -17,7 +17,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.report.common import plot_style
-from simcodesign.report.results.ladder_rows import not_here, rungs_shown
+from simcodesign.report.results.ladder_rows import SUM, not_here, rungs_shown
 from simcodesign.report.results.utilisation import activity_profile
 
 __all__ = ["activity_profile", "comparison_bars", "result_bars"]
@@ -211,10 +211,13 @@ def _percent(error: float) -> str:
 
 
 def draw_ladder(mpl: Any, axis: Any, comparison: Comparison) -> None:
-    """Draw the ladder: from the forecast to the simulation, one step for each effect, and on to what was measured."""
+    """Draw the ladder: from the forecast (before it, from the sum of closed forms) to the simulation, one step for each
+    effect, and on to what was measured."""
     first = plot_style.one_number(comparison.forecast.headline_s, "headline_s")
-    names, levels = ["forecast"], [first]
-    whole = [0]
+    names, levels, whole = ["forecast"], [first], [0]
+    for step in comparison.path_ladder:
+        names, levels = [SUM, step.step], [step.time_s - step.change_s, step.time_s]
+        _whole_bar("forecast", names, levels, whole)
     for rung in rungs_shown(comparison):
         names.append(rung.effect)
         levels.append(float(rung.simulation.headline_s))
@@ -228,11 +231,12 @@ def draw_ladder(mpl: Any, axis: Any, comparison: Comparison) -> None:
         axis.plot([before, before], [place - 1.35, place + 0.35], color=plot_style.GREY, linewidth=0.7)
         if place not in whole:
             change = after - before if abs(after - before) > ROUNDING * first else 0.0
-            unexplained = len(whole) == 3 and place == whole[2] - 1
+            unexplained = last is not None and place == whole[-1] - 1
             look = plot_style.NOT_EXPLAINED if unexplained else plot_style.step_look(change)
             axis.barh(place, after - before, left=before, height=0.7, **look)
             _waterfall_text(axis, max(before, after), place, _change_text(change))
-    colours = (plot_style.FORECAST, plot_style.SIMULATED, plot_style.MEASURED)
+    sums = [plot_style.FORECAST for _ in comparison.path_ladder]
+    colours = (*sums, plot_style.FORECAST, plot_style.SIMULATED, plot_style.MEASURED)
     for place, colour in zip(whole, colours, strict=False):
         axis.barh(place, levels[place], height=0.7, facecolor=colour)
         _waterfall_text(axis, levels[place], place, plot_style.seconds_text(levels[place]))

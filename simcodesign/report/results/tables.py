@@ -80,7 +80,7 @@ def _range(least: str, most: str) -> str:
 def pipelined_lines(result: Result) -> list[RenderableType]:
     """What a forecast would be if ranks went on as soon as they can; nothing where that is the sum of closed forms."""
     pipelined = result.pipelined
-    if pipelined is None:
+    if pipelined is None or result.sum_s is not None:
         return []
     if pipelined.makespan_s is None:
         return [paragraph(f"The sum stands: no pipelined time is given for {pipelined.reason}.")]
@@ -112,16 +112,14 @@ def _first_of(texts: Iterable[str]) -> str:
 
 
 def longest_path_line(result: Result) -> list[RenderableType]:
-    """The longest path through sends and receives that stand in the program by themselves, beside the sum."""
+    """The sum of closed forms beside a forecast that is the longest path, or the path beside the sum."""
     path = result.longest_path
-    if path is None:
+    if path is None or path.time_s is None:
         return []
-    if path.time_s is None:
-        return [paragraph(f"The sum does not know who waits for whom; no longest path is given for {path.reason}.")]
-    what = f"a lower bound without effects, which leaves out {'; '.join(path.left_out)}"
-    what = what if path.left_out else "the simulation without effects"
-    text = f"Longest path of the messages: {time_text(path.time_s)}, {what}"
-    return [paragraph(f"{text}. The sum, of the busiest rank, does not know who waits for whom.")]
+    if result.sum_s is None:
+        return [paragraph(f"Longest path of the messages: {time_text(path.time_s)}.")]
+    text = f"Sum of closed forms: {time_text(float(result.sum_s))}. It does not have who waits for whom"
+    return [paragraph(text + ("." if path.left_out else "; the path is the simulation without effects."))]
 
 
 def shared_links_line(result: Result) -> list[RenderableType]:

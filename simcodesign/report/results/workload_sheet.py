@@ -84,7 +84,10 @@ def _program_rows(step: RecordedProgram, workload: Workload, ranks: int | None) 
         yield "digest of the source", step.digest
     elif isinstance(step, RecordedRun):
         ranks = step.recording.ranks
-    yield "forecast", "the busiest rank's sum of closed forms" if step.formula is None else "by a formula of its own"
+    yield (
+        "forecast",
+        "longest path, beside the busiest rank's sum" if step.formula is None else "by a formula of its own",
+    )
     if ranks is not None:
         recording = recording_of(step, workload, ranks)
         yield f"operations of {ranks:,} ranks", f"{recording.yielded:,}, {len(recording.operations):,} distinct"
@@ -115,7 +118,7 @@ def latex(workload: Workload) -> str:
 
 
 def _formula_lines(workload: Workload) -> Iterator[str]:
-    yield f"% Seconds of every phase with all its repetitions, for {ASSUMPTIONS}:"
+    yield f"% Sum of closed forms: seconds of every phase with all its repetitions, for {ASSUMPTIONS}:"
     names: set[str] = set()
     for phase in workload.phases():
         try:

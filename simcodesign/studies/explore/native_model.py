@@ -1,4 +1,4 @@
-"""A workload on a machine, by the forecast, as a model for design-space exploration.
+"""A workload on a machine, by the sum of closed forms, as a model for design-space exploration.
 
 Variables are its parameters, ``P``, and the constants, powers and parameters
 (``machine.NAME``) of the machine by their paths (also ``network.bandwidth`` and the like, in place of a time per byte);
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.longest_path.ranks_differ import ranks_differ
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
@@ -24,6 +25,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.network.size_segments import PATH
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.program import indices_of, walk
@@ -67,7 +69,9 @@ MAX_HELD = 4_000_000
 
 @dataclass(frozen=True)
 class NativeModel(OfScenario):
-    """A workload on a machine, by the forecast. ``scenario``: both, with the parameters and constants that are fixed.
+    """A workload on a machine, by the sum of closed forms, so that all points are evaluated alike and at once.
+
+    ``scenario``: both, with the parameters and constants that are fixed.
 
     ``extras`` add metrics; by default those of ``HardwareMetrics``.
     """
@@ -226,8 +230,17 @@ class NativeModel(OfScenario):
 
     def _forecast_metrics(self, values: Mapping[str, FloatOrArray], **overrides: float) -> dict[str, FloatOrArray]:
         parameters = {**self.parameters(values), **overrides}
-        result = forecast(self._scenario_with(parameters))
+        result = forecast(self._scenario_with(parameters), longest_path=False)
         return self.metrics(result, parameters)
+
+    @cached_property
+    def takes_sums(self) -> bool:
+        """Whether ranks differ, so that the metrics, sums of closed forms, do not have who waits for whom."""
+        return bool(ranks_differ(Evaluation.at_points(self.design_point)).any())
+
+    def headline_s(self, values: Mapping[str, float]) -> float:
+        """The time of the forecast of one point: the longest path where ranks differ."""
+        return float(forecast(self._scenario_with(self.parameters(values))).makespan_s)
 
     def metrics(self, result: Result, parameters: Mapping[str, object]) -> dict[str, FloatOrArray]:
         """The metrics of a forecast or simulation with these parameters."""

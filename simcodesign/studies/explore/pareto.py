@@ -80,7 +80,9 @@ def pareto_front(
     ]
     if problem.space.count <= min(MOST_ENUMERATED, evaluator.remaining):
         evaluator(problem.space.all_points(), "enumeration")
-        return Front(problem, _thinned(evaluator, points), "enumeration", True, seed, alone[0], evaluator)
+        return Front(
+            problem, _thinned(evaluator, points), "enumeration", not problem.takes_sums, seed, alone[0], evaluator
+        )
     for single in alone:
         evaluator.absorb(single.evaluator, "one objective")
     front_points: tuple[EvaluatedPoint, ...] = ()

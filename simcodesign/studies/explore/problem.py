@@ -235,6 +235,16 @@ class Problem:
         for expression in [*(item.expression for item in self.objectives), *sides]:
             check_names(expression, dimensions)
 
+    @property
+    def takes_sums(self) -> bool:
+        """Whether its times are sums of closed forms that do not have who waits for whom."""
+        return bool(getattr(self.model, "takes_sums", False))
+
+    def headline_s(self, values: Mapping[str, float]) -> float | None:
+        """The forecast of one point where others are sums of closed forms; otherwise None."""
+        found = getattr(self.model, "headline_s", None)
+        return None if found is None or not self.takes_sums else float(found(values))
+
     def with_objectives(self, *objectives: Objective) -> Problem:
         """The same with these objectives alone."""
         return replace(self, objectives=objectives)

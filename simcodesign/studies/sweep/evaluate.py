@@ -34,7 +34,7 @@ from simcodesign.studies.sweep.table import ERROR, NUMBER, column_of
 FORECAST, SIMULATED = PREFIXES = ("forecast", "simulated")
 #: Columns of every Result, and those that only some have.
 COUNTS = ("messages", "message_bytes", "disk_bytes", "flops", "instructions")
-OPTIONAL = ("loaded_s", "energy_j", "peak_power_w", "footprint_bytes", "response_s", "blocked")
+OPTIONAL = ("sum_s", "loaded_s", "energy_j", "peak_power_w", "footprint_bytes", "response_s", "blocked")
 #: Forecast over simulated makespan, or response time of an open stream.
 RATIO = "ratio"
 #: Number of machines with changed files that a process caches.

@@ -23,6 +23,7 @@ from simcodesign.studies.explore.problem_parser import constraint, objective, va
 from simcodesign.studies.explore.simulated.confirmation import best_points, confirm
 from simcodesign.studies.explore.solvers.solve import solve
 from simcodesign.studies.explore.study import load_study
+from tests.builders import closed_forms
 
 
 def native(workload: str, machine: str, given: Mapping[str, object] | None = None, **options: object) -> NativeModel:
@@ -81,7 +82,10 @@ def test_workloads_whose_ranks_differ_take_many_p(tmp_path: Path) -> None:
     assert model.by_rank
     ranks, sizes = np.array([2.0, 16, 2, 5]), np.array([1e3, 1e4, 1e5, 0])
     values = model.evaluate({"P": ranks, "size": sizes})
-    alone = [sc.forecast(path, "crossbar-16", {"P": p, "size": s}) for p, s in zip(ranks, sizes, strict=True)]
+    assert model.takes_sums
+    given_ = [{"P": p, "size": s} for p, s in zip(ranks, sizes, strict=True)]
+    alone = [closed_forms(path, "crossbar-16", one) for one in given_]
+    assert model.headline_s(given_[1]) == sc.forecast(path, "crossbar-16", given_[1]).makespan_s
     assert np.asarray(values["time"]).tolist() == [one.makespan_s for one in alone]
     assert np.asarray(values["message_bytes"]).tolist() == [one.message_bytes for one in alone]
 

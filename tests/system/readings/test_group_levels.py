@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign.analytic.collectives.on_levels import BOUND, COPIED_ABOVE_S, FOLLOWED
-from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.group_levels import patterns_of
 from simcodesign.describe.demands.collective import (
     ROOTED,
@@ -30,6 +29,7 @@ from simcodesign.describe.placement import RANKS, RandomMapping
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples
+from tests.builders import closed_forms
 
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
@@ -101,7 +101,7 @@ def collectives(draw: st.DrawFn) -> Workload:
 @settings(max_examples=examples(60))
 @given(machines(), collectives(), st.integers(2, 24))
 def test_the_forecast_is_the_simulation_without_effects(on: Machine, work: Workload, ranks: int) -> None:
-    closed = forecast(work, on, {"P": ranks}, bounds=True)
+    closed = closed_forms(work, on, {"P": ranks}, bounds=True)
     simulated = simulate(work, on, {"P": ranks}, effects="none")
     assert closed.bounds is not None
     assert closed.bounds.least_s(()) * (1 - 1e-9) <= simulated.makespan_s <= closed.bounds.upper_s * (1 + 1e-9)
@@ -129,7 +129,7 @@ def test_a_tree_in_segments_is_bounded_by_its_slowest_level(ranks: int) -> None:
     work = builders.workload("- reduce: {bytes: 3000, segment: 300}")
     for per_node, is_mixed in ((4, ranks > 4), (1, False)):
         on = machine(per_node)
-        closed, simulated = forecast(work, on, {"P": ranks}), simulate(work, on, {"P": ranks}, effects="none")
+        closed, simulated = closed_forms(work, on, {"P": ranks}), simulate(work, on, {"P": ranks}, effects="none")
         assert any(BOUND in text for text in closed.basis) == is_mixed
         assert simulated.makespan_s <= closed.makespan_s * (1 + ROUNDING)
         if not is_mixed:
@@ -151,7 +151,7 @@ def grouped(step: str, colour: str, head: str = "") -> Workload:
 def test_a_ring_by_hand(colour: str, expected_s: float, basis: str) -> None:
     """16 ranks on 4 nodes, 1,000 bytes."""
     work = grouped("- allreduce: {bytes: 1000, algorithm: ring, group: g}", colour)
-    closed = forecast(work, machine(4), {"P": 16})
+    closed = closed_forms(work, machine(4), {"P": 16})
     assert closed.makespan_s == pytest.approx(expected_s, rel=ROUNDING)
     assert closed.basis == ((f"allreduce (ring) in g: {basis}",) if basis else ())
 
@@ -160,7 +160,7 @@ def test_rounds_on_different_levels_by_hand() -> None:
     """Recursive doubling among 16 ranks on 4 nodes: two rounds within nodes, two between."""
     work = builders.workload("- allreduce: {bytes: 1000, algorithm: recursive_doubling}")
     expected_s = 2 * (1e-6 + 1e-7) + 2 * (4e-6 + 1e-6)
-    assert forecast(work, machine(4), {"P": 16}).makespan_s == pytest.approx(expected_s, rel=ROUNDING)
+    assert closed_forms(work, machine(4), {"P": 16}).makespan_s == pytest.approx(expected_s, rel=ROUNDING)
 
 
 def test_tensor_parallel_groups_within_a_data_parallel_program() -> None:
@@ -171,7 +171,7 @@ def test_tensor_parallel_groups_within_a_data_parallel_program() -> None:
 """
     work = builders.workload(steps, head + "groups: {tensor: rank // tp, data: rank % tp}\n")
     closed, simulated = (
-        forecast(work, machine(8), {"P": 64}),
+        closed_forms(work, machine(8), {"P": 64}),
         simulate(work, machine(8), {"P": 64}, effects="none"),
     )
     expected_s = 14 * (1e-6 + 1e6 * 1e-10) + 14 * (4e-6 + 1e5 * 1e-9)
@@ -183,7 +183,7 @@ def test_two_levels_in_groups_by_hand() -> None:
     """Groups of 8 on two nodes each: two messages within a node, one between leaders, two within."""
     work = grouped("- allreduce: {bytes: 1000, algorithm: two_level, group: g}", "rank // 8")
     closed, simulated = (
-        forecast(work, machine(4), {"P": 16}),
+        closed_forms(work, machine(4), {"P": 16}),
         simulate(work, machine(4), {"P": 16}, effects="none"),
     )
     assert closed.makespan_s == pytest.approx(4 * (1e-6 + 1e-7) + 4e-6 + 1e-6, rel=ROUNDING)
@@ -199,9 +199,9 @@ def test_many_points_are_those_of_single_forecasts() -> None:
     work = grouped(steps, "rank // q", "parameters: {n: {default: 1}, q: {default: 6}}\n")
     on = machine(4)
     n, q, ranks = np.geomspace(1, 1e6, 3000), np.resize([3.0, 6.0, 12.0], 3000), np.resize([12, 24], 3000)
-    every = forecast(work, on, {"P": ranks, "n": n, "q": q})
+    every = closed_forms(work, on, {"P": ranks, "n": n, "q": q})
     for point in (0, 1, 2, 3, 1500, 2998, 2999):
-        one = forecast(work, on, {"P": int(ranks[point]), "n": float(n[point]), "q": float(q[point])})
+        one = closed_forms(work, on, {"P": int(ranks[point]), "n": float(n[point]), "q": float(q[point])})
         for name in ("makespan_s", "messages", "message_bytes"):
             assert getattr(every, name)[point] == pytest.approx(getattr(one, name), rel=ROUNDING), name
 
@@ -209,7 +209,7 @@ def test_many_points_are_those_of_single_forecasts() -> None:
 def test_beyond_the_messages_that_are_followed_it_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simcodesign.analytic.rank_by_rank.alike_ranks.MOST_MESSAGES", 10)
     work = builders.workload("- allreduce: {bytes: 1234, algorithm: recursive_doubling}")
-    closed = forecast(work, machine(3), {"P": 17})
+    closed = closed_forms(work, machine(3), {"P": 17})
     assert closed.makespan_s >= simulate(work, machine(3), {"P": 17}, effects="none").makespan_s
     assert closed.basis == (f"allreduce (recursive doubling): {BOUND}",)
 
@@ -237,7 +237,7 @@ def test_groups_of_programs_in_python(name: str, width: int) -> None:
         else:
             yield getattr(group, name)(1e4)
 
-    closed = forecast(sc.program(program), machine(4), {"P": 16})
+    closed = closed_forms(sc.program(program), machine(4), {"P": 16})
     simulated = simulate(sc.program(program), machine(4), {"P": 16}, effects="none")
     assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING)
 
@@ -250,7 +250,7 @@ def test_two_levels_of_groups_in_loggops(operation: str) -> None:
     amount = "" if operation in SIGNALS else "bytes: 100, "
     for colour in ("rank // 8", "rank % 3"):
         work = grouped(f"- {operation}: {{{amount}algorithm: two_level, group: g}}", colour)
-        closed, simulated = forecast(work, on, {"P": 32}), simulate(work, on, {"P": 32}, effects="none")
+        closed, simulated = closed_forms(work, on, {"P": 32}), simulate(work, on, {"P": 32}, effects="none")
         assert (simulated.messages, simulated.message_bytes) == (closed.messages, closed.message_bytes)
         assert 0.5 <= simulated.makespan_s / closed.makespan_s <= 2.5  # an estimate, as for all ranks
         if operation == "broadcast" and colour == "rank // 8":

@@ -21,6 +21,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.plan import Plan
 from tests import THOROUGH, builders, numbers_of_ranks
+from tests.builders import closed_forms
 from tests.oracles.messages.collective_replay import Columns
 
 #: All but those of two levels, whose messages depend on the nodes of a machine.
@@ -136,11 +137,11 @@ def test_groups_take_what_the_one_that_takes_longest_takes_by_itself(ranks: int,
             more = ", group: g" + ", root: root % group_size" * (name in ROOTED)
             workload = collective(name, algorithm, more, HEAD.replace("GROUP", group), order)
             at = {"P": ranks, "q": q, "root": ranks + number}
-            result, run = forecast(workload, on, at), simulate(workload, on, at, effects=())
+            result, run = closed_forms(workload, on, at), simulate(workload, on, at, effects=())
             alone = collective(name, algorithm, "", order=order)
             sizes = sorted({len(members) for members in groups_of(group, ranks, q)})
             case = (name, algorithm, group, at)
-            forecasts = [forecast(alone, on, {"P": size}) for size in sizes]
+            forecasts = [closed_forms(alone, on, {"P": size}) for size in sizes]
             runs = [simulate(alone, on, {"P": size}, effects=()) for size in sizes]
             assert result.makespan_s == max(one.makespan_s for one in forecasts), case
             assert run.makespan_s == pytest.approx(max(one.makespan_s for one in runs), rel=1e-12), case
@@ -154,7 +155,7 @@ def test_groups_take_what_the_one_that_takes_longest_takes_by_itself(ranks: int,
 def test_exchange_on_the_process_grid_of_each_group(group: str, grid: list[int]) -> None:
     step = f"- exchange: {{pattern: halo2d, bytes: 100, grid: {grid}, group: g, periodic: false}}\n"
     workload = builders.workload(step, HEAD.replace("GROUP", group))
-    result, run = forecast(workload, machine(), {"P": 24}), simulate(workload, machine(), {"P": 24}, effects=())
+    result, run = closed_forms(workload, machine(), {"P": 24}), simulate(workload, machine(), {"P": 24}, effects=())
     assert result.makespan_s == pytest.approx(run.makespan_s, rel=1e-12)
     assert result.messages == run.messages
     rows, cols = grid
@@ -179,7 +180,7 @@ def test_largest_sizes_of_rows_and_columns_in_closed_form_are_those_counted() ->
         for group in (closed, counted):
             step = "- allreduce: {bytes: 8 * group_size, group: g}\n- barrier: {group: g}\n"
             workload = builders.workload(step, HEAD.replace("GROUP", group))
-            results.append(forecast(workload, machine(), {"P": P, "q": q}))
+            results.append(closed_forms(workload, machine(), {"P": P, "q": q}))
         one, other = results
         assert (one.makespan_s == other.makespan_s).all()
         assert (one.messages == other.messages).all()
@@ -204,7 +205,7 @@ def test_sends_and_receives_name_ranks_of_the_group() -> None:
                 (own, members[(i + 1) % len(members)], 8.0 + i) for members in several for i, own in enumerate(members)
             ]
             assert sent == sorted(pairs)
-            assert forecast(workload, machine(), at).messages == len(pairs)
+            assert closed_forms(workload, machine(), at).messages == len(pairs)
 
 
 SUMMA = """simcodesign: 1
@@ -227,7 +228,7 @@ def test_summa_is_its_textbook_formula() -> None:
     on = builders.machine(builders.network(64, startup_s=alpha, per_byte_s=beta), rate=1 / gamma)
     textbook_s = n / b * 2 * np.log2(q) * (alpha + 8 * n * b / q * beta) + 2 * n**3 / q**2 * gamma
     summa = builders.read_workload(SUMMA)
-    assert forecast(summa, on, {"P": 64}).makespan_s == pytest.approx(textbook_s, rel=1e-12)
+    assert closed_forms(summa, on, {"P": 64}).makespan_s == pytest.approx(textbook_s, rel=1e-12)
     # Rank 7 is root of its row in each step: the chain that stays there is the whole sum.
     assert simulate(summa, on, {"P": 64}, effects=()).makespan_s == pytest.approx(textbook_s, rel=1e-3)
 
@@ -240,7 +241,7 @@ def test_summa_in_symbols_is_the_forecast() -> None:
     value = sympy.lambdify(sorted(values), symbols, modules=[{"log2": np.log2}, "numpy"])(
         *(values[name] for name in sorted(values))
     )
-    assert value == pytest.approx(forecast(builders.read_workload(SUMMA), on, {"P": 64}).makespan_s, rel=1e-12)
+    assert value == pytest.approx(closed_forms(builders.read_workload(SUMMA), on, {"P": 64}).makespan_s, rel=1e-12)
 
 
 def test_counters_and_energy_are_of_the_ranks_in_groups() -> None:
@@ -249,7 +250,7 @@ def test_counters_and_energy_are_of_the_ranks_in_groups() -> None:
     workload = builders.workload(step, HEAD.replace("GROUP", COLOURS[3]))
     on = builders.machine(builders.network(64, **HOCKNEY, dynamic_power_w=3.0, energy_per_byte_j=1e-9))
     at = {"P": 22, "q": 5}
-    run, result = simulate(workload, on, at, effects=(), counters=True), forecast(workload, on, at)
+    run, result = simulate(workload, on, at, effects=(), counters=True), closed_forms(workload, on, at)
     members = groups_of(COLOURS[3], 22, 5)
     where = {rank: len(group) for group in members for rank in group}
     assert run.counters is not None
@@ -270,7 +271,7 @@ def test_groups_that_differ_from_iteration_to_iteration(size: str) -> None:
     workload = builders.workload(program, SHRINKING)
     rounds = [(ranks - k - 1).bit_length() for k in range(ranks)]
     expected = sum(count * (1e-6 + 1e-7 * (k if "k" in size else 1)) + 3e-6 for k, count in enumerate(rounds))
-    forecasted, simulated = forecast(workload, on), simulate(workload, on, effects="none")
+    forecasted, simulated = closed_forms(workload, on), simulate(workload, on, effects="none")
     assert forecasted.makespan_s == pytest.approx(expected, rel=1e-12)
     assert simulated.makespan_s == pytest.approx(expected, rel=1e-12)
     assert forecasted.messages == simulated.messages == sum(range(ranks)) + ranks * ranks * 3
@@ -317,4 +318,4 @@ def test_messages_in_groups_that_differ_from_iteration_to_iteration(ranks: int) 
 def test_a_peer_outside_a_later_group_is_an_error() -> None:
     program = "- {repeat: 3, index: k, do: [send: {to: group_rank + 1, bytes: 1, group: left, when: rank == 2}]}\n"
     with pytest.raises(InputError, match="rank 2: to = group_rank"):
-        forecast(builders.workload(program, SHRINKING), machine(), {"P": 3})
+        closed_forms(builders.workload(program, SHRINKING), machine(), {"P": 3})

@@ -19,6 +19,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from tests import builders, examples
+from tests.builders import closed_forms
 from tests.describe.test_resources import machine as machine_with_resources
 from tests.shipped_pairs import POWER
 
@@ -56,13 +57,13 @@ def test_recursive_halving_by_hand(ranks: int) -> None:
     workload = read(loop(steps, colour, "log2(P)"))
     expected = rounds * STARTUP_S + 1024 * (2 - 2 / ranks) * PER_BYTE_S
     forecasted, simulated = (
-        forecast(workload, machine(), {"P": ranks}),
+        closed_forms(workload, machine(), {"P": ranks}),
         simulate(workload, machine(), {"P": ranks}, effects="none"),
     )
     assert forecasted.makespan_s == pytest.approx(expected, rel=1e-12)
     assert simulated.makespan_s == pytest.approx(expected, rel=1e-12)
     assert forecasted.messages == simulated.messages == ranks * rounds
-    points = forecast(
+    points = closed_forms(
         read(loop("- allreduce: {bytes: 8, group: g}\n", "rank // 2**k", "3")), machine(), {"P": np.array([8, 16])}
     )
     assert points.makespan_s == pytest.approx([(1 + 2) * (STARTUP_S + 8 * PER_BYTE_S)] * 2, rel=1e-12)
@@ -80,7 +81,7 @@ def test_recursive_halving_by_hand(ranks: int) -> None:
 def test_groups_of_equal_size_are_simulated_as_forecast(step: str, colour: str) -> None:
     workload = read(loop(f"- {step}\n    - barrier: {{}}\n", colour))
     forecasted, simulated = (
-        forecast(workload, machine(), {"P": 16}),
+        closed_forms(workload, machine(), {"P": 16}),
         simulate(workload, machine(), {"P": 16}, effects="none"),
     )
     assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=1e-12)
@@ -114,7 +115,7 @@ def test_random_colours_are_those_of_brute_force(ranks: int, numbers: list[int],
     plan = make_plan(bind(workload, machine(), {"P": ranks}))
     sends = plan.kind == SEND
     assert Counter(zip(plan.rank[sends].tolist(), plan.peer[sends].tolist(), strict=True)) == expected
-    assert forecast(workload, machine(), {"P": ranks}).messages == expected.total()
+    assert closed_forms(workload, machine(), {"P": ranks}).messages == expected.total()
 
 
 @pytest.mark.parametrize("reading", [forecast, simulate])
@@ -198,10 +199,10 @@ def test_energy_of_many_points_is_that_of_each(steps: str, colour: str) -> None:
     """With an index, groups and overlap; and where one is simulated, it is the same."""
     on = machine_with_resources(RESOURCES).with_constants({path: POWER[path] for path in POWER if path[0] in "pn"})
     workload, ranks, n = read(loop(steps, colour, "n")), np.array([[4], [8]]), np.array([1, 2, 4])
-    many = forecast(workload, on, {"P": ranks, "n": n})
+    many = closed_forms(workload, on, {"P": ranks, "n": n})
     for row, column in np.ndindex(2, 3):
         given_ = {"P": int(ranks[row, 0]), "n": int(n[column])}
-        one, run = forecast(workload, on, given_), simulate(workload, on, given_, effects="none")
+        one, run = closed_forms(workload, on, given_), simulate(workload, on, given_, effects="none")
         for name in ("makespan_s", "energy_j", "peak_power_w"):
             value = np.broadcast_to(getattr(many, name), (2, 3))[row, column]
             assert value == pytest.approx(getattr(one, name), rel=1e-12), name

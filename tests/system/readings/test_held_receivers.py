@@ -29,7 +29,7 @@ def machine(seed: int = 0, per_node: int = 4) -> Machine:
 
 def both(program: str, on: Machine, ranks: int) -> tuple[Any, float]:
     work = builders.workload(program)
-    closed = forecast(work, on, {"P": ranks}, bounds=True, longest_path=True)
+    closed = forecast(work, on, {"P": ranks}, bounds=True)
     simulated_s = float(simulate(work, on, {"P": ranks}, effects="none").makespan_s)
     assert closed.bounds is not None
     assert closed.bounds.least_s(()) * (1 - 1e-9) <= simulated_s <= closed.bounds.upper_s * (1 + 1e-9)

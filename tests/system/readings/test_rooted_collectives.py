@@ -7,14 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
-from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ORDERS, SEGMENTED
 from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.describe.network.network import Network
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples, numbers_of_ranks
-from tests.builders import algorithm_entry, workload
+from tests.builders import algorithm_entry, closed_forms, workload
 
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
@@ -43,7 +42,7 @@ def network(name: str) -> Network:
 
 def assert_same(step: str, net: Network, ranks: int) -> None:
     work, machine = workload(f"- {step}"), builders.machine(net)
-    closed, simulated = forecast(work, machine, {"P": ranks}), simulate(work, machine, {"P": ranks}, effects="none")
+    closed, simulated = closed_forms(work, machine, {"P": ranks}), simulate(work, machine, {"P": ranks}, effects="none")
     assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0), (step, ranks)
     assert (simulated.messages, simulated.message_bytes) == pytest.approx(
         (closed.messages, closed.message_bytes), rel=ROUNDING
@@ -123,7 +122,7 @@ def test_three_ranks_above_s_are_an_estimate(operation: str, root: int) -> None:
     """Their numbers decide whose turn it is after a rendezvous; measured 0.89 to 1 (docs/messages.md)."""
     machine = builders.machine(network("LogGOPS above S"))
     work = workload(f"- {operation}: {{bytes: 16000, algorithm: chain, segment: 1000, root: {root}}}")
-    closed, simulated = forecast(work, machine, {"P": 3}), simulate(work, machine, {"P": 3}, effects="none")
+    closed, simulated = closed_forms(work, machine, {"P": 3}), simulate(work, machine, {"P": 3}, effects="none")
     assert 0.8 * closed.makespan_s <= simulated.makespan_s <= closed.makespan_s * (1 + ROUNDING)
 
 
@@ -131,7 +130,7 @@ def test_a_chain_in_segments_is_the_textbook_line() -> None:
     """(P - 2 + n) (startup + bytes / n x time per byte) where receives and hops take no time."""
     net = builders.network(16, startup_s=2e-6, per_byte_s=1e-9)
     work = workload("- broadcast: {bytes: 64 * 1024, algorithm: chain, segment: 8 KiB}")
-    assert forecast(work, builders.machine(net), {"P": 12}).makespan_s == pytest.approx(
+    assert closed_forms(work, builders.machine(net), {"P": 12}).makespan_s == pytest.approx(
         (12 - 2 + 8) * (2e-6 + 8192e-9), rel=ROUNDING
     )
 
@@ -141,12 +140,12 @@ def test_as_many_segments_as_the_bytes_are_divided_by(count: int) -> None:
     """Though m/(m/49) is more than 49 in floats."""
     work = workload("- broadcast: {bytes: m, algorithm: chain, segment: m/k}", "parameters: {m: 1048576, k: 1}\n")
     machine = builders.machine(builders.network(4, startup_s=2e-6, per_byte_s=1e-9))
-    for read in (forecast, simulate):
+    for read in (closed_forms, simulate):
         assert read(work, machine, {"P": 4, "k": count}).messages == 3 * count
 
 
 def test_a_segment_of_no_bytes() -> None:
     work = workload("- broadcast: {bytes: 64, algorithm: chain, segment: P - 2}")
-    for read in (forecast, simulate):
+    for read in (closed_forms, simulate):
         with pytest.raises(InputError, match="a segment has no bytes"):
             read(work, builders.machine(network("one by one")), {"P": 2})

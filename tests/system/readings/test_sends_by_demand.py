@@ -18,6 +18,7 @@ from simcodesign.describe.network.message_models.hockney import BLOCKING, NONBLO
 from simcodesign.describe.network.network import LocalMessages
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples
+from tests.builders import closed_forms
 
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
@@ -33,7 +34,7 @@ def machine(sends: str, **more: Any) -> Machine:
 def both_s(program: str, on: Machine, ranks: int = 8) -> tuple[float, float]:
     work = builders.workload(program)
     simulated = simulate(work, on, {"P": ranks}, effects="none")
-    return float(forecast(work, on, {"P": ranks}).makespan_s), simulated.makespan_s
+    return float(closed_forms(work, on, {"P": ranks}).makespan_s), simulated.makespan_s
 
 
 @pytest.mark.parametrize("on", SENDS)
@@ -186,7 +187,7 @@ def test_the_longest_path_sends_as_algorithms_do(holds: bool) -> None:
             yield sc.rank.send(1, bytes=8) if rank == 0 else sc.rank.receive(0)
 
     on = node_of(NONBLOCKING, holds)
-    path = forecast(program, on, {"P": 8}, longest_path=True).longest_path
+    path = forecast(program, on, {"P": 8}).longest_path
     assert path is not None
     assert path.time_s == pytest.approx(simulate(program, on, {"P": 8}, effects="none").makespan_s, rel=ROUNDING)
 

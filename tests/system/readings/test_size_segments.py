@@ -56,7 +56,7 @@ def test_one_message_costs_what_its_segment_says(size_bytes: float) -> None:
     for engine in ("simpy", "compiled"):
         result = simulate(described, made, given, effects="none", engine=engine)
         assert result.makespan_s == pytest.approx(sent_s + received_s, rel=1e-12)
-    path = forecast(described, made, given, longest_path=True).longest_path
+    path = forecast(described, made, given).longest_path
     assert path is not None
     assert path.time_s == pytest.approx(sent_s + received_s, rel=1e-12)
 
@@ -84,7 +84,7 @@ def test_messages_within_a_node_have_their_own_segments(target: int, sent_s: flo
     program = f'- send: {{to: "{target}", bytes: 5000, when: "rank == 0"}}\n'
     program += f'- receive: {{from: "0", when: "rank == {target}"}}\n'
     result = simulate(workload(program), made, {"P": 4}, effects="none")
-    path = forecast(workload(program), made, {"P": 4}, longest_path=True).longest_path
+    path = forecast(workload(program), made, {"P": 4}).longest_path
     assert path is not None
     assert (result.makespan_s, path.time_s) == pytest.approx((sent_s, sent_s), rel=1e-12)
 

@@ -90,7 +90,7 @@ def test_every_simulation_lies_in_its_bounds(case: tuple[Workload, Machine, int]
 @given(sized_cases())
 def test_the_longest_path_is_no_longer_than_a_simulation(case: tuple[Workload, Machine, int]) -> None:
     program, made, ranks = case
-    path = forecast(program, made, {"P": ranks}, longest_path=True).longest_path
+    path = forecast(program, made, {"P": ranks}).longest_path
     if path is not None and path.time_s is not None:
         simulated = simulate(program, made, {"P": ranks}, effects="none").makespan_s
         assert path.time_s <= simulated * (1 + 1e-10)

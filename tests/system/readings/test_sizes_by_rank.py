@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import formula
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
@@ -21,6 +20,7 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import THOROUGH, builders, examples, numbers_of_ranks
+from tests.builders import closed_forms
 from tests.oracles.messages.collective_replay import Columns, Replay, paired
 
 KEYS = sorted(SIZED_BY_RANK)
@@ -92,7 +92,7 @@ def test_closed_forms_are_the_messages_without_effects(key: tuple[str, str], sen
     for ranks in RANKS:
         for n in range(0, 11, 5) if ranks < 14 else (0,):
             values = {"P": ranks, "n": n}
-            forecasted = forecast(workload(*key), on, values, bounds=ranks < 14)
+            forecasted = closed_forms(workload(*key), on, values, bounds=ranks < 14)
             simulated = simulate(workload(*key), on, values, effects="none")
             assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12), (ranks, n)
             messages, message_bytes = sent(key, ranks, n)
@@ -107,7 +107,7 @@ def test_closed_forms_are_the_messages_without_effects(key: tuple[str, str], sen
 @pytest.mark.parametrize("key", KEYS)
 def test_closed_forms_of_a_thousand_ranks(key: tuple[str, str]) -> None:
     on = builders.machine(builders.network(1000, **HOCKNEY))
-    forecasted = forecast(workload(*key), on, {"P": 1000})
+    forecasted = closed_forms(workload(*key), on, {"P": 1000})
     simulated = simulate(workload(*key), on, {"P": 1000}, effects="none")
     assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12)
     messages, message_bytes = sent(key, 1000)
@@ -125,14 +125,14 @@ def test_every_root_has_its_own_bytes_left_out(name: str, constants: dict[str, A
         for root in range(ranks):
             rooted = workload(name, "linear", more=f", root: {root}")
             forecasted, simulated = (
-                forecast(rooted, on, {"P": ranks}),
+                closed_forms(rooted, on, {"P": ranks}),
                 simulate(rooted, on, {"P": ranks}, effects="none"),
             )
             assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12)
             assert forecasted.message_bytes == simulated.message_bytes == sizes(ranks).sum() - sizes(ranks)[root]
     roots = workload(name, "linear", more=", root: n")
-    every = forecast(roots, on, {"P": 7, "n": np.arange(7)}).makespan_s
-    assert every == pytest.approx([forecast(roots, on, {"P": 7, "n": n}).makespan_s for n in range(7)], rel=1e-13)
+    every = closed_forms(roots, on, {"P": 7, "n": np.arange(7)}).makespan_s
+    assert every == pytest.approx([closed_forms(roots, on, {"P": 7, "n": n}).makespan_s for n in range(7)], rel=1e-13)
 
 
 def test_a_gather_waits_for_a_late_message_and_takes_the_rest_at_once() -> None:
@@ -140,15 +140,15 @@ def test_a_gather_waits_for_a_late_message_and_takes_the_rest_at_once() -> None:
     9 kB are waited for last."""
     on = machine(startup_s=1e-6)
     first, last = (workload("gather", "linear", f"9000*(rank == {late})") for late in (1, 3))
-    assert forecast(first, on, {"P": 4}).makespan_s == pytest.approx(10e-6 + 3 * 0.2e-6, rel=1e-12)
-    assert forecast(last, on, {"P": 4}).makespan_s == pytest.approx(10e-6 + 0.2e-6, rel=1e-12)
+    assert closed_forms(first, on, {"P": 4}).makespan_s == pytest.approx(10e-6 + 3 * 0.2e-6, rel=1e-12)
+    assert closed_forms(last, on, {"P": 4}).makespan_s == pytest.approx(10e-6 + 0.2e-6, rel=1e-12)
 
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_a_ring_takes_as_long_as_its_largest_block(ranks: int) -> None:
     largest = sizes(ranks).max()
     expected_s = (ranks - 1) * (1e-6 + 1e-9 * largest + 2e-7)
-    assert forecast(workload("allgather", "ring"), machine(), {"P": ranks}).makespan_s == pytest.approx(expected_s)
+    assert closed_forms(workload("allgather", "ring"), machine(), {"P": ranks}).makespan_s == pytest.approx(expected_s)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -156,7 +156,7 @@ def test_sizes_that_are_equal_cost_what_one_size_costs(key: tuple[str, str]) -> 
     for constants in (HOCKNEY, LOGGOPS):
         on = builders.machine(builders.network(64, **constants))
         for ranks in (1, 2, 5, 8):
-            equal, plain = (forecast(workload(*key, text), on, {"P": ranks}) for text in ("0*rank + 4000", "4000"))
+            equal, plain = (closed_forms(workload(*key, text), on, {"P": ranks}) for text in ("0*rank + 4000", "4000"))
             assert equal.makespan_s == pytest.approx(plain.makespan_s, rel=1e-13)
             assert (equal.messages, equal.message_bytes) == (plain.messages, plain.message_bytes)
 
@@ -165,7 +165,7 @@ def test_sizes_that_are_equal_cost_what_one_size_costs(key: tuple[str, str]) -> 
 @settings(max_examples=examples(30), deadline=None)
 def test_in_loggops_the_largest_size_gives_an_estimate(key: tuple[str, str], ranks: int, n: int, gap_us: int) -> None:
     on = builders.machine(builders.network(64, **(LOGGOPS | {"gap_s": gap_us * 1e-6})))
-    forecasted = forecast(workload(*key), on, {"P": ranks, "n": n})
+    forecasted = closed_forms(workload(*key), on, {"P": ranks, "n": n})
     simulated = simulate(workload(*key), on, {"P": ranks, "n": n}, effects="none")
     least, most = ESTIMATE
     assert least * forecasted.makespan_s <= simulated.makespan_s <= most * forecasted.makespan_s
@@ -176,12 +176,15 @@ def test_design_points_and_iterations_are_those_of_single_forecasts() -> None:
     n = np.arange(5)
     per_byte = np.array([1e-9, 2e-9])[:, None]
     for key in KEYS:
-        every = forecast(workload(*key), machine(), {"P": 6, "n": n, "network.per_byte": per_byte})
+        given = {"P": 6, "n": n, "network.per_byte": per_byte}
+        every = closed_forms(workload(*key), machine(), given)
         loop = f"- repeat: 5\n  index: k\n  do:\n    - {key[0]}: {{bytes: '{BYTES.replace('n', 'k')}', algorithm: {key[1]}}}\n"
         loop = loop.replace("rakk", "rank")
-        alone = [forecast(workload(*key), machine(), {"P": 6, "n": int(one)}).makespan_s for one in n]
+        each = ({"P": 6, "n": int(one)} for one in n)
+        alone = [closed_forms(workload(*key), machine(), one).makespan_s for one in each]
         assert every.makespan_s[0] == pytest.approx(alone, rel=1e-13)
-        assert forecast(builders.workload(loop), machine(), {"P": 6}).makespan_s == pytest.approx(sum(alone), rel=1e-13)
+        summed = closed_forms(builders.workload(loop), machine(), {"P": 6})
+        assert summed.makespan_s == pytest.approx(sum(alone), rel=1e-13)
 
 
 def test_what_a_process_sends_is_the_mean_of_all() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import formula
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
@@ -19,6 +18,7 @@ from simcodesign.describe.network.network import LocalMessages
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples, numbers_of_ranks
+from tests.builders import closed_forms
 
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
@@ -51,7 +51,7 @@ def workload(operation: str, size: str = "1000", more: str = "") -> Workload:
 
 def assert_same(work: Workload, on: Machine, ranks: int, **values: float) -> None:
     """Both readings, and bounds that hold."""
-    closed = forecast(work, on, {"P": ranks, **values}, bounds=ranks < 14)
+    closed = closed_forms(work, on, {"P": ranks, **values}, bounds=ranks < 14)
     simulated = simulate(work, on, {"P": ranks, **values}, effects="none")
     assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0), ranks
     assert (simulated.messages, simulated.message_bytes) == pytest.approx(
@@ -125,7 +125,7 @@ def test_the_sum_of_its_parts_on_full_nodes(operation: str) -> None:
         "barrier": 2 * far_s + 4 * near_s,
         "allgather": 3 * (far_s + 4 * m * 1e-9) + 2 * near_s + 3 * m * 2e-10 + 2 * (near_s + 16 * m * 2e-10),
     }
-    closed = forecast(workload(operation), machine(4, **NETWORKS["one by one"]), {"P": 16})
+    closed = closed_forms(workload(operation), machine(4, **NETWORKS["one by one"]), {"P": 16})
     assert closed.makespan_s == pytest.approx(expected[operation], rel=ROUNDING)
 
 
@@ -137,9 +137,9 @@ def test_messages_within_nodes_are_what_makes_it_fast() -> None:
     plain = builders.machine(builders.network(8, **HOCKNEY), processors_per_node=8, mapping=node)
     flat = builders.workload("- allreduce: {bytes: 1000, algorithm: recursive_doubling}")
     two = workload("allreduce")
-    assert forecast(two, on, {"P": 64}).makespan_s < 0.8 * forecast(flat, on, {"P": 64}).makespan_s
-    assert forecast(two, plain, {"P": 64}).makespan_s > forecast(flat, plain, {"P": 64}).makespan_s
-    assert forecast(two, in_order, {"P": 64}).makespan_s > forecast(flat, in_order, {"P": 64}).makespan_s
+    assert closed_forms(two, on, {"P": 64}).makespan_s < 0.8 * closed_forms(flat, on, {"P": 64}).makespan_s
+    assert closed_forms(two, plain, {"P": 64}).makespan_s > closed_forms(flat, plain, {"P": 64}).makespan_s
+    assert closed_forms(two, in_order, {"P": 64}).makespan_s > closed_forms(flat, in_order, {"P": 64}).makespan_s
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -147,18 +147,18 @@ def test_design_points_and_iterations_are_those_of_single_forecasts(operation: s
     root = ", root: n" if operation in ROOTED else ""
     ranks, per_byte = np.arange(6, 14), np.array([1e-9, 2e-9])[:, None]
     on = machine(4, **HOCKNEY)
-    every = forecast(workload(operation, "1000*n", root), on, {"P": ranks, "n": 3, "network.per_byte": per_byte})
+    every = closed_forms(workload(operation, "1000*n", root), on, {"P": ranks, "n": 3, "network.per_byte": per_byte})
     for row, column in np.ndindex(2, len(ranks)):
         values = {"P": int(ranks[column]), "n": 3, "network.per_byte": float(per_byte[row, 0])}
-        one = forecast(workload(operation, "1000*n", root), on, values)
+        one = closed_forms(workload(operation, "1000*n", root), on, values)
         for name in ("makespan_s", "messages", "message_bytes"):
             value = np.broadcast_to(getattr(every, name), (2, len(ranks)))[row, column]
             assert value == pytest.approx(getattr(one, name), rel=1e-13), name
     amount = "" if operation == "barrier" else "bytes: 1000*k, "
     step = f"- {operation}: {{{amount}algorithm: two_level{root.replace('n', 'k')}}}"
     loop = builders.workload(f"- repeat: 7\n  index: k\n  do:\n    {step}\n")
-    alone = [forecast(workload(operation, "1000*n", root), on, {"P": 7, "n": n}).makespan_s for n in range(7)]
-    assert forecast(loop, on, {"P": 7}).makespan_s == pytest.approx(sum(alone), rel=1e-13)
+    alone = [closed_forms(workload(operation, "1000*n", root), on, {"P": 7, "n": n}).makespan_s for n in range(7)]
+    assert closed_forms(loop, on, {"P": 7}).makespan_s == pytest.approx(sum(alone), rel=1e-13)
 
 
 @settings(max_examples=examples(40))
@@ -175,7 +175,9 @@ def test_in_loggops_the_sum_is_an_estimate(
 ) -> None:
     letters = {"latency_s": 2e-6, "overhead_s": overhead_us * 1e-6, "gap_s": gap_us * 1e-6, "per_byte_s": 1e-9}
     on, work = machine(per_node, model="loggop", **letters), workload(operation, str(size))
-    ratio = simulate(work, on, {"P": ranks}, effects="none").makespan_s / forecast(work, on, {"P": ranks}).makespan_s
+    ratio = (
+        simulate(work, on, {"P": ranks}, effects="none").makespan_s / closed_forms(work, on, {"P": ranks}).makespan_s
+    )
     assert ESTIMATE[0] <= ratio <= ESTIMATE[1]
     if operation == "broadcast" and ranks % per_node == 0:
         assert ratio == pytest.approx(1, rel=ROUNDING)
@@ -187,7 +189,7 @@ def test_energy_is_that_of_the_messages(operation: str) -> None:
     on = builders.machine(network, processors_per_node=4)
     for ranks in (8, 11):
         closed, simulated = (
-            forecast(workload(operation), on, {"P": ranks}),
+            closed_forms(workload(operation), on, {"P": ranks}),
             simulate(workload(operation), on, {"P": ranks}, effects="none"),
         )
         assert closed.energy_j == pytest.approx(simulated.energy_j, rel=1e-9)

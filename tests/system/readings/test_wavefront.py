@@ -16,7 +16,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples
-from tests.builders import workload
+from tests.builders import closed_forms, workload
 
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
@@ -39,7 +39,7 @@ def machine(
 
 def both(text: str, machine: Machine, ranks: int) -> tuple[float, float]:
     work = workload(text)
-    closed, simulated = forecast(work, machine, {"P": ranks}), simulate(work, machine, {"P": ranks}, effects="none")
+    closed, simulated = closed_forms(work, machine, {"P": ranks}), simulate(work, machine, {"P": ranks}, effects="none")
     assert (simulated.messages, simulated.message_bytes) == pytest.approx((closed.messages, closed.message_bytes))
     return float(closed.makespan_s), float(simulated.makespan_s)
 
@@ -114,7 +114,7 @@ def test_sweeps_of_groups_and_bounds() -> None:
         (4, 3), 5, 2, ", group: half"
     )
     work, one = builders.read_workload(text), machine()
-    closed = forecast(work, one, {"P": 24}, bounds=True)
+    closed = closed_forms(work, one, {"P": 24}, bounds=True)
     simulated = simulate(work, one, {"P": 24}, effects="none")
     assert closed.makespan_s == pytest.approx(both(program((4, 3), 5, 2), one, 12)[0], rel=ROUNDING)
     assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING)
@@ -126,7 +126,7 @@ def test_sweeps_of_groups_and_bounds() -> None:
 def test_work_and_requirements_are_counted() -> None:
     text = "- wavefront: {grid: [4, 3], planes: 5, bytes: 80, compute: {flops: 1000}, corners: 2}\n"
     work, one = workload(text), machine()
-    closed, simulated = forecast(work, one, {"P": 12}), simulate(work, one, {"P": 12}, effects="none")
+    closed, simulated = closed_forms(work, one, {"P": 12}), simulate(work, one, {"P": 12}, effects="none")
     assert closed.flops == simulated.flops == 12 * 5 * 2 * 1000
 
 
@@ -135,7 +135,7 @@ def test_the_formula_is_the_forecast(corners: int) -> None:
     """Where receives take nothing, which is what formulas assume."""
     for grid in ((1, 1), (1, 4), (5, 1), (2, 2), (4, 6)):
         work = workload(program(grid, 7, corners))
-        closed_s = forecast(work, machine(), {"P": grid[0] * grid[1]}).makespan_s
+        closed_s = closed_forms(work, machine(), {"P": grid[0] * grid[1]}).makespan_s
         values = {"t_s": 3e-6, "t_B": 1e-8, "P": grid[0] * grid[1]}
         assert float(sum(formula(work).values()).subs(values)) == pytest.approx(closed_s, rel=1e-9)
 

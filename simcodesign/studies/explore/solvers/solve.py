@@ -44,7 +44,8 @@ ALIKE = 1e-5
 class Solution(Drawn):
     """The best point of a problem; where no feasible point was found, the point of the smallest total violation.
 
-    ``exact``: every point of the space was evaluated, or there is a proof. ``scales``: by what several objectives are
+    ``exact``: every point of the space was evaluated, and not by a sum that leaves out waits
+    (``Problem.takes_sums``), or there is a proof. ``scales``: by what several objectives are
     divided. ``spent``: the search ended at the limit on evaluations. ``proof``: why nothing can be feasible, or better
     than the point, where intervals show it; "" where they do not.
     """
@@ -72,6 +73,11 @@ class Solution(Drawn):
         if len(self.point.objectives) == 1:
             return self.point.objectives[0]
         return float(self.problem.total(np.array([self.point.objectives]), self.scales)[0])
+
+    @property
+    def headline_s(self) -> float | None:
+        """The forecast of the best point where the search takes sums of closed forms; otherwise None."""
+        return self.problem.headline_s(self.point.values) if self.feasible else None
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -148,7 +154,7 @@ def _solution(evaluator: Evaluator, method: str, seed: int, spent: bool = False,
         evaluator.problem,
         evaluator.point(evaluator.best),
         method,
-        bool(proof) or (method == "enumeration" and not spent),
+        bool(proof) or (method == "enumeration" and not (spent or evaluator.problem.takes_sums)),
         seed,
         evaluator.evaluations,
         evaluator.scales,

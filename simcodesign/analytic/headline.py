@@ -1,0 +1,126 @@
+"""The headline of a forecast: the longest path of its messages where its ranks differ, with the sum beside it.
+
+The sum of closed forms is that of the busiest rank, each step as if all ranks began it together. Where ranks differ, it
+does not have who waits for whom. The longest path does, and equals the simulation without effects in Hockney's model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.failures import checkpointed_s
+from simcodesign.analytic.longest_path.program_path import EVALUATION, ProgramPath, path_of_program
+from simcodesign.analytic.longest_path.ranks_differ import ranks_differ
+from simcodesign.analytic.one_point import point_at
+from simcodesign.core.forecast_parts import LongestPath
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.programs.program import placed_demands
+
+#: Operations of ranks that are followed at all points of an array together: a second of CPU time.
+MOST_OF_ARRAYS = 1_000_000
+#: The basis of what is a longest path, and of what is a sum although ranks differ.
+PATH = "longest path through the messages of its ranks"
+SUM = "sum of closed forms although its ranks differ"
+#: Seconds by phase and component.
+Phases = Mapping[str, Mapping[str, FloatOrArray]]
+
+
+def with_path(result: Result, evaluation: Evaluation, is_wanted: bool) -> Result:
+    """Return the forecast with the longest path as its makespan where its ranks differ, and what it is if that is not
+    known or not wanted.
+
+    The sum stays where it has waits by queueing theory, which no path has, and where the path leaves something out, and
+    is a lower bound below it. One design point has its path up to ``MOST_OPERATIONS`` operations of ranks, which count
+    every repetition; several have their paths up to ``MOST_OF_ARRAYS`` together, and if they would have no more with as
+    many each as the first of them.
+    """
+    point = evaluation.design_point
+    differ = ranks_differ(evaluation)
+    if not differ.any():
+        return result
+    if not is_wanted:
+        return _as_sum(result, "no longest path was asked for")
+    if result.formulas:
+        return _as_sum(result, "no longest path has the waits of queueing theory")
+    if not point.shape:
+        return _at_one(result, path_of_program(point), evaluation)
+    return _at_several(result, evaluation, differ)
+
+
+def _as_sum(result: Result, reason: str) -> Result:
+    return replace(result, basis=(*result.basis, f"{SUM}: {reason}"))
+
+
+def _at_one(result: Result, path: ProgramPath, evaluation: Evaluation) -> Result:
+    """The forecast of one design point."""
+    point, time_s = evaluation.design_point, path.time_s
+    whole_s = None if time_s is None else float(checkpointed_s(time_s, point))
+    result = replace(result, longest_path=LongestPath(whole_s, path.reason, path.left_out))
+    if reason := _why_sum(path, float(result.makespan_s)):
+        return _as_sum(result, reason)
+    assert time_s is not None
+    phases = _phases(result.phases, path)
+    return _as_path(result, time_s, phases, checkpointed_s(result.makespan_s, point), (_path_words(path),))
+
+
+def _path_words(path: ProgramPath) -> str:
+    return f"{PATH}, a lower bound, which leaves out {', '.join(path.left_out)}" if path.left_out else PATH
+
+
+def _why_sum(path: ProgramPath, sum_s: float) -> str:
+    """Why the sum is the better forecast; nothing if the path is."""
+    if path.time_s is None:
+        return f"no longest path is given for {path.reason}"
+    if path.left_out and path.time_s < sum_s:
+        return f"the longest path is a lower bound, which leaves out {', '.join(path.left_out)}"
+    return ""
+
+
+def _as_path(
+    result: Result, time_s: FloatOrArray, phases: Phases, sum_s: FloatOrArray, basis: tuple[str, ...]
+) -> Result:
+    """The forecast with other times, and the energy of what the machine draws meanwhile in any case."""
+    energy_j = result.energy_j
+    if energy_j is not None and result.static_power_w is not None:
+        energy_j = energy_j + result.static_power_w * (time_s - result.makespan_s)
+    return replace(result, makespan_s=time_s, phases=phases, energy_j=energy_j, basis=basis, sum_s=sum_s)
+
+
+def _phases(before: Phases, path: ProgramPath) -> dict[str, dict[str, float]]:
+    """The seconds of the path in all phases of the sum, and in others where it has any."""
+    names = dict.fromkeys([*before, *(phase for phase, _ in path.parts_s)])
+    return {name: {part: path.parts_s.get((name, part), 0.0) for part in COMPONENTS} for name in names}
+
+
+def _at_several(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_]) -> Result:
+    """The forecast of an array of design points, each with its own path."""
+    point, indices = evaluation.design_point, list(zip(*np.nonzero(differ), strict=True))
+    over = f"the longest paths of {len(indices):,} design points have more than {MOST_OF_ARRAYS:,} operations of ranks"
+    left = MOST_OF_ARRAYS
+    if len(indices) * EVALUATION * sum(1 for _ in placed_demands(point.workload.program)) > left:
+        return _as_sum(result, over)
+    time_s, basis = np.array(result.makespan_s), dict[str, None]()
+    phases = {name: {part: np.array(it) for part, it in times.items()} for name, times in result.phases.items()}
+    for index in indices:
+        path = path_of_program(point_at(point, index), left)
+        first = index == indices[0]
+        left -= int(path.operations)
+        if left < (path.operations * (len(indices) - 1) if first else 0):
+            return _as_sum(result, over)
+        if reason := _why_sum(path, float(time_s[index])):
+            basis[f"{SUM}, at some points: {reason}"] = None
+            continue
+        time_s[index], basis[_path_words(path)] = path.time_s, None
+        for name, times in _phases(phases, path).items():
+            for part, seconds in times.items():
+                phases.setdefault(name, {one: np.zeros(point.shape) for one in COMPONENTS})[part][index] = seconds
+    if not any(text.startswith(PATH) for text in basis):
+        return replace(result, basis=(*result.basis, *basis))
+    return _as_path(result, time_s, phases, checkpointed_s(result.makespan_s, point), tuple(basis))
