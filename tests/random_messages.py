@@ -15,7 +15,7 @@ from typing import Any
 
 import simcodesign as sc
 from simcodesign.core.errors import DeadlockError
-from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, TWO_LEVEL
+from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES, SIGNALS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from tests.builders import machine, network, workload
@@ -23,7 +23,7 @@ from tests.builders import machine, network, workload
 SIZES_BYTES = (0, 1, 8, 100, 5000)
 #: Collective operations that no rank leaves before all have come, and all, each with its algorithms.
 SYNCHRONISING = ("barrier", "allreduce", "allgather", "all_to_all")
-EVERY = [(name, one) for name, several in ALGORITHMS.items() for one in several if (name, one) not in TWO_LEVEL]
+EVERY = [(name, one) for name, several in ALGORITHMS.items() for one in several if (name, one) not in ON_NODES]
 EFFECTS = ("none", "hops", "links", "links,interfaces", "interfaces")
 #: The tag of messages that are received from anyone.
 ANYONE = 2

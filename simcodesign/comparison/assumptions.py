@@ -8,7 +8,7 @@ import numpy as np
 
 from simcodesign.core.result import Result
 from simcodesign.core.units import format_quantity
-from simcodesign.describe.demands.algorithm_choice import AUTO
+from simcodesign.describe.demands.algorithm_choice import ALL_RULES
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
@@ -47,7 +47,9 @@ def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
         if isinstance(step.demand, Collective) and np.any(np.asarray(step.repetitions) > 0):
             label = step.demand.label
             chosen = ", ".join(dict.fromkeys(taken.get(label, [])))
-            texts.append(label.replace(f"({AUTO})", f"({AUTO}: {chosen})") if chosen else label)
+            for chooser in ALL_RULES if chosen else ():
+                label = label.replace(f"({chooser})", f"({chooser}: {chosen})")
+            texts.append(label)
     return tuple(dict.fromkeys(texts))
 
 

@@ -17,7 +17,7 @@ from simcodesign.analytic.formulas.formula_prices import SYMBOLS
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
-from simcodesign.describe.demands.collective import TWO_LEVEL, every_algorithm
+from simcodesign.describe.demands.collective import ON_NODES, every_algorithm
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.processor import Processor
@@ -111,7 +111,7 @@ def test_shipped_workloads(name: str, ranks: int) -> None:
     assert_is_the_forecast(described, ranks, given, ranks)
 
 
-@pytest.mark.parametrize(("name", "algorithm"), [key for key in every_algorithm() if key not in TWO_LEVEL])
+@pytest.mark.parametrize(("name", "algorithm"), [key for key in every_algorithm() if key not in ON_NODES])
 @pytest.mark.parametrize("ranks", [1, 2, 4, 64])
 def test_every_collective(name: str, algorithm: str, ranks: int) -> None:
     size = "" if name == "barrier" else "bytes: 100, "

@@ -15,6 +15,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.pipelining.sequences import Chain
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.core.forecast_parts import Pipelined
+from simcodesign.describe.demands.collective import ON_NODES
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
@@ -149,7 +150,7 @@ def test_most_operations_claim_something() -> None:
         if not (result.ends_together or result.waits_for_all or result.whole_time().any()):
             nothing.add(result.label)
     rooted = {label for label in nothing if label.partition(" ")[0] in ("broadcast", "reduce", "scatter", "gather")}
-    by_nodes = {label for label in nothing if label.endswith("(two level)")}
+    by_nodes = {f"{name} ({algorithm.replace('_', ' ')})" for name, algorithm in ON_NODES}
     assert nothing - rooted - by_nodes == {"allreduce (rabenseifner)", "scan (linear)", "scan (recursive doubling)"}
 
 

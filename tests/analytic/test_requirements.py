@@ -16,7 +16,7 @@ from simcodesign.analytic.messages.collective_traffic import collective_traffic
 from simcodesign.analytic.requirements_per_process import requirements, skeleton
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expressions.expression import parse
-from simcodesign.describe.demands.collective import ALGORITHMS, TWO_LEVEL, every_algorithm
+from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES, every_algorithm
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
@@ -26,7 +26,7 @@ from tests.builders import algorithm_entry, workload
 from tests.shipped_pairs import plain_workloads
 
 APPS = ("kripke", "lulesh", "milc", "relearn", "icofoam")
-WAYS = [key for key in every_algorithm() if key not in TWO_LEVEL]  # what these send depends on the ranks of a node
+WAYS = [key for key in every_algorithm() if key not in ON_NODES]  # what these send depends on the ranks of a node
 #: Sums of a few products in another order.
 ROUNDING = 1e-12
 

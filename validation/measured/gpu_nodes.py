@@ -35,19 +35,10 @@ GPUS = {"a100": 8, "gb200": 72}
 #: Rows whose two unknowns are the startup and the bandwidth of ``calibrated``: GPUs, and bytes of each.
 CALIBRATION = {"a100": (8, (2**20, 2**30))}
 #: One ring in a node; in several, rings in nodes for the parts, and between GPUs of the same number for each part.
-RINGS = """simcodesign: 1
-name: all-reduce-of-nodes
-parameters: {{m: {{default: 1 GiB, unit: B}}}}
-groups: {{inside: rank // {gpus}, across: rank % {gpus}}}
-program:
-  - reduce_scatter: {{bytes: m, group: inside, algorithm: ring}}
-  - allreduce: {{bytes: m / {gpus}, group: across, algorithm: ring}}
-  - allgather: {{bytes: m / {gpus}, group: inside, algorithm: ring}}
-"""
-RING = """simcodesign: 1
+WORKLOAD = """simcodesign: 1
 name: all-reduce
 parameters: {m: {default: 1 GiB, unit: B}}
-program: [{allreduce: {bytes: m, algorithm: ring}}]
+program: [{allreduce: {bytes: m, algorithm: hierarchical}}]
 """
 SHIPPED = {"a100": "a100-cluster", "gb200": "nvl72-cluster"}
 
@@ -88,10 +79,9 @@ def measured_us(group: Group) -> dict[int, float]:
 
 
 @cache
-def workload(group: Group) -> Workload:
+def workload() -> Workload:
     """An all-reduce of ``m`` bytes of each GPU."""
-    text = RING if group.nodes == 1 else RINGS.format(gpus=GPUS[group.system])
-    return workload_from(parse_yaml(text, "all-reduce"))
+    return workload_from(parse_yaml(WORKLOAD, "all-reduce"))
 
 
 @cache
@@ -124,7 +114,7 @@ def machine(kind: str, system: str, nodes: int = 1) -> Machine:
 def forecast_us(kind: str, group: Group, size: int) -> float:
     """The closed forms."""
     at = {"P": group.gpus, "m": size}
-    return 1e6 * float(sc.forecast(workload(group), machine(kind, group.system, group.nodes), at).makespan_s)
+    return 1e6 * float(sc.forecast(workload(), machine(kind, group.system, group.nodes), at).makespan_s)
 
 
 def simulated_us(kind: str, group: Group, size: int) -> float:
@@ -132,7 +122,7 @@ def simulated_us(kind: str, group: Group, size: int) -> float:
     at = {"P": group.gpus, "m": size}
     effects = ("node", "links", "interfaces")
     return 1e6 * float(
-        sc.simulate(workload(group), machine(kind, group.system, group.nodes), at, effects=effects).makespan_s
+        sc.simulate(workload(), machine(kind, group.system, group.nodes), at, effects=effects).makespan_s
     )
 
 

@@ -9,6 +9,7 @@ sender waits for a receiver that copies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS, algorithm_form_of
 from simcodesign.analytic.collectives.pipelines.chain import chain_on_levels_s
 from simcodesign.analytic.group_levels import LevelGroups, Pattern, patterns_of
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected
 from simcodesign.analytic.messages.message_models.base import hold_receivers
 from simcodesign.analytic.messages.node_levels import NodeLevels
 from simcodesign.analytic.messages.ordered_steps import Steps
@@ -128,6 +129,16 @@ def refined(
         time_s, reduction_s, busy = time_s[0], reduction_s[0], busy[0]
     basis = _of_bound(on) if is_bound else COPIED if on.holds_receiver and not on.is_mixed(demand) else FOLLOWED
     return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, basis)
+
+
+def chosen_costs(parts: Sequence[tuple[NDArray[np.bool_], Refined]]) -> Refined:
+    """At every point the cost of the algorithm that is taken there."""
+    if len(parts) == 1:
+        return parts[0][1]
+    several = np.broadcast_arrays(*(where for where, _ in parts), *(np.asarray(one.busy_s) for _, one in parts))
+    busy_s = np.select(several[: len(parts)], several[len(parts) :])
+    basis = "; ".join(dict.fromkeys(one.basis for _, one in parts if one.basis))
+    return Refined(selected([(where, one.cost) for where, one in parts]), busy_s, basis)
 
 
 def _of_bound(on: OnLevels) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.collectives.loaded import loaded_s
-from simcodesign.analytic.collectives.on_levels import OnLevels, Refined, refined
+from simcodesign.analytic.collectives.on_levels import OnLevels, Refined, chosen_costs, refined
 from simcodesign.analytic.demands.base import CLOSED_FORMS, LEAST_IN_LOGGOPS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
@@ -40,8 +40,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.algorithm_choice import RULES
-from simcodesign.describe.demands.collective import ALGORITHMS, SEGMENT_ROUNDING, SIGNALS, TWO_LEVEL, Collective
+from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES, SEGMENT_ROUNDING, SIGNALS, Collective
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
@@ -61,7 +60,8 @@ class CollectiveForm(ClosedForm[Collective]):
             if demand.looks_at_nodes:
                 if _is_least(demand, step, levels_at(step).between.ranks):
                     basis.add(LEAST_IN_LOGGOPS)
-                return _on_nodes(demand, step)
+                found = _on_nodes(demand, step)
+                return found.cost, lambda: found.busy_s
             prices = prices_at(step, groups.ranks).copied_late
             cost = _cost(demand, step, prices, size_names(step, groups))
             if _is_least(demand, step, groups.ranks, size_names(step, groups)):
@@ -171,9 +171,7 @@ class CollectiveForm(ClosedForm[Collective]):
 
     def message_rows(self, demand: Collective, ranks: int) -> float:
         free = MessageCosts(float(ranks), lambda size: FREE)
-        ways = (
-            [replace(demand, algorithm=rule.algorithm) for rule in RULES[demand.name]] if demand.is_open else [demand]
-        )
+        ways = [replace(demand, algorithm=algorithm) for algorithm in demand.possible]
         return max(float(algorithm_form_of(way).cost(0.0, free).messages) for way in ways)
 
     def requirements(self, demand: Collective, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
@@ -286,13 +284,21 @@ def _is_least(
     return any(is_least is not None and bool(np.any(is_least(ranks) & where)) for is_least, where in parts)
 
 
-def _on_nodes(demand: Collective, step: EvaluatedStep) -> tuple[Cost, Callable[[], FloatOrArray]]:
+def _on_nodes(demand: Collective, step: EvaluatedStep) -> Refined:
     """What an operation that looks at nodes costs, and for how long all ranks are at work on its messages."""
-    form = algorithm_form_of(demand).on_nodes
-    assert form is not None
-    levels = levels_at(step)
-    costs = form.cost(step.amount(demand.bytes, "bytes"), levels)
-    return costs.whole, lambda: all_busy_s(costs.within, levels.within) + all_busy_s(costs.between, levels.between)
+    size = step.amount(demand.bytes, "bytes")
+    if demand.is_open:
+        return chosen_costs(
+            [(where, _on_nodes(way, step)) for way, where in demand.choices(step.evaluation.ranks, size)]
+        )
+    form, levels = algorithm_form_of(demand), levels_at(step)
+    if form.on_nodes is None:
+        prices = prices_at(step, step.evaluation.ranks).copied_late
+        cost = form.cost(size, prices)
+        return Refined(cost, all_busy_s(cost, prices), "")
+    costs = form.on_nodes.cost(size, levels)
+    busy_s = all_busy_s(costs.within, levels.within) + all_busy_s(costs.between, levels.between)
+    return Refined(costs.whole, busy_s, "")
 
 
 def _groups_on_levels(demand: Collective, step: EvaluatedStep) -> list[LevelGroups] | None:
@@ -319,6 +325,9 @@ def _cost_on_levels(
     """What groups cost where they lie; of other bytes than the demand's if these are given."""
     on, names = _on_levels(step, groups), size_names(step, groups)
     size = step.amount(demand.bytes, "bytes", names) if size_bytes is None else size_bytes
+    if demand.is_open and demand.looks_at_nodes:
+        choices = demand.choices(groups.ranks, size)
+        return chosen_costs([(where, _cost_on_levels(way, step, groups, size)) for way, where in choices])
     form = None if demand.is_open else algorithm_form_of(demand)
     if form is not None and form.on_nodes is not None:
         levels = on.node_levels()
@@ -335,7 +344,7 @@ def _cost_on_levels(
 
 def _of_ranks_alone(demand: Collective) -> str:
     """The algorithms that do not look at nodes."""
-    return ", ".join(name for name in ALGORITHMS[demand.name] if (demand.name, name) not in TWO_LEVEL)
+    return ", ".join(name for name in ALGORITHMS[demand.name] if (demand.name, name) not in ON_NODES)
 
 
 def _check_named(demand: Collective) -> None:
@@ -345,7 +354,7 @@ def _check_named(demand: Collective) -> None:
         raise InputError(what, demand.place, value=demand.algorithm, allowed=_of_ranks_alone(demand))
     if demand.is_open:
         what = f"{demand.label} has no formula: which algorithm it takes depends on the bytes and the ranks"
-        raise InputError(what, demand.place, allowed=", ".join(rule.algorithm for rule in RULES[demand.name]))
+        raise InputError(what, demand.place, allowed=", ".join(demand.possible))
 
 
 def _segments(demand: Collective, step: EvaluatedStep, names: Mapping[str, FloatOrArray] | None) -> FloatOrArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.ordered_steps import Burst, Ints, Steps
+from simcodesign.analytic.messages.ordered_steps import Burst, Ints, Joint, Step, Steps
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
@@ -47,8 +47,14 @@ class Traffic:
 
 def collective_traffic(steps: Steps, size_bytes: FloatOrArray) -> Traffic:
     """Collect the messages of one collective operation, of one size or (P,) by rank."""
-    every = (one for step in steps for one in (step.messages if isinstance(step, Burst) else (step,)))
+    every = (one for step in steps for one in _messages(step))
     return _together((one.source, one.target, one.size_bytes(size_bytes), 1.0) for one in every)
+
+
+def _messages(step: Step | Burst | Joint) -> Iterable[Step]:
+    if isinstance(step, Burst):
+        return step.messages
+    return step.parts if isinstance(step, Joint) else (step,)
 
 
 def halo_traffic(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.message import FREE, Message
 from simcodesign.analytic.messages.message_costs import price
-from simcodesign.analytic.messages.ordered_steps import Burst, Ints, Step, Steps
+from simcodesign.analytic.messages.ordered_steps import Burst, Ints, Joint, Step, Steps
 from simcodesign.analytic.messages.route_links import RouteLinks
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.network.network import Network
@@ -125,6 +125,9 @@ def in_steps(steps: Steps, size_bytes: FloatOrArray, segments: int, members: Int
         if isinstance(step, Burst):
             parts.append(_of_burst(step, size_bytes, turn))
             turn += 2 * len(step.target) + 1
+        elif isinstance(step, Joint):
+            parts.append(_of_joint(step, np.asarray(size_bytes) / segments, network, turn))
+            turn += 3 * len(step.parts) + 2
         else:
             parts.append(_of_step(step, np.asarray(size_bytes) / segments, network, members.shape[1], turn))
             turn += OF_STEP
@@ -191,6 +194,27 @@ def _of_step(step: Step, size_bytes: FloatOrArray, network: Network, ranks: int,
     if not works:
         return rows
     return replace(rows, work=Work(*(np.concatenate(column) for column in zip(*works, strict=True))))
+
+
+def _of_joint(joint: Joint, size_bytes: FloatOrArray, network: Network, turn: int) -> Ordered:
+    """All sends, then receives and what each reduces, the waits of senders, and the last reduction."""
+    count, several, works = len(joint.parts), list[Ordered](), [_none().work]
+
+    def reduces(who: Ints, at: int, blocks: FloatOrArray, parts: int) -> None:
+        seconds = size_bytes * blocks / parts * network.reduction_s_per_byte
+        works.append(Work(who, np.full(len(who), at), np.broadcast_to(seconds, len(who)).astype(np.float64)))
+
+    freed = turn + 3 * count
+    for number, part in enumerate(joint.parts):
+        taken = turn + count + 2 * number
+        several.append(_rows(part.source, part.target, part.size_bytes(size_bytes), (turn + number, taken, freed)))
+        if np.any(part.reduced):
+            reduces(part.target, taken + 1, part.reduced, part.parts)
+    if joint.reduced:
+        who = np.unique(np.concatenate([part.target for part in joint.parts]))
+        reduces(who, freed + 1, joint.reduced, joint.parts_of_bytes)
+    work = Work(*(np.concatenate(column) for column in zip(*works, strict=True)))
+    return replace(Ordered.together(several), is_posted=True, work=work)
 
 
 def _of_burst(burst: Burst, size_bytes: FloatOrArray, turn: int) -> Ordered:

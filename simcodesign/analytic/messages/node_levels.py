@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected
 from simcodesign.analytic.messages.route_links import links_within_nodes, modelled_hops, slowest_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
@@ -28,6 +28,14 @@ class LevelCosts:
         """All of it."""
         both = ((getattr(self.within, one.name), getattr(self.between, one.name)) for one in fields(Cost))
         return replace(Cost(*(near + far for near, far in both)), time_s=self.time_s)
+
+    def or_where(self, there: NDArray[np.bool_], other: LevelCosts) -> LevelCosts:
+        """These costs, or the other ones where it says ``there``."""
+        within, between = (
+            selected([(~there, mine), (there, its)])
+            for mine, its in ((self.within, other.within), (self.between, other.between))
+        )
+        return LevelCosts(np.where(there, other.time_s, self.time_s), within, between)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,10 @@ class Step:
             return np.asarray(size_bytes)[self.source if self.owner is None else self.owner]
         return size_bytes * self.blocks / self.parts
 
+    def scaled(self, blocks: float) -> Step:
+        """The same with so many times the blocks."""
+        return replace(self, blocks=self.blocks * blocks, reduced=self.reduced * blocks)
+
     def among(self, members: Ints) -> Step:
         """The same in several groups, ``members`` (groups, n)."""
 
@@ -64,7 +68,26 @@ class Burst:
         return (Step(np.arange(self.target.shape[1]), target) for target in self.target)
 
 
-Steps = Iterator[Step | Burst]
+@dataclass(frozen=True)
+class Joint:
+    """Messages of several ``parts`` that ranks post together: a rank sends its message of each part, in order, then
+    receives one of each, in order, and combines what a part has ``reduced``; in the end it combines ``reduced`` blocks
+    of ``parts_of_bytes`` with its own."""
+
+    parts: tuple[Step, ...]
+    reduced: float = 0.0
+    parts_of_bytes: int = 1
+
+    def among(self, members: Ints) -> Joint:
+        """The same in several groups, ``members`` (groups, n)."""
+        return replace(self, parts=tuple(part.among(members) for part in self.parts))
+
+    def scaled(self, blocks: float) -> Joint:
+        """The same with so many times the blocks."""
+        return replace(self, parts=tuple(part.scaled(blocks) for part in self.parts), reduced=self.reduced * blocks)
+
+
+Steps = Iterator[Step | Burst | Joint]
 
 
 def bits(count: int) -> list[int]:
@@ -318,6 +341,41 @@ class NodeMembers:
         for step in steps(len(self.members)):
             assert isinstance(step, Step)
             yield step.among(self.leaders[None, :])
+
+    @property
+    def are_even(self) -> bool:
+        """Whether all nodes have as many members."""
+        return len({len(several) for several in self.members}) == 1
+
+    def across(self, steps: Callable[[int], Steps], blocks: float = 1.0) -> Steps:
+        """Steps among the members of the same number on all nodes, which have as many, of so many times the blocks."""
+        for step in steps(len(self.members)):
+            assert not isinstance(step, Burst)
+            yield step.among(np.stack(self.members).T).scaled(blocks)
+
+    def channels(self, reduces: bool, parts: int) -> Steps:
+        """A ring in channels, ``parts`` blocks in all: P - 1 times, every rank passes on what came last in each.
+
+        There are as many channels as the smallest node has members. Channel k goes around a node from its member k on,
+        from node to node. Messages of a rank to the same rank travel as one."""
+        count, channels = sum(map(len, self.members)), min(map(len, self.members))
+        passes, following = np.zeros((2, count), np.int64)
+        leave, come = [], []
+        for number, members in enumerate(self.members):
+            after = self.members[(number + 1) % len(self.members)]
+            following[members] = np.roll(members, -1)
+            passes[members] = channels
+            for channel in range(channels if len(self.members) > 1 else 0):
+                leave.append(members[channel - 1])
+                come.append(after[channel])
+                passes[members[channel - 1]] -= 1
+        inside = np.flatnonzero((passes > 0) & (following != np.arange(count)))
+        each = 1.0 / channels
+        between = Step(np.array(leave, np.int64), np.array(come, np.int64), each, 0.0, parts)
+        within = Step(inside, following[inside], passes[inside].astype(np.float64) * each, 0.0, parts)
+        joint = Joint(tuple(step for step in (between, within) if len(step.source)), float(reduces), parts)
+        for _ in range(count - 1):
+            yield joint
 
     def ring_of_nodes(self, count: int) -> Steps:
         """P - 1 times: every leader passes on the blocks of a whole node, those that came last."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import MessageCosts
-from simcodesign.analytic.messages.ordered_steps import Burst, Step
+from simcodesign.analytic.messages.ordered_steps import Burst, Joint, Step
 from simcodesign.analytic.rank_by_rank.path_counts import by_paths
 from simcodesign.analytic.rank_by_rank.shared_stations import Load, Shared
 from simcodesign.core.units import FloatOrArray
@@ -78,7 +78,7 @@ class TooManyError(Exception):
 
 
 def course(
-    steps: Iterable[Step | Burst],
+    steps: Iterable[Step | Burst | Joint],
     labels: Ints,
     counts: Ints,
     waits: bool,
@@ -93,7 +93,7 @@ def course(
     maker = _Maker(labels, counts, waits, by_rank, copies, shared)
     try:
         for step in steps:
-            maker.burst(step) if isinstance(step, Burst) else maker.step(step)
+            maker.add(step)
     except TooManyError:
         return None
     codes, weights = np.concatenate([NONE, *maker.codes]), np.concatenate([NONE, *maker.weights])
@@ -129,6 +129,15 @@ class _Maker:
 
     def __post_init__(self) -> None:
         self.now: Ints = np.zeros(self.labels.shape[1:], np.int64)
+
+    def add(self, step: Step | Burst | Joint) -> None:
+        """What all ranks do next."""
+        if isinstance(step, Burst):
+            self.burst(step)
+        elif isinstance(step, Joint):
+            self.joint(step)
+        else:
+            self.step(step)
 
     def step(self, step: Step) -> None:
         """Copies of all ranks, messages, and copies."""
@@ -174,6 +183,33 @@ class _Maker:
             done = after[:, target]
             after[:, target] = self._moment(done, np.zeros_like(code), reduced=reduced)
         self.now = after
+
+    def joint(self, joint: Joint) -> None:
+        """All sends of a rank one after another, then all its receives; it waits for receivers after these."""
+        now, begun, codes = self.now.copy(), [], []
+        for part in joint.parts:
+            code = self._code(part.source, part.target, self._size(part))
+            begun.append(now[:, part.source])
+            now[:, part.source] = self._moment(begun[-1], _term(SEND, code))
+            if self.shared is not None:
+                code = self._with_loads(code, self.shared.loads(part.source, part.target))
+            codes.append(code)
+        waited = []
+        for part, before, code in zip(joint.parts, begun, codes, strict=True):
+            own, copied = now[:, part.target], _term(COPY, code) if self.copies else np.zeros_like(code)
+            taken = self._moment(own, copied, before, _term(ARRIVAL, code))
+            now[:, part.target] = self._moment(taken, _term(RECEIVE, code), reduced=self._reduced(part, code))
+            waited.append((part.source, taken, _term(HELD, code)))
+        for source, taken, held in waited if self.waits else ():
+            now[:, source] = self._moment(now[:, source], np.zeros_like(taken), taken, held)
+        who = np.unique(np.concatenate([part.target for part in joint.parts]))
+        if joint.reduced:
+            number = self._number(joint.parts_of_bytes, joint.reduced, 0) + 1
+            done = now[:, who]
+            now[:, who] = self._moment(done, np.zeros_like(done), reduced=np.full_like(done, number))
+        self.now = now
+        if self.shared is not None:
+            self.now[:, who] = self._latest(self.now[:, who])
 
     def burst(self, burst: Burst) -> None:
         """All sends one after another, then all receives. Nothing follows, so that nobody has to be held. All messages

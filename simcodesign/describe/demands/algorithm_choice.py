@@ -1,11 +1,17 @@
-"""``algorithm: auto``: which algorithm a collective operation takes, by its ranks and its bytes.
+"""``algorithm: auto`` and ``nccl``: which algorithm a collective operation takes, by its ranks and its bytes.
 
-The rules are those of MPICH: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations
-in MPICH", IJHPCA 19 (2005), section 4, with the bounds that MPICH has as defaults of its control variables
-(``MPIR_CVAR_BCAST_SHORT_MSG_SIZE`` and others): 12288 bytes and 8 ranks of a broadcast, 2048 bytes of an allreduce,
-81920 and 524288 bytes of an allgather in all, 256 and 32768 bytes of an all-to-all to each rank, 524288 of a
-reduce-scatter. There, a reduce beyond 2048 bytes is a reduce-scatter and a gather, which is no algorithm here, and a
-broadcast of 12288 to 524288 bytes among 2^k ranks gathers by recursive doubling.
+The rules of ``auto`` are those of MPICH: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
+Communication Operations in MPICH", IJHPCA 19 (2005), section 4, with the bounds that MPICH has as defaults of its
+control variables (``MPIR_CVAR_BCAST_SHORT_MSG_SIZE`` and others): 12288 bytes and 8 ranks of a broadcast, 2048 bytes of
+an allreduce, 81920 and 524288 bytes of an allgather in all, 256 and 32768 bytes of an all-to-all to each rank, 524288
+of a reduce-scatter. There, a reduce beyond 2048 bytes is a reduce-scatter and a gather, which is no algorithm here, and
+a broadcast of 12288 to 524288 bytes among 2^k ranks gathers by recursive doubling.
+
+The rules of ``nccl`` for an allreduce are where NCCL's own model of latency and bandwidth (NVIDIA/nccl, commit
+01afd20a, ``src/graph/tuning.cc``) gives the fastest protocol of its tree less time than that of its ring, evaluated at
+powers of two for nodes of 8 A100, whose rings have 192 GB/s between more than two nodes and 235 GB/s on one or two.
+That is an approximation: NCCL measures the machine, and later versions have other constants. A reduce-scatter and an
+allgather have the ring alone there; sends and receives of an all-to-all are posted together.
 """
 
 from __future__ import annotations
@@ -19,8 +25,8 @@ from numpy.typing import NDArray
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import FloatOrArray
 
-#: Stands for the algorithm that the rules choose.
-AUTO = "auto"
+#: Stand for the algorithm that rules choose: of an MPI library, and of NCCL.
+AUTO, NCCL = "auto", "nccl"
 Bools = NDArray[np.bool_]
 
 
@@ -58,9 +64,24 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
 }
 
 
-def chosen_algorithms(operation: str, ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[str, Bools]]:
+#: Of an allreduce among 2, 4 to 8, and 16 or more nodes of 8 ranks each: the largest that trees take.
+_NCCL_TREES = "(P > 8)*where(P <= 16, n <= 32768, where(P < 128, n <= 131072*P, n <= 262144*P))"
+#: The same of NCCL.
+NCCL_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "allreduce": (Rule("double_tree", _NCCL_TREES), Rule("ring_channels")),
+    "reduce_scatter": (Rule("ring_channels"),),
+    "allgather": (Rule("ring_channels"),),
+    "all_to_all": (Rule("linear"),),
+}
+#: By the name that stands for them.
+ALL_RULES: Mapping[str, Mapping[str, tuple[Rule, ...]]] = {AUTO: RULES, NCCL: NCCL_RULES}
+
+
+def chosen_algorithms(
+    operation: str, ranks: FloatOrArray, size_bytes: FloatOrArray, chooser: str = AUTO
+) -> list[tuple[str, Bools]]:
     """The algorithms that are taken for any of these ranks and bytes, and where each is."""
-    rules = RULES[operation]
+    rules = ALL_RULES[chooser][operation]
     which = np.argmax([rule.holds(ranks, size_bytes) for rule in rules], axis=0)
     every = [(rule.algorithm, np.asarray(which == number)) for number, rule in enumerate(rules)]
     return [(algorithm, where) for algorithm, where in every if where.any()]

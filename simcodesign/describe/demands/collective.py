@@ -22,7 +22,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.algorithm_choice import AUTO, RULES, Bools, chosen_algorithms
+from simcodesign.describe.demands.algorithm_choice import ALL_RULES, Bools, Rule, chosen_algorithms
 from simcodesign.describe.demands.base import MESSAGES, Evaluate
 from simcodesign.describe.demands.footprint import MessageDemand, collective_footprint_bytes
 from simcodesign.describe.network.interfaces import Tunings
@@ -49,11 +49,35 @@ ALGORITHMS.add(
 ALGORITHMS.add("reduce", ["binomial", "binary_tree", "chain", "linear", "two_level"])
 ALGORITHMS.add("scatter", ["binomial", "linear"])
 ALGORITHMS.add("gather", ["binomial", "linear"])
-ALGORITHMS.add("allreduce", ["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast", "two_level"])
-ALGORITHMS.add("reduce_scatter", ["recursive_halving", "ring", "pairwise"])
+ALGORITHMS.add(
+    "allreduce",
+    [
+        "recursive_doubling",
+        "ring",
+        "rabenseifner",
+        "reduce_broadcast",
+        "two_level",
+        "ring_channels",
+        "double_tree",
+        "hierarchical",
+    ],
+)
+ALGORITHMS.add("reduce_scatter", ["recursive_halving", "ring", "pairwise", "ring_channels", "hierarchical"])
 ALGORITHMS.add("scan", ["recursive_doubling", "linear"])
-ALGORITHMS.add("allgather", ["ring", "recursive_doubling", "bruck", "neighbour_exchange", "linear", "two_level"])
-ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck"])
+ALGORITHMS.add(
+    "allgather",
+    [
+        "ring",
+        "recursive_doubling",
+        "bruck",
+        "neighbour_exchange",
+        "linear",
+        "two_level",
+        "ring_channels",
+        "hierarchical",
+    ],
+)
+ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck", "hierarchical"])
 ALGORITHMS.add("all_broadcast", ["linear"])
 ALGORITHMS.add("barrier", ["dissemination", "two_level"])
 #: Algorithms in which the child to come first is the nearest or the farthest one; by default this one.
@@ -73,6 +97,15 @@ SEGMENT_ROUNDING = 1e-9
 TWO_LEVEL = frozenset(
     (operation, "two_level") for operation in ("broadcast", "reduce", "allreduce", "allgather", "barrier")
 )
+#: Algorithms of libraries for accelerators: a ring in channels, each of which leaves nodes from another rank; two
+#: trees; and steps within nodes, then between ranks of the same number on all nodes.
+OF_ACCELERATORS = frozenset(
+    [(operation, "ring_channels") for operation in ("allreduce", "reduce_scatter", "allgather")]
+    + [("allreduce", "double_tree")]
+    + [(operation, "hierarchical") for operation in ("allreduce", "reduce_scatter", "allgather", "all_to_all")]
+)
+#: Algorithms whose messages depend on which ranks share a node.
+ON_NODES = TWO_LEVEL | OF_ACCELERATORS
 #: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, sends to each partner, or gets.
 SIZED_BY_RANK = frozenset(
     {
@@ -97,7 +130,7 @@ ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
 def algorithm_names(operation: str) -> list[str]:
     """What ``algorithm`` of an operation may be."""
-    return [*ALGORITHMS[operation], *((AUTO,) if operation in RULES else ())]
+    return [*ALGORITHMS[operation], *(name for name, rules in ALL_RULES.items() if operation in rules)]
 
 
 def register_algorithm(operation: str, algorithm: str, sends: str | None = None) -> None:
@@ -127,9 +160,9 @@ def every_algorithm() -> list[tuple[str, str]]:
 class Collective(MessageDemand):
     """A collective operation of all ranks, or of those of each ``group`` by itself; ``bytes`` is the size that each
     rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
-    ``algorithm``: as it is registered (``algorithm_in_order``), or ``AUTO``. ``segment``: the bytes are passed on in
-    the fewest equal parts of at most this size. ``is_auto``: the algorithm is the one that the rules choose. ``sends``:
-    how its messages are sent (``SENDS``), None as the algorithm or the machine says."""
+    ``algorithm``: as it is registered (``algorithm_in_order``), or a name of ``ALL_RULES``. ``segment``: the bytes are
+    passed on in the fewest equal parts of at most this size. ``chosen_by``: the name of the rules that chose the
+    algorithm, or nothing. ``sends``: how its messages are sent (``SENDS``), None as the algorithm or machine says."""
 
     name: str
     algorithm: str
@@ -137,7 +170,7 @@ class Collective(MessageDemand):
     group: str | None = None
     root: Expression | None = None
     segment: Expression | None = None
-    is_auto: bool = False
+    chosen_by: str = ""
     sends: str | None = None
     alike_on_all_ranks = True
     can_be_started = True
@@ -155,14 +188,13 @@ class Collective(MessageDemand):
     @property
     def label(self) -> str:
         where = "" if self.group is None else f" in {self.group}"
-        way = AUTO if self.is_auto else self.algorithm
+        way = self.chosen_by or self.algorithm
         return f"{self.name} ({way.replace('_', ' ')}){where}"
 
     @property
     def sends_as(self) -> str | None:
         """How its messages are sent where that is not left to the machine."""
-        names = [rule.algorithm for rule in RULES[self.name]] if self.is_open else [self.algorithm]
-        of_algorithms = {ALGORITHM_SENDS.get((self.name, name)) for name in names}
+        of_algorithms = {ALGORITHM_SENDS.get((self.name, name)) for name in self.possible}
         return self.sends or (of_algorithms.pop() if len(of_algorithms) == 1 else None)
 
     @property
@@ -171,9 +203,19 @@ class Collective(MessageDemand):
         return "rank" in self.bytes.names
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that choose its algorithm; none where it is stated."""
+        return ALL_RULES[self.algorithm][self.name] if self.is_open else ()
+
+    @property
+    def possible(self) -> list[str]:
+        """The algorithms that it may take."""
+        return [rule.algorithm for rule in self.rules] or [self.algorithm]
+
+    @property
     def looks_at_nodes(self) -> bool:
-        """Whether its messages depend on which ranks share a node."""
-        return self.key in TWO_LEVEL
+        """Whether its messages may depend on which ranks share a node."""
+        return any((self.name, algorithm) in ON_NODES for algorithm in self.possible)
 
     def __post_init__(self) -> None:
         if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
@@ -186,14 +228,14 @@ class Collective(MessageDemand):
     @property
     def is_open(self) -> bool:
         """Whether it is left to the rules which algorithm it takes."""
-        return self.algorithm == AUTO
+        return self.algorithm in ALL_RULES
 
     def choices(self, ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[Collective, Bools]]:
         """The demand with every algorithm that it takes for any of these ranks and bytes, and where it takes that."""
         if not self.is_open:
             return [(self, np.asarray(True))]
-        every = chosen_algorithms(self.name, ranks, size_bytes)
-        return [(replace(self, algorithm=algorithm, is_auto=True), where) for algorithm, where in every]
+        every = chosen_algorithms(self.name, ranks, size_bytes, self.algorithm)
+        return [(replace(self, algorithm=algorithm, chosen_by=self.algorithm), where) for algorithm, where in every]
 
     def chosen(self, ranks: int, size_bytes: FloatOrArray) -> Collective:
         """The demand with the algorithm that it takes."""

@@ -1,4 +1,4 @@
-"""Which algorithms the collective operations of a program take that have ``algorithm: auto``."""
+"""Which algorithms the collective operations of a program take that have ``algorithm: auto`` or ``nccl``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.algorithm_choice import AUTO
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.programs.program import Step, walk
@@ -51,12 +50,12 @@ def _of_step(step: EvaluatedStep, sizes: Callable[[EvaluatedStep], Sizes]) -> It
     if isinstance(demand, RecordedProgram) and not point.shape:
         values = demand.arguments(point.values, point.workload.parameters)
         yield from algorithms_recorded(demand.recorded(point.ranks, values))
-    elif isinstance(demand, Collective) and (demand.is_open or demand.is_auto):
+    elif isinstance(demand, Collective) and (demand.is_open or demand.chosen_by):
         yield from _of_collective(step, demand, sizes(step))
 
 
 def _of_collective(step: EvaluatedStep, demand: Collective, sizes: Sizes) -> Iterator[ChosenAlgorithm]:
-    is_open, counts = replace(demand, algorithm=AUTO), step.evaluation.counts
+    is_open, counts = replace(demand, algorithm=demand.chosen_by or demand.algorithm), step.evaluation.counts
     for ranks, groups in sizes:
         names = None if demand.group is None else {"group_size": ranks}
         size = step.amount(demand.bytes, "bytes", names)

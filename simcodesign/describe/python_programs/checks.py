@@ -7,13 +7,14 @@ from math import ceil, isfinite
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.describe.demands.algorithm_choice import NCCL
 from simcodesign.describe.demands.collective import (
     ALGORITHMS,
+    ON_NODES,
     ORDERS,
     ROOTED,
     SEGMENTED,
     SIGNALS,
-    TWO_LEVEL,
     algorithm_in_order,
     algorithm_names,
 )
@@ -79,8 +80,8 @@ def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place:
     elif algorithm not in algorithm_names(name):
         allowed = nearest(str(algorithm), algorithm_names(name))
         raise InputError(f"no such algorithm of {name}", place, value=algorithm, allowed=allowed)
-    if (name, algorithm) in TWO_LEVEL:
-        others = ", ".join(one for one in algorithm_names(name) if (name, one) not in TWO_LEVEL)
+    if (name, algorithm) in ON_NODES or algorithm == NCCL:
+        others = ", ".join(one for one in algorithm_names(name) if (name, one) not in ON_NODES and one != NCCL)
         raise InputError(f"{name} in a program in Python looks at no nodes", place, value=algorithm, allowed=others)
     segments: tuple[int, ...] = ()
     for option, value in options:

@@ -177,6 +177,6 @@ def algorithms_recorded(recording: Recording) -> Iterator[ChosenAlgorithm]:
     keys = np.stack([recording.phase[calls.entry], recording.op[calls.entry], calls.size], axis=1)
     for phase, op, ranks in np.unique(keys, axis=0).tolist():
         demand, size_bytes = as_demand(recording, op, ranks), recording.operations[op][2]
-        if demand.is_auto:
+        if demand.chosen_by:
             row = (ranks, ranks, size_bytes, size_bytes)
             yield ChosenAlgorithm(recording.phases[phase], demand.label, demand.algorithm, *row)

@@ -21,9 +21,9 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.demands.algorithm_choice import AUTO
 from simcodesign.describe.demands.collective import (
     ALGORITHMS,
+    ON_NODES,
     ROOTED,
     SEGMENTED,
-    TWO_LEVEL,
     algorithm_names,
     every_algorithm,
 )
@@ -182,7 +182,7 @@ def _operations(rows: object, ranks: int, groups: int, place: Place) -> tuple[Op
     if not isinstance(rows, list):
         raise _damaged(place, "its operations")
     auto = ((name, AUTO) for name in ALGORITHMS if AUTO in algorithm_names(name))
-    algorithms = {*every_algorithm(), *auto} - TWO_LEVEL
+    algorithms = {*every_algorithm(), *auto} - ON_NODES
     return tuple(_operation(row, ranks, groups, algorithms, place) for row in rows)
 
 

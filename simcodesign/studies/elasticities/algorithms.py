@@ -45,7 +45,7 @@ def _replaced(program: tuple[Step, ...], demands: list[Demand | None], algorithm
             steps.append(replace(step, body=_replaced(step.body, demands, algorithm)))
         elif isinstance(step, Collective) and any(step is one for one in demands):
             segment = step.segment if (step.name, algorithm) in SEGMENTED else None
-            steps.append(replace(step, algorithm=algorithm, segment=segment, is_auto=False))
+            steps.append(replace(step, algorithm=algorithm, segment=segment, chosen_by=""))
         else:
             steps.append(step)
     return tuple(steps)

@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simcodesign import Machine, forecast, simulate
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.readers.benchmarks.table import read_benchmark
+from tests import ROOT
+from tests.builders import workload
 from tests.calibration.benchmarks.full_node_outputs import GB, US, nccl
 
 ALPHA, BETA = 5 * US, 200 * GB
@@ -125,16 +128,41 @@ def test_allreduce_of_a100s_gives_the_line_through_its_times(tmp_path: Path, sha
 
     The line through t = 2 (P - 1) alpha + 2 (P - 1) / P n / beta by NumPy, weighted by relative errors, gives beta.
     """
-    rows = (shared_measured / "ai-clusters" / f"vtrain_AR_GPU{ranks}_1M_1024M_LUT").read_text().splitlines()[1:]
-    table = np.array([[float(row.split(",")[0]), float(row.split(",")[3]) * 1e-9] for row in rows])
-    size, seconds = table[table[:, 0] >= 2**26].T
-    at = dict(zip(size, seconds, strict=True))
+    at = {size: time for size, time in measured_allreduce(shared_measured, ranks).items() if size >= 2**26}
+    size, seconds = np.array([*at.items()]).T
     found = constants(calibrated(tmp_path, nccl("all_reduce", ranks, at.__getitem__, [int(one) for one in size])))
     slope, start = np.polyfit(size, seconds, 1, w=1 / seconds)
     beta, alpha = 2 * (ranks - 1) / ranks / slope, start / (2 * (ranks - 1))
     assert 1 / found["node.network.per_byte"] == pytest.approx(beta, rel=1e-3)
     assert found["node.network.startup"] == pytest.approx(alpha, rel=0.05)  # weighted by running medians
     assert 1 / found["node.network.per_byte"] == pytest.approx(215 * GB, rel=0.1)  # the bus bandwidth of the table
+
+
+def test_three_rows_of_eight_gpus_predict_the_others(tmp_path: Path, shared_measured: Path) -> None:
+    """docs/measured-machines.md has the errors as they come out here."""
+    times = {ranks: measured_allreduce(shared_measured, ranks) for ranks in (4, 8)}
+    used = [2**20, 2**25, 2**30]
+    (tmp_path / "nccl.log").write_text(nccl("all_reduce", 8, times[8].__getitem__, used))
+    found = constants(calibrate_machine("a100-cluster", [tmp_path / "nccl.log"], segments=1))
+    on = Machine.load("a100-cluster").with_constants(found)
+    work = workload("- allreduce: {bytes: n, algorithm: nccl}", "parameters: {n: {default: 1}}\n")
+    text = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8")
+    for ranks, every in times.items():
+        size = np.array([one for one in every if ranks != 8 or one not in used])
+        measured = np.array([every[one] for one in size])
+        error = forecast(work, on, {"P": ranks, "n": size}).makespan_s / measured - 1
+        alone = simulate(work, on, {"P": ranks, "n": float(size[0])}).makespan_s
+        assert alone == pytest.approx((1 + error[0]) * measured[0], rel=1e-9)
+        for words, here in (("below 64 MiB", size < 2**26), ("64 MiB and more", size >= 2**26)):
+            worst = error[here][np.abs(error[here]).argmax()]
+            median = np.median(np.abs(error[here]))
+            assert f"| {ranks} | {words} | {here.sum()} | {median:.1%} | {worst:+.1%} |".replace("%", " %") in text
+
+
+def measured_allreduce(folder: Path, ranks: int) -> dict[float, float]:
+    """Seconds by bytes, out of place (vTrain, MIT; Bang et al., MICRO 2024)."""
+    rows = (folder / "ai-clusters" / f"vtrain_AR_GPU{ranks}_1M_1024M_LUT").read_text().splitlines()[1:]
+    return {float(row.split(",")[0]): float(row.split(",")[3]) * 1e-9 for row in rows}
 
 
 def test_rows_of_the_reader_state_type_and_operator(tmp_path: Path) -> None:

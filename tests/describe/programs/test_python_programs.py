@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.result import Result
-from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, TWO_LEVEL, every_algorithm
+from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES, SIGNALS, every_algorithm
 from simcodesign.studies.sweep.content_digest import digest
 from simcodesign.studies.sweep.executors import LocalExecutor
 from simcodesign.studies.sweep.run import run
@@ -104,7 +104,7 @@ def test_a_program_in_python_is_the_program_in_yaml(on: str) -> None:
     assert (mine.messages, mine.message_bytes, mine.flops) == (other.messages, other.message_bytes, other.flops)
 
 
-@pytest.mark.parametrize(("operation", "algorithm"), [key for key in every_algorithm() if key not in TWO_LEVEL])
+@pytest.mark.parametrize(("operation", "algorithm"), [key for key in every_algorithm() if key not in ON_NODES])
 @pytest.mark.parametrize("ranks", [1, 5, pytest.param(8, marks=pytest.mark.thorough)])
 def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks: int) -> None:
     size = () if operation in SIGNALS else (4096.0,)
@@ -122,7 +122,7 @@ def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks:
         assert forecasts[0] == pytest.approx(forecasts[1], rel=1e-12)
 
 
-@pytest.mark.parametrize(("operation", "algorithm"), sorted(TWO_LEVEL))
+@pytest.mark.parametrize(("operation", "algorithm"), sorted(ON_NODES))
 def test_no_program_looks_at_nodes(operation: str, algorithm: str) -> None:
     size = () if operation in SIGNALS else (4096.0,)
     program = program_of(lambda rank, count: [getattr(sc.rank.world, operation)(*size, algorithm=algorithm)])

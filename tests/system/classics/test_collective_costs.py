@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.demands.base import LEAST_IN_LOGGOPS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.formulas.values import FormulaValues, formula_values
-from simcodesign.describe.demands.collective import ALGORITHMS, TWO_LEVEL
+from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
@@ -88,7 +88,7 @@ def one_after_another_s(messages: int, size: float) -> float:
 
 def test_every_algorithm_is_a_phase() -> None:
     algorithms = {(operation, name) for operation, names in ALGORITHMS.items() for name in names}
-    assert {*PHASES} == {"-".join(key).replace("_", "-") for key in algorithms - TWO_LEVEL if "two_level" not in key}
+    assert {*PHASES} == {"-".join(key).replace("_", "-") for key in algorithms - ON_NODES if "two_level" not in key}
     formulas = load_workload(WORKLOAD).formulas
     assert {*PHASES} == {*formulas["thakur"].phases, *formulas["hockney"].phases}
     assert {*formulas["thakur_any_p"].phases} <= {*formulas["thakur"].phases}

@@ -11,7 +11,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import phase_formula
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import RECEIVE, SEND
-from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, ROOTED, SIGNALS, TWO_LEVEL
+from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES, ORDERS, ROOTED, SIGNALS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
@@ -25,7 +25,7 @@ from tests.builders import closed_forms
 from tests.oracles.messages.collective_replay import Columns
 
 #: All but those of two levels, whose messages depend on the nodes of a machine.
-PLAIN = [(name, way) for name, ways in ALGORITHMS.items() for way in ways if (name, way) not in TWO_LEVEL]
+PLAIN = [(name, way) for name, ways in ALGORITHMS.items() for way in ways if (name, way) not in ON_NODES]
 SIZE = 1000.0
 HEAD = "parameters: {q: {default: 1}, root: {default: 0}}\ngroups:\n  g: GROUP\n"
 #: Rows and columns of process grids, groups of many sizes, and ranks that are in none.
