@@ -12,7 +12,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.computation import Compute, Kernel
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.machine import Machine
@@ -48,6 +48,11 @@ def plain_workloads() -> list[str]:
 def needs_parts(workload: str) -> bool:
     """Whether a shipped workload uses accelerators or storage."""
     return load_workload(workload).uses_accelerators or load_workload(workload).uses_storage
+
+
+def needs_formats(workload: str) -> bool:
+    """Whether a shipped workload has kernels in a number format."""
+    return any(isinstance(step, Kernel) and step.type for step in walk(load_workload(workload).program))
 
 
 def is_open(workload: str) -> bool:
@@ -139,8 +144,8 @@ RANKS_DIFFER = (
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Workloads that do not take the sum of their closed forms: phases without waiting between them, messages to and fro, and
 #: ranks at the border of a cube, which have fewer neighbours (tests/system/classics/test_collective_costs.py,
-#: tests/system/classics/test_ping_pong.py, tests/system/test_lulesh.py).
-NOT_THE_SUM = ("collective-costs", "fugaku-collectives", "lulesh-leapfrog", "ping-pong")
+#: tests/system/classics/test_ping_pong.py, tests/system/test_lulesh.py), and stages of a pipeline (tests/system/test_gpt.py).
+NOT_THE_SUM = ("collective-costs", "fugaku-collectives", "gpt", "lulesh-leapfrog", "ping-pong")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 

@@ -17,7 +17,8 @@ _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if un
 class Parameter:
     """An input of a workload or a machine. ``origin`` says where the default comes from: published, reconstructed, ...
 
-    ``choices`` (an enumeration) are names of values; then there are no others. Where ``unit`` is a base unit (``Hz``,
+    ``choices`` (an enumeration) are names of values; then there are no others. ``divides``: the
+    parameter (or ``P``) whose divisors a search takes. Where ``unit`` is a base unit (``Hz``,
     ``B/s``, ...), a value may be written with another unit of its dimension.
     """
 
@@ -31,6 +32,7 @@ class Parameter:
     origin: str = ""
     place: Place = field(default=Place(), compare=False)
     choices: Mapping[str, float] = field(default_factory=dict)
+    divides: str = ""
 
     @property
     def dimension(self) -> str:

@@ -240,6 +240,7 @@ class StepWriter:
         """What was written, with its prices, rank by rank."""
         builder = self.builder
         columns = self._through_memory() if builder.prices.loads_memory else self.columns.columns
+        columns = [one for one in columns if one.who is None or len(one.who)]  # a `when` may hold for no rank
         columns = builder.prices.priced(columns, self.machine, is_collective)
         if builder.prices.holds_receivers:
             columns = with_holds(columns)

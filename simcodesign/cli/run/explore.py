@@ -38,7 +38,7 @@ from simcodesign.studies.explore.simulated.search import optimum_by_simulation
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, explain
 from simcodesign.studies.explore.solvers.isres import load_nlopt
 from simcodesign.studies.explore.solvers.solve import Solution, solve
-from simcodesign.studies.explore.study import ExplorationStudy, Statement, load_study, statement_of
+from simcodesign.studies.explore.study import ExplorationStudy, Statement, load_study, statements_of
 
 #: Ending of Aspen models.
 ASPEN = ".aspen"
@@ -216,7 +216,7 @@ def _study(options: ExploreOptions) -> ExplorationStudy:
         settings=_settings(options),
         preset=options.preset,
         phases=tuple(options.phase),
-        vary=tuple(statement_of(text, Place("--vary")) for text in problem.vary),
+        vary=statements_of(problem.vary, Place("--vary")),
         subject_to=tuple(Statement(text, Place("--subject-to")) for text in problem.subject_to),
         objectives=tuple(_objectives(options)),
         solver=options.search.solver or "",

@@ -36,6 +36,7 @@ PARAMETER = Section(
     Key("whole", Flag(), "whether it must be a whole number", "false"),
     Key("origin", Text(), "where the default is from"),
     Key("choices", Named(Number(), "the number that this name stands for"), "names of its values, each with a number"),
+    Key("divides", Name(), "the parameter, or `P`, whose divisors `explore` tries", "not stated"),
 )
 
 
@@ -156,7 +157,8 @@ def _parameter(name: str, entry: Entry, lowest: bool) -> Parameter:
     if choices and "range" not in items:
         low, high = min(choices.values()), max(choices.values())
     default = next(iter(choices.values()), low if low > float("-inf") else None) if lowest else None
-    made = replace(bare, default=default, low=low, high=high, choices=choices)
+    divides = items["divides"].name() if "divides" in items else ""
+    made = replace(bare, default=default, low=low, high=high, choices=choices, divides=divides)
     return replace(made, default=parameter_value(made, items["default"])) if "default" in items else made
 
 

@@ -28,7 +28,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.network.size_segments import PATH
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.programs.program import walk
+from simcodesign.describe.programs.program import indices_of, walk
 from simcodesign.describe.scenario import OfScenario, Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
@@ -61,6 +61,8 @@ METRICS = {
 }
 #: Metrics of memory, where the workload defines a footprint and the machine a capacity.
 FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
+#: The same of the accelerator of a rank.
+ACCELERATOR_FOOTPRINT, ACCELERATOR_CAPACITY = "accelerator_footprint", "accelerator_capacity"
 #: Ranks times points kept in memory at once where ranks differ.
 MAX_HELD = 4_000_000
 
@@ -84,6 +86,8 @@ class NativeModel(OfScenario):
                 *METRICS,
                 FOOTPRINT,
                 CAPACITY_METRIC,
+                ACCELERATOR_FOOTPRINT,
+                ACCELERATOR_CAPACITY,
                 *self.workload.equations,
                 *self.workload.parameters,
                 "P",
@@ -106,6 +110,10 @@ class NativeModel(OfScenario):
             dimensions[FOOTPRINT] = "size"
         if self.design_point.capacity_bytes is not None:
             dimensions[CAPACITY_METRIC] = "size"
+        if self.workload.accelerator_footprint is not None:
+            dimensions[ACCELERATOR_FOOTPRINT] = "size"
+        if self.design_point.accelerator_capacity_bytes is not None:
+            dimensions[ACCELERATOR_CAPACITY] = "size"
         dimensions |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
         dimensions |= {name: "" for name in self.workload.equations if name not in dimensions}
         dimensions |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
@@ -155,10 +163,11 @@ class NativeModel(OfScenario):
         ranks = values.get("P", np.full(count, self.design_point.values["P"]))
         whole: dict[str, FloatArray] = {}
         for size in np.unique(ranks):
-            points_per_chunk = max(int(MAX_HELD // max(size, 1)), 1)
+            points_per_chunk = 1 if self._has_loops else max(int(MAX_HELD // max(size, 1)), 1)
             indices = np.flatnonzero(ranks == size)
             for chunk in np.array_split(indices, -(-len(indices) // points_per_chunk)):
-                chunk_values: dict[str, Any] = {name: value[chunk] for name, value in values.items() if name != "P"}
+                of_chunk = chunk[0] if self._has_loops else chunk
+                chunk_values: dict[str, Any] = {name: value[of_chunk] for name, value in values.items() if name != "P"}
                 for name, value in self._forecast_metrics(chunk_values, P=float(size)).items():
                     whole.setdefault(name, np.empty(count))[chunk] = value
         return whole
@@ -213,6 +222,11 @@ class NativeModel(OfScenario):
     def by_rank(self) -> bool:
         """Whether ranks differ, so that there is no forecast for several P at once."""
         return self.design_point.differs_by_rank
+
+    @cached_property
+    def _has_loops(self) -> bool:
+        """Whether ranks differ by the index of a loop, whose iterations are then those of one point."""
+        return bool(indices_of(self.workload.program))
 
     def _forecast_metrics(self, values: Mapping[str, FloatOrArray], **overrides: float) -> dict[str, FloatOrArray]:
         parameters = {**self.parameters(values), **overrides}
@@ -275,6 +289,10 @@ def metrics_of(result: Result) -> dict[str, FloatOrArray]:
         metrics[FOOTPRINT] = result.footprint_bytes
     if result.capacity_bytes is not None:
         metrics[CAPACITY_METRIC] = result.capacity_bytes
+    if result.accelerator_footprint_bytes is not None:
+        metrics[ACCELERATOR_FOOTPRINT] = result.accelerator_footprint_bytes
+    if result.accelerator_capacity_bytes is not None:
+        metrics[ACCELERATOR_CAPACITY] = result.accelerator_capacity_bytes
     metrics |= {f"used.{name}": amount for name, amount in result.used.items()}
     zero: FloatOrArray = 0.0
     return {**metrics, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}

@@ -21,7 +21,13 @@ from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
 from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.model_interfaces import Explorable, Ranged, apply_model_limits
-from simcodesign.studies.explore.native_model import CAPACITY_METRIC, FOOTPRINT, NativeModel
+from simcodesign.studies.explore.native_model import (
+    ACCELERATOR_CAPACITY,
+    ACCELERATOR_FOOTPRINT,
+    CAPACITY_METRIC,
+    FOOTPRINT,
+    NativeModel,
+)
 from simcodesign.studies.explore.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
 from simcodesign.studies.explore.problem_parser import constraint
 from simcodesign.studies.explore.space import Space, Variable
@@ -50,7 +56,7 @@ def plan(
         varied = [_default_size(model)]
     space = Space(tuple(varied))
     chosen = tuple(objectives) or (_default(model, space, constraints, size_of(model, size)),)
-    return Problem(model, space, chosen, (*constraints, *_capacity_constraints(model, constraints)))
+    return Problem(model, space, chosen, (*constraints, *capacity_constraints(model, constraints)))
 
 
 def size_of(model: Model, size: str = "") -> str:
@@ -122,10 +128,13 @@ def _dimension(model: Model, name: str) -> str:
     return explorable.parameter(name)[1]
 
 
-def _capacity_constraints(model: Model, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """The constraint that the footprint fits the capacity, where both are known and no other uses the footprint."""
+def capacity_constraints(model: Model, constraints: Sequence[Constraint] = ()) -> tuple[Constraint, ...]:
+    """Return the constraints that footprints fit their capacities, of nodes and of accelerators, where both are known
+    and no other constraint uses the footprint."""
     dimensions = model.dimensions
-    is_constrained = any(FOOTPRINT in constraint_.left.names | constraint_.right.names for constraint_ in constraints)
-    if is_constrained or not {FOOTPRINT, CAPACITY_METRIC} <= dimensions.keys():
-        return ()
-    return (replace(constraint(f"{FOOTPRINT} <= {CAPACITY_METRIC}", dimensions), dimension="size"),)
+    used = frozenset[str]().union(*(one.left.names | one.right.names for one in constraints))
+    return tuple(
+        replace(constraint(f"{footprint} <= {capacity}", dimensions), dimension="size")
+        for footprint, capacity in ((FOOTPRINT, CAPACITY_METRIC), (ACCELERATOR_FOOTPRINT, ACCELERATOR_CAPACITY))
+        if footprint not in used and {footprint, capacity} <= dimensions.keys()
+    )

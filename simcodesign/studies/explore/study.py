@@ -35,12 +35,16 @@ from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
 from simcodesign.studies.explore.model_interfaces import Explorable, Ranged
 from simcodesign.studies.explore.native_model import NativeModel
-from simcodesign.studies.explore.planners import plan, size_of
+from simcodesign.studies.explore.planners import capacity_constraints, plan, size_of
 from simcodesign.studies.explore.problem import FormulaModel, Model, Problem, check_dimension, plain_name
 from simcodesign.studies.explore.problem_parser import VARY_FORMS, constraint, limits, objective
 from simcodesign.studies.explore.solvers.solve import SOLVERS
 from simcodesign.studies.explore.space import Variable
 
+#: A constraint: that every footprint fits the memory that it is of.
+FITS = "fits"
+#: The largest number whose divisors are looked for.
+MOST_DIVIDED = 10_000_000
 _KEYS = (
     "simcodesign",
     "name",
@@ -129,7 +133,12 @@ class ExplorationStudy:
         """The problem for this model. Raises InputError, with its place, for an invalid statement."""
         variables = tuple(_variable(statement, model, self.settings) for statement in self.vary)
         dimensions = {**_dimensions_of(variables, model), **model.dimensions}
-        constraints = [constraint(item.text, dimensions, item.place) for item in self.subject_to]
+        texts = [item for item in self.subject_to if item.text.strip() != FITS]
+        constraints = [constraint(item.text, dimensions, item.place) for item in texts]
+        for item in self.subject_to:
+            if item not in texts and not capacity_constraints(model):
+                allowed = "a workload with a footprint, and a machine with the capacity of that memory"
+                raise InputError("nothing is known that must fit", item.place, value=item.text, allowed=allowed)
         objectives = [objective(item.text, item.maximize, dimensions, item.place) for item in self.objectives]
         self._check_size(model)
         return plan(model, variables, objectives, constraints, self.size)
@@ -184,9 +193,22 @@ def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -
         text = ",".join(_numbered(model, statement, part.strip()) for part in text.split(","))
     elif parameter is not None and parameter.choices:
         return _enumerated(parameter, statement)
+    elif not text and parameter is not None and parameter.divides and isinstance(model, NativeModel):
+        return Variable(statement.name, choices=_divisors(parameter, model, statement.place), place=statement.place)
     elif not text:
         raise InputError("not something to vary", statement.place, value=statement.name, allowed=VARY_FORMS)
     return limits(statement.name, text, dimension, statement.place)
+
+
+def _divisors(parameter: Parameter, model: NativeModel, place: Place) -> tuple[float, ...]:
+    """The divisors of the number that a parameter divides, within its limits. InputError unless that is whole."""
+    of = model.fixed(()).get(parameter.divides)
+    if of is None or of != int(of) or not 1 <= of <= MOST_DIVIDED:
+        allowed = f"{parameter.divides} from 1 to {MOST_DIVIDED}, or --vary {parameter.name}=A,B,C"
+        raise InputError(f"divisors of {parameter.divides}", place, value=of, allowed=allowed)
+    every = np.arange(1, int(of) + 1)
+    good = (of % every == 0) & (every >= parameter.low) & (every <= parameter.high)
+    return tuple(every[good].astype(np.float64).tolist())
 
 
 def _preset_of(model: Model, preset: str) -> Mapping[str, float]:
@@ -238,6 +260,12 @@ def _dimensions_of(variables: Sequence[Variable], model: Model) -> dict[str, str
     names = [*(variable.name for variable in variables), *model.fixed([item.name for item in variables])]
     known = [name for name in names if name == CAPACITY or "." in name]
     return {name: explorable.parameter(name)[1] for name in known}
+
+
+def statements_of(texts: Sequence[str], place: Place) -> tuple[Statement, ...]:
+    """Statements about variables, each ``NAME=...`` or one or several names, ``A,B,C``."""
+    every = [one for text in texts for one in ([text] if "=" in text else text.split(","))]
+    return tuple(statement_of(one, place) for one in every)
 
 
 def statement_of(text: str, place: Place) -> Statement:

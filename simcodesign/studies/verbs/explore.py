@@ -12,7 +12,7 @@ from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, Front, pareto_front
 from simcodesign.studies.explore.solvers.solve import Solution, solve
-from simcodesign.studies.explore.study import ExplorationStudy, Statement, statement_of
+from simcodesign.studies.explore.study import ExplorationStudy, Statement, statements_of
 
 #: One text, or several.
 Texts = str | Sequence[str]
@@ -86,7 +86,7 @@ def explore(
     study = ExplorationStudy(
         settings={name: str(value) for name, value in (given or {}).items()},
         preset=options.get("preset"),
-        vary=tuple(statement_of(text, Place("vary")) for text in names),
+        vary=statements_of(names, Place("vary")),
         subject_to=tuple(_statements(subject_to, "subject_to")),
         objectives=(*_statements(minimize, "minimize"), *_statements(maximize, "maximize")),
         size=options.get("size", ""),

@@ -1,0 +1,111 @@
+"""The workload ``gpt``: published formulas of parameters, memory and bubbles, and sums by hand of its own kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+import simcodesign as sc
+from simcodesign.describe.yaml.files import load_machine
+from validation.measured import gpt
+
+#: A small model, and a step of 16 sequences.
+SMALL = {
+    "layers": 8,
+    "hidden": 1024,
+    "heads": 16,
+    "sequence": 512,
+    "vocabulary": 8192,
+    "global_batch": 16,
+    "micro_batch": 1,
+}
+
+
+def values_of(at: dict[str, object]) -> dict[str, float]:
+    """Equations and parameters."""
+    return {name: float(value) for name, value in sc.forecast("gpt", "selene", at).values.items()}
+
+
+@pytest.mark.parametrize(
+    ("hidden", "layers", "billions"),
+    [
+        *((2304, 24, 1.7), (3072, 30, 3.6), (4096, 36, 7.5), (6144, 40, 18.4), (8192, 48, 39.1)),
+        *((10240, 60, 76.1), (12288, 80, 145.6), (16384, 96, 310.1), (20480, 105, 529.6), (25600, 128, 1008.0)),
+    ],
+)
+def test_parameters_of_published_models(hidden: int, layers: int, billions: float) -> None:
+    """Narayanan et al., SC 2021, Table 1."""
+    at = {"P": 8, "hidden": hidden, "layers": layers, "heads": 16}
+    assert values_of(at)["parameters"] / 1e9 == pytest.approx(billions, abs=0.06)
+
+
+@pytest.mark.parametrize(("zero", "gigabytes"), [(0, 120), (1, 31.4), (2, 16.6)])
+def test_memory_of_the_stages_of_zero(zero: int, gigabytes: float) -> None:
+    """Rajbhandari et al., Figure 1: 7.5 billion parameters, 64 replicas."""
+    at = {"P": 64, "tensor": 1, "global_batch": 64, "micro_batch": 1, "zero": zero}
+    result = sc.forecast("gpt", "selene", at)
+    states = float(result.accelerator_footprint_bytes or 0) - float(result.values["activation_bytes"])
+    assert 7.5 * states / float(result.values["weights"]) == pytest.approx(gigabytes, abs=0.05)
+
+
+@pytest.mark.parametrize(("hidden", "heads", "scores", "saved"), [(12288, 96, 80, 0.70), (20480, 128, 64, 0.65)])
+def test_memory_of_selective_recomputation(hidden: int, heads: int, scores: int, saved: float) -> None:
+    """Korthikanti et al., Sec. 5: 34 + 5 a s/h bytes of each number, of which 5 a s/h are 80 and 64."""
+    at = {"P": 1, "tensor": 1, "hidden": hidden, "heads": heads, "micro_batch": 1, "global_batch": 1, "layers": 1}
+    whole, selective = (values_of(at | {"recomputation": one})["layer_bytes"] for one in (0, 1))
+    assert whole == pytest.approx(2048 * hidden * (34 + scores), rel=1e-12)
+    assert 1 - selective / whole == pytest.approx(saved, abs=0.006)
+
+
+@pytest.mark.parametrize(
+    "split", [{}, {"tensor": 4}, {"tensor": 2, "pipeline": 4}, {"tensor": 2, "pipeline": 4, "virtual_stages": 2}]
+)
+@pytest.mark.parametrize(("recomputation", "name"), [("none", "flops"), ("full", "flops_recomputed")])
+def test_flops_of_all_kernels(split: dict[str, int], recomputation: str, name: str) -> None:
+    """The kernels of all ranks together are equation 3 of Narayanan et al., and what it is without recomputation."""
+    at = {"P": 8, "tensor": 8, **SMALL, **split, "recomputation": recomputation}
+    result = sc.forecast("gpt", "selene", at)
+    assert float(result.flops) == pytest.approx(float(result.values[name]), rel=1e-12)
+
+
+def test_selective_recomputation_repeats_attention() -> None:
+    """4 b s^2 h flops of each layer."""
+    none, selective = (
+        float(sc.forecast("gpt", "selene", {"P": 8, **SMALL, "recomputation": one}).flops) for one in (0, 1)
+    )
+    assert selective - none == pytest.approx(4 * 16 * 512**2 * 1024 * 8, rel=1e-9)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_bubbles(parts: int) -> None:
+    """Without an output layer and with free messages, the stages wait for (p - 1)/(m v) of their work."""
+    free = {"network.startup": 0, "network.hop_latency": 0, "network.bandwidth": 1e18, "network.link_bandwidth": 1e18}
+    at = {**SMALL, "P": 4, "tensor": 1, "pipeline": 4, "vocabulary": 1, "virtual_stages": parts}
+    machine = load_machine("selene", {**free, "processors_per_node": 1})
+    result = sc.simulate("gpt", machine, at, effects="none", phases=["forward", "output", "backward", "recompute"])
+    alone = sc.simulate(
+        "gpt",
+        machine,
+        at | {"P": 1, "pipeline": 1, "virtual_stages": 1},
+        effects="none",
+        phases=["forward", "output", "backward", "recompute"],
+    )
+    assert 4 * result.makespan_s / alone.makespan_s == pytest.approx(1 + 3 / (16 * parts), rel=1e-3)
+
+
+def test_formula_of_one_stage() -> None:
+    """The published formula, with rings and kernels, is the forecast where nobody waits."""
+    step = next(one for one in gpt.evidence("korthikanti") if one.model == "22B")
+    assert step.formula_s() == pytest.approx(step.forecast_s(), rel=2e-3)
+
+
+def test_the_machine_is_calibrated_by_the_stated_rows() -> None:
+    startup_s, bandwidth = gpt.calibrated()
+    inside = load_machine("selene").levels[1].message_model
+    assert (inside.startup_s, 1 / inside.per_byte_s) == pytest.approx((startup_s, bandwidth), rel=1e-6)
+    row = next(one for one in gpt.steps() if (one.source, one.model) == gpt.CALIBRATION)
+    assert row.forecast_s() == pytest.approx(row.seconds, rel=1e-4)
+
+
+def test_measured_steps() -> None:
+    assert len(gpt.steps()) == 106
+    assert sum(len(case.expected) for case in gpt.CASES) == 105

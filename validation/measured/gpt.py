@@ -1,0 +1,197 @@
+"""Steps of training of GPT on 8 to 3,072 A100: measured, the field's formula, forecast and simulation.
+
+Constants come from three rows, which are no evidence: startup and bandwidth of NVLink from the all-reduce of 1 MiB and of
+1 GiB among 8 GPUs, and one efficiency of products of matrices from the step of 18.4 billion parameters of Narayanan et al.
+The data sheet has the rest (the machine ``selene``). Of replicas that are whole nodes two are simulated; what all of them
+add up of gradients is described.
+
+Source: Narayanan et al., SC 2021; VIA-Research/vTrain (MICRO 2024); Korthikanti et al., MLSys 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import pandas as pd
+
+import simcodesign as sc
+from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
+
+from ..published import tables
+from .gpu_nodes import calibrated_constants
+
+TABLE = "gpt-steps"
+MACHINE = "selene"
+GPUS_OF_A_NODE = 8
+#: The row that the efficiency is from.
+CALIBRATION = ("sc21", "18.4B")
+EFFECTS = ("node", "hops", "links", "interfaces")
+SOURCES = {
+    "sc21": "Narayanan et al., SC 2021 (arXiv 2104.04473), Table 1",
+    "vtrain": "repository VIA-Research/vTrain, data/ground_truth_multi.csv (Bang et al., MICRO 2024)",
+    "korthikanti": "Korthikanti et al., MLSys 2023 (arXiv 2205.05198), Table 5",
+}
+_COLUMNS = {"batch": "global_batch"}
+_PARAMETERS = (
+    "hidden",
+    "layers",
+    "heads",
+    "sequence",
+    "tensor",
+    "pipeline",
+    "virtual_stages",
+    "batch",
+    "micro_batch",
+    "recomputation",
+    "sequence_parallelism",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A measured step: of a ``model`` by one ``source``, with its parameters of the workload ``gpt``."""
+
+    source: str
+    model: str
+    gpus: int
+    seconds: float
+    parameters: Mapping[str, int]
+
+    @property
+    def replicas(self) -> int:
+        """Replicas of the model."""
+        return self.gpus // (self.parameters["tensor"] * self.parameters["pipeline"])
+
+    @property
+    def name(self) -> str:
+        """The model, GPUs, tensor, pipeline, micro-batch and recomputation."""
+        of = self.parameters
+        how = "" if of["recomputation"] == 2 else " selective"
+        return f"{self.model} {self.gpus} t{of['tensor']} p{of['pipeline']} b{of['micro_batch']}{how}"
+
+    @property
+    def at(self) -> dict[str, int]:
+        """The design point: of replicas of whole nodes, two."""
+        here = min(self.replicas, 2) if self.parameters["tensor"] % GPUS_OF_A_NODE == 0 else self.replicas
+        ranks = self.parameters["tensor"] * self.parameters["pipeline"] * here
+        return {"P": ranks, "total_data": self.replicas, **self.parameters}
+
+    def forecast_s(self) -> float:
+        """The longest path of messages; the sum of closed forms if it has too many."""
+        result = sc.forecast("gpt", MACHINE, self.at, longest_path=True)
+        path_s = None if result.longest_path is None else result.longest_path.time_s
+        return float(result.makespan_s if path_s is None else max(path_s, float(result.makespan_s)))
+
+    def simulated_s(self) -> float:
+        """With everything that messages share."""
+        return float(sc.simulate("gpt", MACHINE, self.at, effects=EFFECTS).makespan_s)
+
+    def formula_s(self) -> float:
+        """Narayanan et al., Sec. 2.2, with kernels and rings: the formula ``stages`` of the workload."""
+        values = sc.forecast("gpt", MACHINE, self.at).values
+        return stages_s({name: float(value) for name, value in values.items()})
+
+
+def stages_s(values: Mapping[str, float]) -> float:
+    """The formula ``stages`` at values of parameters and equations."""
+    machine, formula = load_machine(MACHINE), load_workload("gpt").formulas["stages"]
+    accelerator, network = machine.accelerator, machine.network
+    assert accelerator is not None
+    assert formula.total is not None
+    assert accelerator.memory_per_byte_s is not None
+    inside = machine.levels[1].message_model
+    constants = {
+        "matrix": accelerator.efficiency * accelerator.rates.fp16,
+        "hbm": 1 / accelerator.memory_per_byte_s,
+        "startup": inside.startup_s,
+        "inside": 1 / inside.per_byte_s,
+        "network.bandwidth": 1 / network.message_model.per_byte_s,
+    }
+    return float(formula.total.evaluate({**values, **constants}))
+
+
+@cache
+def steps() -> tuple[Step, ...]:
+    """All measured steps."""
+    frame: pd.DataFrame = tables.table(TABLE)
+    return tuple(
+        Step(
+            row.source,
+            row.model,
+            int(row.gpus),
+            float(row.seconds),
+            {_COLUMNS.get(name, name): int(getattr(row, name)) for name in _PARAMETERS},
+        )
+        for row in frame.itertuples()
+    )
+
+
+def evidence(source: str) -> list[Step]:
+    """The steps of a source that no constant is from."""
+    return [one for one in steps() if one.source == source and (one.source, one.model) != CALIBRATION]
+
+
+def calibrated() -> tuple[float, float]:
+    """Startup and bandwidth inside a node."""
+    return calibrated_constants("a100")
+
+
+_GOAL = Tolerance("the worst error that the simulation is to have, stated before it was run", relative=0.12)
+_SMALL_KERNELS = "small micro-batches on many GPUs, of kernels that are launched more slowly than they run, and micro-batches that hardly fit the memory"
+
+
+def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False, full: bool = False) -> Case:
+    measured = {one.name: MeasuredValue(one.seconds) for one in rows}
+
+    def measure() -> Readings:
+        return Readings(
+            {one.name: one.forecast_s() for one in rows},
+            {one.name: one.simulated_s() for one in rows},
+            formula={one.name: one.formula_s() for one in rows},
+            notes=("the formula is that of the stages of a pipeline, prolonged by its bubble",),
+        )
+
+    return Case(
+        name=f"gpt/{name}",
+        claim="Three rows predict the steps of training of the others.",
+        source=SOURCES[rows[0].source],
+        unit="s",
+        expected={one: float(value) for one, value in measured.items()},
+        measured=measured,
+        reading="simulation",
+        tolerance=_GOAL,
+        measure=measure,
+        because=because,
+        inputs={"data sheet": "public", "calibrated rows": "public", "latencies between nodes": "assumed"},
+        printed=True,
+        quick=quick,
+        full=full,
+    )
+
+
+def _vtrain(model: str, tensor: tuple[int, ...]) -> list[Step]:
+    return [one for one in evidence("vtrain") if one.model == model and one.parameters["tensor"] in tensor]
+
+
+_LARGE = ("310.1B", "529.6B", "1008B")
+_SC21, _KORTHIKANTI = evidence("sc21"), evidence("korthikanti")
+CASES = (
+    _case("sc21", [one for one in _SC21 if one.gpus <= 512], quick=True),
+    _case("sc21-1536", [one for one in _SC21 if one.gpus > 512 and one.model not in _LARGE]),
+    _case("sc21-large", [one for one in _SC21 if one.model in _LARGE], full=True),
+    _case("korthikanti", [one for one in _KORTHIKANTI if one.gpus <= 64]),
+    _case("korthikanti-large", [one for one in _KORTHIKANTI if one.gpus > 64], full=True),
+    *(
+        _case(f"vtrain-{model.lower()}-node", _vtrain(model, (8,)), full=model == "39.1B")
+        for model in ("3.6B", "18.4B", "39.1B")
+    ),
+    *(
+        _case(f"vtrain-{model.lower()}-below-a-node", _vtrain(model, (1, 2, 4)), full=model == "39.1B")
+        for model in ("3.6B", "18.4B", "39.1B")
+    ),
+    _case("vtrain-two-nodes", [one for one in evidence("vtrain") if one.parameters["tensor"] == 16]),
+)
