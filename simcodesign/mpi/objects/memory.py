@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.dlpack import array_of_dlpack
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
@@ -34,10 +35,7 @@ def memory_of(given: Any) -> NDArray[Any]:
 def _shared(given: Any) -> NDArray[Any]:
     """Return the array of an object that shares its memory by DLPack or by the interface of arrays of CUDA."""
     if hasattr(given, "__dlpack__"):
-        try:
-            return np.from_dlpack(given)
-        except (BufferError, RuntimeError) as error:
-            raise InputError(f"not a buffer: {error}", place_of_call(), value=type(given).__name__) from None
+        return array_of_dlpack(given)
     interface = getattr(given, "__cuda_array_interface__", None)
     allowed = "an array, bytes, bytearray, or a list that begins with one"
     if interface is None:
