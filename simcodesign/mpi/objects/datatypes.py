@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.constants import (
@@ -19,6 +18,7 @@ from simcodesign.mpi.objects.constants import (
     ORDER_C,
     ORDER_FORTRAN,
 )
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.layouts import EMPTY, Layout, blocks_at, of_grid, together
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -106,7 +106,7 @@ class Datatype(Attributed, Simulated):
 
     @classmethod
     def fromcode(cls, code: str) -> Datatype:
-        """Return the basic datatype of NumPy's code, as ``'d'``. Raises InputError if there is none."""
+        """Return the basic datatype of NumPy's code, as ``'d'``. Raises MpiError if there is none."""
         return of_dtype(np.dtype(code))
 
     def Commit(self) -> Datatype:
@@ -129,9 +129,9 @@ class Datatype(Attributed, Simulated):
     free = Free
 
     def check_committed(self) -> None:
-        """Raise InputError for a datatype that MPI refuses in messages (MPI_ERR_TYPE)."""
+        """Raise MpiError for a datatype that MPI refuses in messages (MPI_ERR_TYPE)."""
         if not self.committed:
-            raise InputError(f"datatype {self.name or 'of the program'} is not committed, or is freed", place_of_call())
+            raise MpiError(f"datatype {self.name or 'of the program'} is not committed, or is freed", place_of_call())
 
     def __repr__(self) -> str:
         return self.name
@@ -146,7 +146,7 @@ class Datatype(Attributed, Simulated):
         items, room = self._items(inbuf), memory_of(outbuf).view(np.uint8)
         data = self.layout.gather(memory_of(inbuf).view(np.uint8), 0, items)
         if position + len(data) > len(room):
-            raise InputError("bytes to pack", place_of_call(), value=len(data), allowed=f"{len(room) - position}")
+            raise MpiError("bytes to pack", place_of_call(), value=len(data), allowed=f"{len(room) - position}")
         room[position : position + len(data)] = data
         return position + len(data)
 
@@ -217,7 +217,7 @@ class Datatype(Attributed, Simulated):
         for whole, part, start in zip(sizes, subsizes, starts, strict=True):
             if not (1 <= part <= whole and 0 <= start <= whole - part):
                 value = f"{part} items from {start} of {whole}"
-                raise InputError("part of an array", place_of_call(), value=value, allowed="within the array")
+                raise MpiError("part of an array", place_of_call(), value=value, allowed="within the array")
         kept = [np.arange(start, start + part, dtype=np.int64) for part, start in zip(subsizes, starts, strict=True)]
         return self._made(of_grid(self.layout, list(map(int, sizes)), kept, fortran=order == ORDER_FORTRAN))
 
@@ -233,7 +233,7 @@ class Datatype(Attributed, Simulated):
     ) -> Datatype:
         """Return a rank's items of an array of ``gsizes`` items, in blocks or cyclic on a grid of ``psizes`` ranks."""
         if int(np.prod(psizes)) != size or not 0 <= rank < size:
-            raise InputError("ranks of a distributed array", place_of_call(), value=list(psizes), allowed=f"{size}")
+            raise MpiError("ranks of a distributed array", place_of_call(), value=list(psizes), allowed=f"{size}")
         kept = []
         coordinates = np.unravel_index(rank, tuple(psizes))
         for whole, kind, block, ranks, at in zip(gsizes, distribs, dargs, psizes, coordinates, strict=True):
@@ -243,7 +243,7 @@ class Datatype(Attributed, Simulated):
                 each = by_default if block == DISTRIBUTE_DFLT_DARG else block
                 if kind == DISTRIBUTE_BLOCK and each * ranks < whole:
                     allowed = f"{by_default} or more"
-                    raise InputError("items of a block", place_of_call(), value=each, allowed=allowed)
+                    raise MpiError("items of a block", place_of_call(), value=each, allowed=allowed)
                 places = places[places // each % ranks == at]
             kept.append(places)
         return self._made(of_grid(self.layout, list(map(int, gsizes)), kept, fortran=order == ORDER_FORTRAN))
@@ -260,13 +260,13 @@ def _numbers(values: Integers) -> NDArray[np.int64]:
 def _counts(values: Integers) -> NDArray[np.int64]:
     counts = _numbers(values)
     if (counts < 0).any():
-        raise InputError("items of a block", place_of_call(), value=list(values), allowed="0 or more")
+        raise MpiError("items of a block", place_of_call(), value=list(values), allowed="0 or more")
     return counts
 
 
 def _check_equal(what: str, values: Sequence[Any], others: Sequence[Any]) -> None:
     if len(values) != len(others):
-        raise InputError(what, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
+        raise MpiError(what, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
 
 
 # --- Basic datatypes ------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ _BY_DTYPE[np.dtype("S1")] = DATATYPES["CHAR"]
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Datatype:
-    """Return the basic datatype of a type of NumPy. Raises InputError if there is none."""
+    """Return the basic datatype of a type of NumPy. Raises MpiError if there is none."""
     if dtype not in _BY_DTYPE:
-        raise InputError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
+        raise MpiError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
     return _BY_DTYPE[dtype]

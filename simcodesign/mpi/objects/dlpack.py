@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 #: DLDeviceType: memory of the host, also where a GPU reads it (kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged).
@@ -57,7 +57,7 @@ _is_valid.restype, _pointer.restype = ctypes.c_int, ctypes.c_void_p
 
 
 def array_of_dlpack(given: Any) -> NDArray[Any]:
-    """Return the array of an object with ``__dlpack__``; it keeps the object. Raises InputError for a GPU's memory,
+    """Return the array of an object with ``__dlpack__``; it keeps the object. Raises MpiError for a GPU's memory,
     for types that NumPy does not have, and for what is no capsule of DLPack."""
     name = type(given).__name__
     try:
@@ -65,22 +65,22 @@ def array_of_dlpack(given: Any) -> NDArray[Any]:
     except TypeError:  # of a library before version 1
         capsule = given.__dlpack__()
     except (BufferError, RuntimeError) as error:
-        raise InputError(f"not a buffer: {error}", place_of_call(), value=name) from None
+        raise MpiError(f"not a buffer: {error}", place_of_call(), value=name) from None
     if _is_valid(capsule, _VERSIONED):
         versioned = _Versioned.from_address(_pointer(capsule, _VERSIONED))
         tensor, is_read_only = versioned.tensor, bool(versioned.flags & 1)
     elif _is_valid(capsule, _PLAIN):
         tensor, is_read_only = _Tensor.from_address(_pointer(capsule, _PLAIN)), False
     else:
-        raise InputError("not a capsule of DLPack", place_of_call(), value=name)
+        raise MpiError("not a capsule of DLPack", place_of_call(), value=name)
     if tensor.device[0] not in _OF_HOST:
-        raise InputError("memory of a GPU", place_of_call(), value=name, allowed="memory of the host")
+        raise MpiError("memory of a GPU", place_of_call(), value=name, allowed="memory of the host")
     kind, bits, lanes = _KINDS.get(tensor.code), tensor.bits, tensor.lanes
     if (kind, lanes) == ("f", 2):  # a complex number of more bits than the field can hold
         kind, bits, lanes = "c", 2 * bits, 1
     if kind is None or lanes != 1 or bits % 8:
         value = f"{name}: code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
-        raise InputError("type of a tensor", place_of_call(), value=value, allowed="one that NumPy has")
+        raise MpiError("type of a tensor", place_of_call(), value=value, allowed="one that NumPy has")
     itemsize, shape = bits // 8, tuple(tensor.shape[: tensor.ndim])
     strides = tuple(one * itemsize for one in tensor.strides[: tensor.ndim]) if tensor.strides else None
     if not tensor.data or 0 in shape:
