@@ -286,16 +286,16 @@ class Semaphore(Held):
             raise ValueError("a semaphore has 0 permits or more")
         self._most = value if bounded else None
         self._condition = Condition(recursive=False, comm=comm, info=info)
-        self._permits = _Cells(self._condition.comm, [value], "i", info)
+        self._counter = Counter(value, comm=self._condition.comm, info=info)
 
     def acquire(self, blocking: bool = True) -> bool:
         """Take a permit; return whether there was one, or wait for one if ``blocking``."""
         with self._condition:
-            while not (permits := self._permits.read()[0]):
+            while not self._counter.next(0):
                 if not blocking:
                     return False
                 self._condition.wait()
-            self._permits.write([permits - 1])
+            self._counter.next(-1)
             return True
 
     def release(self, n: int = 1) -> None:
@@ -303,13 +303,12 @@ class Semaphore(Held):
         if n < 1:
             raise ValueError("1 permit or more are given back")
         with self._condition:
-            permits = self._permits.read()[0] + n
-            if self._most is not None and permits > self._most:
+            if self._most is not None and self._counter.next(0) + n > self._most:
                 raise ValueError("more permits are given back than there are")
-            self._permits.write([permits])
+            self._counter.next(n)
             self._condition.notify(n)
 
     def free(self) -> None:
         """Free the memory, on all ranks."""
-        self._permits.free()
+        self._counter.free()
         self._condition.free()
