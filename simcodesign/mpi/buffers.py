@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.objects.datatypes import Datatype, of_dtype
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
@@ -94,13 +94,13 @@ class Buffer:
     def parts(self, ranks: int) -> list[Flat | Scattered]:
         """Return the part of each rank: equal ones, or of ``count`` items, or of the counts.
 
-        Raises InputError for another number of counts than of ranks, and for items outside of the memory.
+        Raises MpiError for another number of counts than of ranks, and for items outside of the memory.
         """
         if self.counts is None:
             whole = self._whole() if self._count is None else self._count * ranks
             if whole % ranks:
                 allowed = f"a multiple of the {ranks} parts, or counts"
-                raise InputError("elements of a buffer", place_of_call(), value=whole, allowed=allowed)
+                raise MpiError("elements of a buffer", place_of_call(), value=whole, allowed=allowed)
             each = whole // ranks
             counts = [each] * ranks
             displs = [self._at + each * rank for rank in range(ranks)] if self.displs is None else self.displs
@@ -109,20 +109,20 @@ class Buffer:
             displs = [0, *accumulate(counts)][: len(counts)] if self.displs is None else self.displs
         if not len(counts) == len(displs) == ranks:
             value = len(counts) if len(counts) != ranks else len(displs)
-            raise InputError("counts or places of a buffer", place_of_call(), value=value, allowed=f"{ranks}")
+            raise MpiError("counts or places of a buffer", place_of_call(), value=value, allowed=f"{ranks}")
         return [self._items(at, count) for at, count in zip(displs, counts, strict=True)]
 
     def take(self, data: Flat) -> None:
-        """Copy data to the beginning. Raises InputError if there is not enough room (MPI's truncation error)."""
+        """Copy data to the beginning. Raises MpiError if there is not enough room (MPI's truncation error)."""
         fill(self.items, data)
 
     def _whole(self) -> int:
-        """How many items the memory has. Raises InputError for a part of one, as mpi4py does."""
+        """How many items the memory has. Raises MpiError for a part of one, as mpi4py does."""
         size, extent = self._memory.nbytes - self._at * self._datatype.extent, self._datatype.extent
         if size <= 0:
             return 0
         if extent <= 0 or size % extent:
-            raise InputError("bytes of a buffer", place_of_call(), value=size, allowed=f"a multiple of {extent}")
+            raise MpiError("bytes of a buffer", place_of_call(), value=size, allowed=f"a multiple of {extent}")
         return size // extent
 
     def _items(self, at: int, count: int) -> Flat | Scattered:
@@ -131,7 +131,7 @@ class Buffer:
         low, high = layout.true_bounds
         if count < 0 or (count and not 0 <= min(first, last) + low <= max(first, last) + high <= self._memory.nbytes):
             value, allowed = f"{count} elements from {at} on", f"within {self._memory.nbytes} B"
-            raise InputError("a part of a buffer", place_of_call(), value=value, allowed=allowed)
+            raise MpiError("a part of a buffer", place_of_call(), value=value, allowed=allowed)
         if not count or not layout.size:
             return self._memory[:0]
         if not layout.is_dense:
@@ -154,9 +154,9 @@ def fill(room: Flat | Scattered, data: Flat) -> None:
     """Copy ``data`` to the beginning of ``room``, byte by byte if the types differ."""
     if data.nbytes > room.nbytes:
         what = "a message is longer than its buffer (MPI_ERR_TRUNCATE)"
-        raise InputError(what, place_of_call(), value=f"{data.nbytes} B", allowed=f"up to {room.nbytes} B")
+        raise MpiError(what, place_of_call(), value=f"{data.nbytes} B", allowed=f"up to {room.nbytes} B")
     if data.nbytes and not room.flags.writeable:
-        raise InputError("buffer to receive into", place_of_call(), allowed="one that can be written to")
+        raise MpiError("buffer to receive into", place_of_call(), allowed="one that can be written to")
     if isinstance(room, Scattered):
         room.put(data.view(np.uint8))
     elif data.dtype == room.dtype:
@@ -187,7 +187,7 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
     if len(rest) == 1 and isinstance(rest[0], list | tuple) and _is_pair(rest[0]):
         rest = list(rest[0])
     if len(rest) > 2:
-        raise InputError("parts of a buffer's description", place_of_call(), value=len(given), allowed="up to 4")
+        raise MpiError("parts of a buffer's description", place_of_call(), value=len(given), allowed="up to 4")
     count, displs = [*rest, None, None][:2]
     return memory, count, displs, datatype
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.errors import MpiError
 
 _WORDS = ("time", "flops", "none")
 
@@ -12,10 +12,10 @@ _WORDS = ("time", "flops", "none")
 def computation(machines: Collection[str], word: str, speed: float) -> tuple[float | None, bool]:
     """Return ``speed`` and ``declared`` as ``run`` takes them.
 
-    Raises InputError without a machine, or for a ``word`` that ``--compute`` does not have.
+    Raises MpiError without a machine, or for a ``word`` that ``--compute`` does not have.
     """
     if not machines:
-        raise InputError("a program that is run needs a machine", allowed="--on MACHINE, as of simcodesign list")
+        raise MpiError("a program that is run needs a machine", allowed="--on MACHINE, as of simcodesign list")
     if word not in _WORDS:
-        raise InputError("--compute", value=word, allowed=", ".join(_WORDS))
+        raise MpiError("--compute", value=word, allowed=", ".join(_WORDS))
     return (speed if word == "time" else None), word != "none"

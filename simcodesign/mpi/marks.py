@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.errors import MpiError
 
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
     """Mark what a rank does in the ``with`` block as a phase of this name. Phases may be nested: the innermost counts.
 
-    Only ``simcodesign run`` records phases; under MPI this does nothing. Raises InputError for a name that is no text.
+    Only ``simcodesign run`` records phases; under MPI this does nothing. Raises MpiError for a name that is no text.
 
     >>> import simcodesign as sc
     >>> with sc.phase("halo"):
     ...     pass
     """
     if not isinstance(name, str) or not name:
-        raise InputError("the name of a phase", value=name, allowed="a text")
+        raise MpiError("the name of a phase", value=name, allowed="a text")
     world = _world()
     if world is None:
         yield
@@ -37,14 +37,14 @@ def compute(*, flops: float) -> None:
     """Declare that the rank has done ``flops`` floating-point operations since its last call of MPI.
 
     Under ``simcodesign run`` they are the recorded computation, in place of the CPU time since that call; under MPI
-    this does nothing. Raises InputError for a number that is not finite or below 0.
+    this does nothing. Raises MpiError for a number that is not finite or below 0.
 
     >>> import simcodesign as sc
     >>> total = sum(x * x for x in range(1000))
     >>> sc.compute(flops=2000)
     """
     if not 0 <= flops < float("inf"):
-        raise InputError("flops", value=flops, allowed="0 or above")
+        raise MpiError("flops", value=flops, allowed="0 or above")
     world = _world()
     if world is not None:
         world.declare(float(flops))

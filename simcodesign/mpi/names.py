@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.handles import Handled
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
-class NotSimulatedError(InputError, AttributeError):
-    """A name of mpi4py that is not simulated; an AttributeError, so that ``hasattr`` is False."""
+class NotSimulatedError(InputError, AttributeError, NotImplementedError):
+    """A name of mpi4py that is not simulated; an AttributeError, so that ``hasattr`` is False, and a
+    NotImplementedError, as mpi4py raises for what its MPI does not have."""
 
 
 def not_simulated(owner: str, name: str) -> NoReturn:
@@ -40,7 +42,7 @@ class SimulatedKind(type):
         return made
 
 
-class Simulated(metaclass=SimulatedKind):
+class Simulated(Handled, metaclass=SimulatedKind):
     """Base of the classes of mpi4py: other names of their objects raise NotSimulatedError. A null one has no state."""
 
     empty_is_null = False

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import of_dtype
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
 class Op(Simulated):
     """An operation of two values; ``buffers``: of two arrays, where it differs. ``commutes``: in any order."""
+
+    empty_is_null = True
 
     def __init__(
         self,
@@ -48,15 +50,26 @@ class Op(Simulated):
         return self.is_commutative
 
     def Free(self) -> None:
-        """Do nothing: Python frees it."""
+        """Become OP_NULL. Raises MpiError for one of MPI's own."""
+        if self.is_predefined:
+            raise MpiError("an operation of MPI is freed", place_of_call(), value=self.name, name="OP")
+        self.__dict__.clear()
+
+    free = Free
+
+    def __bool__(self) -> bool:
+        return bool(self.__dict__)
+
+    def __eq__(self, other: object) -> bool:
+        return self.is_same(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:
         """Combine two buffers of this rank in the second."""
         one, other = Buffer(inbuf).flat, Buffer(inoutbuf).flat
         if len(one) != len(other):
-            raise InputError(
-                "elements to reduce", place_of_call(), value=[len(one), len(other)], allowed="equally many"
-            )
+            raise MpiError("elements to reduce", place_of_call(), value=[len(one), len(other)], allowed="equally many")
         fill(other, self.buffers(one, other))
 
     def fold(self, values: list[Flat]) -> Flat:
@@ -86,9 +99,7 @@ def _located_in_buffers(better: np.ufunc) -> Callable[[Flat, Flat], Flat]:
     def function(x: Flat, y: Flat) -> Flat:
         if x.dtype.names is None:
             allowed = "a type of pairs, as MPI.DOUBLE_INT"
-            raise InputError(
-                "MPI.MINLOC or MPI.MAXLOC of a buffer", place_of_call(), value=str(x.dtype), allowed=allowed
-            )
+            raise MpiError("MPI.MINLOC or MPI.MAXLOC of a buffer", place_of_call(), value=str(x.dtype), allowed=allowed)
         value, place = x.dtype.names
         takes_x = better(x[value], y[value]) | ((x[value] == y[value]) & (x[place] < y[place]))
         return np.where(takes_x, x, y)
@@ -125,4 +136,5 @@ OPERATORS = {
     # Of windows: the value given replaces the one there, or leaves it.
     "REPLACE": Op("replace", _second, _second, commutes=False),
     "NO_OP": Op("no_op", _first, _first, commutes=False),
+    "OP_NULL": Op(),
 }

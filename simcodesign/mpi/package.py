@@ -7,6 +7,7 @@ from typing import Any
 
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.ranks.world import World
+from simcodesign.mpi.util import dtlib, futures, pkl5, pool, sync
 
 #: Options of mpi4py 4 and their values.
 _OPTIONS = {
@@ -87,15 +88,26 @@ class Session:
 
 
 def mpi4py_modules(options: Options, mpi: ModuleType) -> dict[str, ModuleType]:
-    """Return the package and its modules by name; other names of them raise NotSimulatedError.
-
-    ``mpi4py.util.pkl5`` gives each communicator itself: objects of all sizes are sent here.
-    """
-    pkl5 = _module("mpi4py.util.pkl5", **dict.fromkeys(("Comm", "Intracomm"), lambda comm: comm))
-    util = _module("mpi4py.util", pkl5=pkl5)
-    package = _module("mpi4py", __version__="4.0.0", rc=options, MPI=mpi, util=util, get_config=dict)
+    """Return the package and its modules by name; other names of them raise NotSimulatedError."""
+    below = {
+        "pkl5": pkl5.members(),
+        **{one.__name__.split(".")[-1]: _own_names(one) for one in (sync, pool, dtlib)},
+    }
+    parts = {name: _module(f"mpi4py.util.{name}", **names) for name, names in below.items()}
+    util = _module("mpi4py.util", **parts)
+    tasks = _module("mpi4py.futures", **futures.members())
+    package = _module("mpi4py", __version__="4.1.2", rc=options, MPI=mpi, util=util, futures=tasks, get_config=dict)
     util.__path__ = package.__path__ = []
-    return {one.__name__: one for one in (package, mpi, options, util, pkl5)}
+    return {one.__name__: one for one in (package, mpi, options, util, tasks, *parts.values())}
+
+
+def _own_names(module: ModuleType) -> dict[str, Any]:
+    """Return the classes and functions that a module defines."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
+    }
 
 
 def _module(full_name: str, **members: Any) -> ModuleType:

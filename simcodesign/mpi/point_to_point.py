@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.describe.recordings.communicators import WORLD, Tag
 from simcodesign.mpi.buffers import Buffer, copied
+from simcodesign.mpi.messages.pickles import PICKLE
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import hold
 from simcodesign.mpi.objects.constants import PROC_NULL
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
@@ -64,13 +64,14 @@ class PointToPoint(Simulated):
         return self._box(member) if box is None else box
 
     def check_peer(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
-        """Raise InputError for a rank that is not at the other end, and for a tag that there is not."""
+        """Raise MpiError for a rank that is not at the other end, and for a tag that there is not."""
         others = len(self.peers)
         if not 0 <= rank < others and not (any_is_allowed and rank == ANY_SOURCE):
             what = f"rank {self.world.current}: rank at the other end"
-            raise InputError(what, place_of_call(), value=rank, allowed=f"0 to {others - 1}")
+            raise MpiError(what, place_of_call(), value=rank, allowed=f"0 to {others - 1}", name="RANK")
         if not 0 <= tag <= MOST_TAG and not (any_is_allowed and tag == ANY_TAG):
-            raise InputError(f"rank {self.world.current}: tag", place_of_call(), value=tag, allowed=f"0 to {MOST_TAG}")
+            what = f"rank {self.world.current}: tag"
+            raise MpiError(what, place_of_call(), value=tag, allowed=f"0 to {MOST_TAG}", name="TAG")
 
     # --- Sending ---------------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class PointToPoint(Simulated):
         return self._post(data, data.nbytes, dest, tag, **how)
 
     def _send_object(self, obj: Any, dest: int, tag: int, **how: Any) -> Request:
-        data = pickle.dumps(obj)
+        data = PICKLE.dumps(obj)
         return self._post(data, len(data), dest, tag, **how)
 
     @mpi_call
@@ -307,4 +308,4 @@ def elements(data: Any) -> Any:
 
 def unpickled(data: Any) -> Any:
     """Return an object that was sent; None of an empty message, as mpi4py does."""
-    return pickle.loads(data) if len(data) else None
+    return PICKLE.loads(data) if len(data) else None

@@ -82,6 +82,7 @@ class Status(Simulated):
         return isinstance(other, Status) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
+    __reduce__ = object.__reduce__  # has its values in a pickle
 
 
 class Completion(Simulated):

@@ -9,19 +9,23 @@ from types import ModuleType
 from typing import Any
 
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
-from simcodesign.mpi.communicators import topology_creation
+from simcodesign.mpi.communicators import sessions, topology_creation
 from simcodesign.mpi.communicators.communicators import Comm, Intracomm
 from simcodesign.mpi.communicators.intercommunicators import Intercomm
 from simcodesign.mpi.communicators.splitting import COMM_NULL
 from simcodesign.mpi.files import disk_file, files
+from simcodesign.mpi.messages.generalized import Grequest
 from simcodesign.mpi.messages.persistent import Prequest
+from simcodesign.mpi.messages.pickles import PICKLE, Pickle
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
 from simcodesign.mpi.objects.environment import environment
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.groups import Group
+from simcodesign.mpi.objects.handles import forget_handles
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.package import Options, Session, mpi4py_modules
@@ -103,6 +107,8 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         Message,
         Op,
         Prequest,
+        Grequest,
+        sessions.Session,
     )
     classes = {one.__name__: one for one in (*every, Request, Status)}
     functions = {
@@ -126,9 +132,12 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         "GROUP_EMPTY": Group(world),
         "GROUP_NULL": Group(world, is_null=True),
         "REQUEST_NULL": Request.null(world),
+        "SESSION_NULL": sessions.Session(),
         **Message.constants(comm_world),
         "_world": world,
-        "Exception": RuntimeError,
+        "Exception": MpiError,
+        "Pickle": Pickle,
+        "pickle": PICKLE,
         "buffer": MemoryBytes,
         "memory": MemoryBytes,
     }
@@ -142,12 +151,14 @@ def mpi_module(world: World, session: Session) -> ModuleType:
 def installed(world: World) -> Iterator[None]:
     """Let ``import mpi4py`` find the stand-in."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "mpi4py"}
+    PICKLE.__init__()  # type: ignore[misc]  # as a program may have set it
     options = Options(world)
     modules = mpi4py_modules(options, mpi_module(world, Session(world, options)))
     sys.modules.update(modules)
     try:
         yield
     finally:
+        forget_handles()
         for name in modules:
             sys.modules.pop(name, None)
         sys.modules.update(before)

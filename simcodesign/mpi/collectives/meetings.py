@@ -7,10 +7,10 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec
 
-from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import SIGNALS
 from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.mpi.messages.persistent import Prequest
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.matching import Message
@@ -143,13 +143,13 @@ class Meetings(PointToPoint):
         return fetch()
 
     def _check(self, meeting: Meeting, name: str, root: int | None) -> None:
-        """Raise InputError unless the ranks call the same operation, with the same root."""
+        """Raise MpiError unless the ranks call the same operation, with the same root."""
         if (meeting.name, meeting.root) != (name, root):
             what = f"rank {self.world.current} calls {Meeting(name, root)}, another calls {meeting}"
-            raise InputError(what, place_of_call())
+            raise MpiError(what, place_of_call())
         if root is not None and not 0 <= root < self.size:
             allowed = f"0 to {self.size - 1}"
-            raise InputError(f"root of {name}", place_of_call(), value=root, allowed=allowed)
+            raise MpiError(f"root of {name}", place_of_call(), value=root, allowed=allowed)
 
     def _begin_meeting(self, call: Callable[[], Any]) -> Request:
         self._is_nonblocking = True

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
 from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking, persistent
 from simcodesign.mpi.collectives.of_objects import SUM, CollectivesOfObjects
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.operators import Op
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
@@ -65,7 +65,7 @@ class Collectives(CollectivesOfObjects):
             if len({len(one) for one in given}) > 1:
                 lengths = [len(one) for one in given]
                 what = "elements of the ranks to reduce"
-                raise InputError(what, place_of_call(), value=lengths, allowed="equally many")
+                raise MpiError(what, place_of_call(), value=lengths, allowed="equally many")
             return combine(given)
 
         return self._together(name, source.flat.copy(), source.size_bytes, checked, root, use=use)
@@ -115,7 +115,7 @@ class Collectives(CollectivesOfObjects):
             ends = [*accumulate(count for _, count in given)]
             if any(len(data) != ends[-1] for data, _ in given):
                 what, lengths = "elements of the ranks to reduce and scatter", [len(data) for data, _ in given]
-                raise InputError(what, place_of_call(), value=lengths, allowed=f"{ends[-1]}, the sum of the counts")
+                raise MpiError(what, place_of_call(), value=lengths, allowed=f"{ends[-1]}, the sum of the counts")
             return np.split(op.fold([data for data, _ in given]), ends[:-1])
 
         data = source.flat.copy()
@@ -234,6 +234,6 @@ def typed_parts(buf: Any) -> list[Flat | Scattered]:
     memory = Buffer(array).flat.view(np.uint8)
     if not len(counts) == len(displs) == len(types):
         value = f"{len(counts)} counts, {len(displs)} places, {len(types)} types"
-        raise InputError("parts of a buffer", place_of_call(), value=value, allowed="equally many")
+        raise MpiError("parts of a buffer", place_of_call(), value=value, allowed="equally many")
     each = zip(counts, displs, types, strict=True)
     return [Buffer([memory[int(at) :], int(count), datatype]).items for count, at, datatype in each]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.collectives.meetings import Meetings
+from simcodesign.mpi.messages.pickles import PICKLE
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
@@ -23,30 +23,30 @@ class CollectivesOfObjects(Meetings):
     @mpi_call
     def bcast(self, obj: Any, root: int = 0) -> Any:
         """Send the root's object to all ranks."""
-        data = pickle.dumps(obj) if self.rank == root else b""
+        data = PICKLE.dumps(obj) if self.rank == root else b""
         got = self._together("broadcast", data, len(data), lambda given: [given[root]] * len(given), root)
-        return obj if self.rank == root else pickle.loads(got)
+        return obj if self.rank == root else PICKLE.loads(got)
 
     @mpi_call
     def gather(self, sendobj: Any, root: int = 0) -> list[Any] | None:
         """Return the objects of all ranks at the root, None elsewhere."""
-        data = pickle.dumps(sendobj)
+        data = PICKLE.dumps(sendobj)
         got = self._together("gather", data, len(data), lambda given: [given] * len(given), root)
-        return [pickle.loads(one) for one in got] if self.rank == root else None
+        return [PICKLE.loads(one) for one in got] if self.rank == root else None
 
     @mpi_call
     def scatter(self, sendobj: Sequence[Any] | None, root: int = 0) -> Any:
         """Return this rank's object of the root's list."""
         data = self._pickled(sendobj) if self.rank == root else []
         size_bytes = sum(map(len, data)) / self.size
-        return pickle.loads(self._together("scatter", data, size_bytes, lambda given: given[root], root))
+        return PICKLE.loads(self._together("scatter", data, size_bytes, lambda given: given[root], root))
 
     @mpi_call
     def allgather(self, sendobj: Any) -> list[Any]:
         """Return the objects of all ranks."""
-        data = pickle.dumps(sendobj)
+        data = PICKLE.dumps(sendobj)
         got = self._together("allgather", data, len(data), lambda given: [given] * len(given))
-        return [pickle.loads(one) for one in got]
+        return [PICKLE.loads(one) for one in got]
 
     @mpi_call
     def alltoall(self, sendobj: Sequence[Any]) -> list[Any]:
@@ -54,22 +54,22 @@ class CollectivesOfObjects(Meetings):
         data = self._pickled(sendobj)
         size_bytes = sum(map(len, data)) / self.size
         got = self._together("all_to_all", data, size_bytes, lambda given: [*zip(*given, strict=True)])
-        return [pickle.loads(one) for one in got]
+        return [PICKLE.loads(one) for one in got]
 
     def _pickled(self, objects: Iterable[Any] | None) -> list[bytes]:
-        """Return one object for each rank. Raises InputError for fewer or more."""
-        data = [pickle.dumps(one) for one in objects or ()]
+        """Return one object for each rank. Raises MpiError for fewer or more."""
+        data = [PICKLE.dumps(one) for one in objects or ()]
         if len(data) != self.size:
-            raise InputError("objects for the ranks", place_of_call(), value=len(data), allowed=f"{self.size}")
+            raise MpiError("objects for the ranks", place_of_call(), value=len(data), allowed=f"{self.size}")
         return data
 
     def _reduced(self, name: str, obj: Any, combine: Callable[[list[Any]], list[Any]], root: int | None = None) -> Any:
-        data = pickle.dumps(obj)
+        data = PICKLE.dumps(obj)
 
         def together(given: list[bytes]) -> list[bytes]:
-            return [pickle.dumps(one) for one in combine([pickle.loads(one) for one in given])]
+            return [PICKLE.dumps(one) for one in combine([PICKLE.loads(one) for one in given])]
 
-        return pickle.loads(self._together(name, data, len(data), together, root))
+        return PICKLE.loads(self._together(name, data, len(data), together, root))
 
     @mpi_call
     def reduce(self, sendobj: Any, op: Operator = SUM, root: int = 0) -> Any:

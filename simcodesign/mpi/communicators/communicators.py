@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.communicators.sessions import communicator_of_group
 from simcodesign.mpi.communicators.splitting import COMM_NULL, Splitting
 from simcodesign.mpi.communicators.topology_creation import TopologyCreation
+from simcodesign.mpi.messages.exchanges import Exchanges
 from simcodesign.mpi.messages.persistent import PersistentMessages
 from simcodesign.mpi.messages.probes import Probes
+from simcodesign.mpi.objects.groups import Group
+from simcodesign.mpi.objects.info import INFO_NULL, Errhandler, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
-class Comm(Probes, PersistentMessages, TopologyCreation):
+class Comm(Probes, PersistentMessages, Exchanges, TopologyCreation):
     """Ranks that exchange messages: one object for all of them."""
 
     def Get_rank(self) -> int:
@@ -45,6 +49,13 @@ class Comm(Probes, PersistentMessages, TopologyCreation):
 
 class Intracomm(Comm):
     """A communicator of one group."""
+
+    @classmethod
+    def Create_from_group(
+        cls, group: Group, stringtag: str = "org.mpi4py", info: Info = INFO_NULL, errhandler: Errhandler | None = None
+    ) -> Any:
+        """Return the communicator of a group. Only the ranks of the group call this."""
+        return communicator_of_group(cls, group, stringtag)
 
 
 Splitting.plain = Intracomm

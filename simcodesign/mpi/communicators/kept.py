@@ -8,6 +8,7 @@ from typing import Any
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.constants import APPNUM, IO, LASTUSEDCODE, TAG_UB, UNIVERSE_SIZE, WTIME_IS_GLOBAL
+from simcodesign.mpi.objects.errors import last_used_code
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, Errhandler, Info
 from simcodesign.mpi.point_to_point import MOST_TAG
 from simcodesign.mpi.ranks.world import World
@@ -35,7 +36,7 @@ class Kept(Attributed, Simulated):
             IO: self.world.current,
             WTIME_IS_GLOBAL: True,
             APPNUM: 0,
-            LASTUSEDCODE: 92,
+            LASTUSEDCODE: last_used_code(),
             UNIVERSE_SIZE: self.world.size,
         }
         return known[keyval] if keyval in known else super().Get_attr(keyval)
@@ -63,7 +64,7 @@ class Kept(Attributed, Simulated):
 
     @classmethod
     def Create_errhandler(cls, errhandler_fn: Callable[[Any, int], None]) -> Errhandler:
-        """Return a handler of errors. It is never called: errors end the run."""
+        """Return a handler of errors, which ``Call_errhandler`` calls."""
         return Errhandler(errhandler_fn)
 
     def Get_errhandler(self) -> Errhandler:
@@ -74,6 +75,10 @@ class Kept(Attributed, Simulated):
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Set the handler of errors."""
         self._own()["errhandler"] = errhandler
+
+    def Call_errhandler(self, errorcode: int) -> None:
+        """Call the handler of errors."""
+        self.Get_errhandler().called(self, errorcode)
 
     def copy_kept(self, made: Kept) -> None:
         """Give a duplicate the attributes, hints and handler of errors."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.collectives.of_buffers import Collectives
 from simcodesign.mpi.communicators.agreements import agree, new_number
 from simcodesign.mpi.communicators.kept import Kept
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import COMM_TYPE_HW_UNGUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT, UNDEFINED
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -39,7 +38,7 @@ class NullComm(Simulated):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise InputError(f"{name} of MPI.COMM_NULL (MPI_ERR_COMM)", place_of_call(), allowed="a communicator")
+        raise MpiError(f"{name} of MPI.COMM_NULL (MPI_ERR_COMM)", place_of_call(), allowed="a communicator")
 
 
 COMM_NULL: Any = NullComm()
@@ -81,12 +80,12 @@ class Splitting(Kept, Collectives):
         """Return the communicator of the ranks on one node of the machine (``COMM_TYPE_SHARED``).
 
         ``COMM_TYPE_HW_UNGUIDED``: the same, but COMM_NULL if all ranks are on one node. COMM_NULL for UNDEFINED.
-        Raises InputError for other types.
+        Raises MpiError for other types.
         """
         nodes, known = self.world.nodes, (COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, UNDEFINED)
         if split_type not in known:
             allowed = "COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, UNDEFINED"
-            raise InputError("split_type", place_of_call(), value=split_type, allowed=allowed)
+            raise MpiError("split_type", place_of_call(), value=split_type, allowed=allowed)
         is_whole = split_type == COMM_TYPE_HW_UNGUIDED and len({nodes[one] for one in self.members}) == 1
         node = UNDEFINED if is_whole or split_type == UNDEFINED else nodes[self.world.current]
         return self._made(self.plain, self._split(node, key))
@@ -102,7 +101,7 @@ class Splitting(Kept, Collectives):
         """Return the communicator of a group. Only the ranks of the group call this."""
         if self.world.current not in group.members:
             value = f"rank {self.world.current}"
-            raise InputError("caller of Create_group", place_of_call(), value=value, allowed="a rank of the group")
+            raise MpiError("caller of Create_group", place_of_call(), value=value, allowed="a rank of the group")
         key, members = (self.number, tag, group.members), group.members
         number = agree(self.world, "create_group", key, members, None, lambda values: new_number(self.world, members))
         return self._made(self.plain, (number, members))
@@ -115,7 +114,7 @@ class Splitting(Kept, Collectives):
             remote = peer_comm.peers[remote_leader]
             if remote in self.members:
                 what = "leader of the other group"
-                raise InputError(what, place_of_call(), value=remote_leader, allowed="a rank that is not in this group")
+                raise MpiError(what, place_of_call(), value=remote_leader, allowed="a rank that is not in this group")
             ends = sorted((leader, remote))
             key = (peer_comm.number, tag, *ends)
             others = agree(world, "create_intercomm", key, ends, self.members, dict)[remote]
@@ -130,8 +129,8 @@ class Splitting(Kept, Collectives):
         number, members = found
         shared = self.world.communicators
         if number not in shared:
-            shared[number] = copy(self)
-            shared[number].__dict__.pop("_kept", None)
+            shared[number] = object.__new__(type(self))
+            shared[number].__dict__.update({name: own for name, own in self.__dict__.items() if name != "_kept"})
             Collectives.__init__(shared[number], self.world, number, members)
         made: Splitting = shared[number]
         self.copy_kept(made)

@@ -7,9 +7,9 @@ from itertools import chain, pairwise
 from math import prod
 from typing import Any, TypeVar
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.communicators.splitting import Splitting
 from simcodesign.mpi.objects.constants import UNDEFINED
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
@@ -54,13 +54,13 @@ class TopologyCreation(Splitting):
     def _grid(
         self, dims: Sequence[int], periods: Sequence[bool] | bool | None
     ) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-        """Return dimensions, and which of them are rings. Raises InputError for more ranks than there are."""
+        """Return dimensions, and which of them are rings. Raises MpiError for more ranks than there are."""
         shape = tuple(int(one) for one in dims)
         is_one = periods is None or isinstance(periods, bool)
         around = (bool(periods),) * len(shape) if is_one else tuple(map(bool, periods))  # type: ignore[arg-type]
         if prod(shape) > self.size or min(shape, default=1) < 1 or len(around) != len(shape):
             allowed = f"up to {self.size} ranks, and as many periods"
-            raise InputError("dimensions of a grid", place_of_call(), value=list(dims), allowed=allowed)
+            raise MpiError("dimensions of a grid", place_of_call(), value=list(dims), allowed=allowed)
         return shape, around
 
     def Cart_map(self, dims: Sequence[int], periods: Sequence[bool] | bool | None = None) -> int:
@@ -83,9 +83,9 @@ class TopologyCreation(Splitting):
             del ends[0]
         if len(ends) > self.size or any(end < begin for begin, end in pairwise([0, *ends])):
             allowed = f"rising numbers of up to {self.size} ranks"
-            raise InputError("index of a graph", place_of_call(), value=ends, allowed=allowed)
+            raise MpiError("index of a graph", place_of_call(), value=ends, allowed=allowed)
         if ends and len(neighbours) < ends[-1]:
-            raise InputError("edges of a graph", place_of_call(), value=len(neighbours), allowed=f"{ends[-1]}")
+            raise MpiError("edges of a graph", place_of_call(), value=len(neighbours), allowed=f"{ends[-1]}")
         _check_neighbours(neighbours, len(ends))
         return ends, neighbours[: ends[-1] if ends else 0]
 
@@ -126,7 +126,7 @@ class TopologyCreation(Splitting):
         starts = [int(source) for source, count in zip(sources, degrees, strict=True) for _ in range(count)]
         ends = [int(one) for one in destinations]
         if len(starts) != len(ends):
-            raise InputError("destinations", place_of_call(), value=len(ends), allowed=f"{len(starts)}: all degrees")
+            raise MpiError("destinations", place_of_call(), value=len(ends), allowed=f"{len(starts)}: all degrees")
         _check_neighbours(starts + ends, self.size)
         own = _weights(weights, len(ends))
         given = [(*edge, 1 if own is None else own[n]) for n, edge in enumerate(zip(starts, ends, strict=True))]
@@ -142,7 +142,7 @@ class TopologyCreation(Splitting):
 def _check_neighbours(ranks: Sequence[int], size: int) -> None:
     wrong = [rank for rank in ranks if not 0 <= rank < size]
     if wrong:
-        raise InputError("rank of a graph", place_of_call(), value=wrong[0], allowed=f"0 to {size - 1}")
+        raise MpiError("rank of a graph", place_of_call(), value=wrong[0], allowed=f"0 to {size - 1}")
 
 
 def _weights(given: Any, count: int) -> list[int] | None:
@@ -151,5 +151,5 @@ def _weights(given: Any, count: int) -> list[int] | None:
         return None
     weights = [] if isinstance(given, int) else [int(one) for one in given]
     if len(weights) != count:
-        raise InputError("weights of edges", place_of_call(), value=len(weights), allowed=f"{count}")
+        raise MpiError("weights of edges", place_of_call(), value=len(weights), allowed=f"{count}")
     return weights

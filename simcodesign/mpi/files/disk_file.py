@@ -6,7 +6,7 @@ import os
 import stat
 import weakref
 
-from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 MODE_CREATE, MODE_RDONLY, MODE_WRONLY, MODE_RDWR = 1, 2, 4, 8
@@ -14,8 +14,8 @@ MODE_DELETE_ON_CLOSE, MODE_UNIQUE_OPEN, MODE_EXCL, MODE_APPEND, MODE_SEQUENTIAL 
 _FLAGS = {MODE_RDONLY: os.O_RDONLY, MODE_WRONLY: os.O_WRONLY, MODE_RDWR: os.O_RDWR}
 
 
-class FileError(InputError, RuntimeError):
-    """A file that cannot be used so; a RuntimeError, so that ``except MPI.Exception`` catches it."""
+class FileError(MpiError):
+    """A file that cannot be used so."""
 
 
 class DiskFile:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.files.disk_file import MODE_APPEND, MODE_RDONLY, DiskFile, FileError, remove
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import DATATYPES
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
@@ -82,9 +82,7 @@ class File(Simulated):
             def combine(given: list[Any]) -> list[Any]:
                 if len(set(given)) > 1:
                     what = "file and mode that ranks open together"
-                    raise InputError(
-                        what, place_of_call(), value=given[:4], allowed="the same on all (MPI_ERR_NOT_SAME)"
-                    )
+                    raise MpiError(what, place_of_call(), value=given[:4], allowed="the same on all (MPI_ERR_NOT_SAME)")
                 try:
                     return [cls(comm, DiskFile(*given[0]))] * len(given)
                 except FileError as error:
@@ -178,9 +176,9 @@ class File(Simulated):
         kind = etype if filetype is None else filetype
         if kind.size % etype.size or not kind.size:
             allowed = f"a multiple of the {etype.size} of the element"
-            raise InputError("bytes of a filetype", place_of_call(), value=kind.size, allowed=allowed)
+            raise MpiError("bytes of a filetype", place_of_call(), value=kind.size, allowed=allowed)
         if datarep != "native":
-            raise InputError("data representation of a file", place_of_call(), value=datarep, allowed="'native'")
+            raise MpiError("data representation of a file", place_of_call(), value=datarep, allowed="'native'")
 
         def rewind(given: list[Any]) -> None:
             self._shared = 0
@@ -205,7 +203,7 @@ class File(Simulated):
         bases = {SEEK_SET: 0, SEEK_CUR: now, SEEK_END: end}
         if whence not in bases or bases[whence] + offset < 0:
             allowed = "a place in the file, from MPI.SEEK_SET, SEEK_CUR or SEEK_END"
-            raise InputError("File.Seek", place_of_call(), value=offset, allowed=allowed)
+            raise MpiError("File.Seek", place_of_call(), value=offset, allowed=allowed)
         return bases[whence] + offset
 
     def Seek(self, offset: int, whence: int = SEEK_SET) -> None:
@@ -256,7 +254,7 @@ class File(Simulated):
         size = buffer.size_bytes
         if size % view.etype.size:
             allowed = f"a multiple of {view.etype.size}, as of the type in File.Set_view"
-            raise InputError("bytes of an access", place_of_call(), value=size, allowed=allowed)
+            raise MpiError("bytes of an access", place_of_call(), value=size, allowed=allowed)
         offset = self._offset(pointer, size // view.etype.size) if offset is None else int(offset)
         runs = view.runs(offset, size) if size else []
         if writes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -23,10 +23,10 @@ class Prequest(Request):
 
     @mpi_call
     def Start(self) -> None:
-        """Begin the operation. Raises InputError if it goes on or is freed."""
+        """Begin the operation. Raises MpiError if it goes on or is freed."""
         if self._is_freed or self._begun.is_active():
             state = "freed" if self._is_freed else "active"
-            raise InputError("start of a persistent request", place_of_call(), value=state, allowed="inactive")
+            raise MpiError("start of a persistent request", place_of_call(), value=state, allowed="inactive")
         self._begun = self._begin()
 
     @classmethod

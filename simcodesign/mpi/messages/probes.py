@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import PROC_NULL
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.point_to_point import PointToPoint, elements, unpickled
 from simcodesign.mpi.ranks import matching
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
@@ -34,9 +34,9 @@ class Message(Simulated):
 
     @property
     def world(self) -> World:
-        """The run. Raises InputError for a message that is null or was received."""
+        """The run. Raises MpiError for a message that is null or was received."""
         if self._is_null or self._comm is None:
-            raise InputError("a message that was received, or is null", place_of_call(), allowed="one of Mprobe")
+            raise MpiError("a message that was received, or is null", place_of_call(), allowed="one of Mprobe")
         return self._comm.world
 
     @classmethod

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.objects.constants import BSEND_OVERHEAD
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -21,26 +21,32 @@ class Attached:
 
 
 def attach(world: World, buf: Any) -> None:
-    """Attach a buffer. Raises InputError if there is one already."""
+    """Attach a buffer. Raises MpiError if there is one already."""
     if world.current in world.attached:
-        raise InputError("a second buffer of a rank for buffered sends", place_of_call(), allowed="one, Detach_buffer")
+        raise MpiError("a second buffer of a rank for buffered sends", place_of_call(), allowed="one, Detach_buffer")
     world.attached[world.current] = Attached(buf)
 
 
 def detach(world: World) -> Any:
     """Wait until the messages in the buffer are received, and return the buffer; None without one."""
+    flush(world)
     held = world.attached.pop(world.current, None)
+    return None if held is None else held.buffer
+
+
+def flush(world: World) -> None:
+    """Wait until the messages in the buffer are received."""
+    held = world.attached.get(world.current)
     if held is None:
-        return None
+        return
     messages = held.messages
     waiting = f"detach of {len(messages)} messages"
     world.scheduler.wait(lambda: waiting, lambda: all(one.taken_s is not None for one in messages))
     world.scheduler.pass_until(max((one.taken_s or 0.0 for one in messages), default=0.0))
-    return held.buffer
 
 
 def hold(world: World, message: Message) -> None:
-    """Keep a message. Raises InputError if the buffer has no room for it (MPI_ERR_BUFFER)."""
+    """Keep a message. Raises MpiError if the buffer has no room for it (MPI_ERR_BUFFER)."""
     held = world.attached.get(world.current)
     free_bytes = 0
     if held is not None:
@@ -49,5 +55,5 @@ def hold(world: World, message: Message) -> None:
     needed = message.size_bytes + BSEND_OVERHEAD
     if held is None or needed > free_bytes:
         what = f"rank {world.current}: a buffered send without room in an attached buffer"
-        raise InputError(what, place_of_call(), value=f"{needed} B", allowed=f"up to {free_bytes} B")
+        raise MpiError(what, place_of_call(), value=f"{needed} B", allowed=f"up to {free_bytes} B")
     held.messages.append(message)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.objects.constants import KEYVAL_INVALID
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 _numbers = count(100)
@@ -44,18 +44,18 @@ class Attributed:
         return self._attributes().get(keyval)
 
     def Set_attr(self, keyval: int, attrval: Any) -> None:
-        """Attach a value. Raises InputError for an unknown key."""
+        """Attach a value. Raises MpiError for an unknown key."""
         if keyval not in _functions:
-            raise InputError("key of an attribute", place_of_call(), value=keyval, allowed="one of Create_keyval")
+            raise MpiError("key of an attribute", place_of_call(), value=keyval, allowed="one of Create_keyval")
         if keyval in self._attributes():
             self.Delete_attr(keyval)
         self._attributes()[keyval] = attrval
 
     def Delete_attr(self, keyval: int) -> None:
-        """Remove a value, after its ``delete_fn`` is called. Raises InputError if there is none."""
+        """Remove a value, after its ``delete_fn`` is called. Raises MpiError if there is none."""
         attached = self._attributes()
         if keyval not in attached:
-            raise InputError("key of an attribute", place_of_call(), value=keyval, allowed="one that is set")
+            raise MpiError("key of an attribute", place_of_call(), value=keyval, allowed="one that is set")
         delete_fn = _functions[keyval][1]
         if callable(delete_fn):
             delete_fn(self, keyval, attached[keyval])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.constants import (
@@ -19,20 +18,20 @@ from simcodesign.mpi.objects.constants import (
     ORDER_C,
     ORDER_FORTRAN,
 )
+from simcodesign.mpi.objects.envelopes import Enveloped, made_as
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.layouts import EMPTY, Layout, blocks_at, of_grid, together
-from simcodesign.mpi.objects.memory import memory_of
+from simcodesign.mpi.objects.packing import MIXED, Packed
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 Integers = Sequence[int]
-#: The type of NumPy of datatypes whose basic elements differ.
-MIXED = np.dtype("V1")
 
 
-class Datatype(Attributed, Simulated):
+class Datatype(Enveloped, Packed, Attributed, Simulated):
     """A datatype. ``dtype``: NumPy's type of its basic elements, MIXED if they differ; ``layout``: of one item."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], layout: Layout, *, is_predefined: bool = False) -> None:
-        self.name, self.dtype, self.layout, self.is_predefined = name, dtype, layout, is_predefined
+        self.name, self.dtype, self.layout = name, dtype, layout
         self.committed = is_predefined
 
     @property
@@ -70,16 +69,6 @@ class Datatype(Attributed, Simulated):
         """Bytes from the first to the last of an item."""
         return self.true_ub - self.true_lb
 
-    @property
-    def is_named(self) -> bool:
-        """Whether it is a basic datatype."""
-        return self.is_predefined
-
-    @property
-    def typechar(self) -> str:
-        """The letter of NumPy's type."""
-        return self.dtype.char
-
     def Get_size(self) -> int:
         """Return the bytes of one item without gaps."""
         return self.size
@@ -101,24 +90,35 @@ class Datatype(Attributed, Simulated):
         self.name = name
 
     def tocode(self) -> str:
-        """Return the letter of NumPy's type."""
+        """Return the letter of NumPy's type. Raises ValueError for items that are none of its numbers."""
+        if not self or self.typechar == "V":
+            raise ValueError(f"{self.name or 'the datatype'} has no code")
         return self.typechar
 
     @classmethod
     def fromcode(cls, code: str) -> Datatype:
-        """Return the basic datatype of NumPy's code, as ``'d'``. Raises InputError if there is none."""
-        return of_dtype(np.dtype(code))
+        """Return the basic datatype of NumPy's code, as ``'d'``. Raises MpiError if there is none."""
+        try:
+            return of_dtype(np.dtype(code))
+        except TypeError as error:
+            raise ValueError(f"cannot map {code!r} to a datatype") from error
 
     def Commit(self) -> Datatype:
         """Let the datatype be used in messages; return it."""
+        if not self:
+            raise MpiError("MPI_DATATYPE_NULL", place_of_call(), allowed="another datatype", name="TYPE")
         self.committed = True
         return self
 
     def Free(self) -> None:
         """Let the datatype no longer be used."""
+        if self.is_predefined:
+            raise MpiError("a datatype of MPI is freed", place_of_call(), value=self.name, name="TYPE")
         self.delete_attributes()
         self.committed = False
+        self.how = ("FREED", None, {})
 
+    @made_as("DUP")
     def Dup(self) -> Datatype:
         """Return a copy with the attributes."""
         made = self._made(self.layout)
@@ -129,76 +129,72 @@ class Datatype(Attributed, Simulated):
     free = Free
 
     def check_committed(self) -> None:
-        """Raise InputError for a datatype that MPI refuses in messages (MPI_ERR_TYPE)."""
+        """Raise MpiError for a datatype that MPI refuses in messages (MPI_ERR_TYPE)."""
         if not self.committed:
-            raise InputError(f"datatype {self.name or 'of the program'} is not committed, or is freed", place_of_call())
+            raise MpiError(f"datatype {self.name or 'of the program'} is not committed, or is freed", place_of_call())
 
     def __repr__(self) -> str:
         return self.name
 
     def __bool__(self) -> bool:
-        return self.name != "MPI_DATATYPE_NULL"
+        return bool(self.__dict__) and self.how[0] != "FREED" and self.name != "MPI_DATATYPE_NULL"
 
-    # --- Packing ---------------------------------------------------------------------------------------------
+    def __eq__(self, other: object) -> bool:
+        return self.is_same(other)
 
-    def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
-        """Put the bytes of the items of a buffer into another from a position on; return the position after them."""
-        items, room = self._items(inbuf), memory_of(outbuf).view(np.uint8)
-        data = self.layout.gather(memory_of(inbuf).view(np.uint8), 0, items)
-        if position + len(data) > len(room):
-            raise InputError("bytes to pack", place_of_call(), value=len(data), allowed=f"{len(room) - position}")
-        room[position : position + len(data)] = data
-        return position + len(data)
+    def __hash__(self) -> int:
+        return id(self.layout)
 
-    def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: Any) -> int:
-        """Put bytes from a position on where the items of a buffer have them; return the position after them."""
-        data = memory_of(inbuf).view(np.uint8)[position : position + self._items(outbuf) * self.layout.size]
-        self.layout.scatter(memory_of(outbuf).view(np.uint8), 0, data)
-        return position + len(data)
-
-    def Pack_size(self, count: int, comm: Any) -> int:
-        """Return the bytes of ``count`` packed items."""
-        return count * self.layout.size
-
-    def _items(self, buffer: Any) -> int:
-        self.check_committed()
-        return memory_of(buffer).nbytes // self.extent if self.extent > 0 else 0
+    def __reduce__(self) -> Any:
+        """Return how it is made again."""
+        before, way, arguments = self.decode()
+        if way == "NAMED" or not self:
+            return super().__reduce__()
+        return _made_again, (None if before is self else before, way, arguments)
 
     # --- Derived datatypes -----------------------------------------------------------------------------------
 
     def _made(self, layout: Layout) -> Datatype:
         return Datatype("", self.dtype, layout)
 
+    @made_as("CONTIGUOUS")
     def Create_contiguous(self, count: int) -> Datatype:
         """Return ``count`` items one after another."""
         return self._made(blocks_at(self.layout, _numbers([0]), _numbers([count])))
 
+    @made_as("VECTOR")
     def Create_vector(self, count: int, blocklength: int, stride: int) -> Datatype:
         """Return ``count`` blocks of ``blocklength`` items, ``stride`` items apart."""
         return self.Create_hvector(count, blocklength, stride * self.extent)
 
+    @made_as("HVECTOR")
     def Create_hvector(self, count: int, blocklength: int, stride: int) -> Datatype:
         """Return ``count`` blocks of ``blocklength`` items, ``stride`` bytes apart."""
         return self.Create_hindexed_block(blocklength, [place * stride for place in range(count)])
 
+    @made_as("INDEXED")
     def Create_indexed(self, blocklengths: Integers, displacements: Integers) -> Datatype:
         """Return blocks of items; displacements are in items."""
         return self.Create_hindexed(blocklengths, [int(one) * self.extent for one in displacements])
 
+    @made_as("HINDEXED")
     def Create_hindexed(self, blocklengths: Integers, displacements: Integers) -> Datatype:
         """Return blocks of items; displacements are in bytes."""
         _check_equal("displacements", displacements, blocklengths)
         return self._made(blocks_at(self.layout, _numbers(displacements), _counts(blocklengths)))
 
+    @made_as("INDEXED_BLOCK")
     def Create_indexed_block(self, blocklength: int, displacements: Integers) -> Datatype:
         """Return blocks of ``blocklength`` items; displacements are in items."""
         return self.Create_hindexed_block(blocklength, [int(one) * self.extent for one in displacements])
 
+    @made_as("HINDEXED_BLOCK")
     def Create_hindexed_block(self, blocklength: int, displacements: Integers) -> Datatype:
         """Return blocks of ``blocklength`` items; displacements are in bytes."""
         return self.Create_hindexed([blocklength] * len(displacements), displacements)
 
     @classmethod
+    @made_as("STRUCT")
     def Create_struct(cls, blocklengths: Integers, displacements: Integers, datatypes: Sequence[Datatype]) -> Datatype:
         """Return blocks of items of several datatypes; displacements are in bytes."""
         _check_equal("displacements", displacements, blocklengths)
@@ -210,6 +206,7 @@ class Datatype(Attributed, Simulated):
         dtypes = {datatype.dtype for datatype in datatypes}
         return Datatype("", dtypes.pop() if len(dtypes) == 1 else MIXED, together(parts))
 
+    @made_as("SUBARRAY")
     def Create_subarray(self, sizes: Integers, subsizes: Integers, starts: Integers, order: int = ORDER_C) -> Datatype:
         """Return the part of an array of ``sizes`` items that begins at ``starts`` and has ``subsizes`` items."""
         _check_equal("subsizes", subsizes, sizes)
@@ -217,10 +214,11 @@ class Datatype(Attributed, Simulated):
         for whole, part, start in zip(sizes, subsizes, starts, strict=True):
             if not (1 <= part <= whole and 0 <= start <= whole - part):
                 value = f"{part} items from {start} of {whole}"
-                raise InputError("part of an array", place_of_call(), value=value, allowed="within the array")
+                raise MpiError("part of an array", place_of_call(), value=value, allowed="within the array")
         kept = [np.arange(start, start + part, dtype=np.int64) for part, start in zip(subsizes, starts, strict=True)]
         return self._made(of_grid(self.layout, list(map(int, sizes)), kept, fortran=order == ORDER_FORTRAN))
 
+    @made_as("DARRAY")
     def Create_darray(
         self,
         size: int,
@@ -233,7 +231,7 @@ class Datatype(Attributed, Simulated):
     ) -> Datatype:
         """Return a rank's items of an array of ``gsizes`` items, in blocks or cyclic on a grid of ``psizes`` ranks."""
         if int(np.prod(psizes)) != size or not 0 <= rank < size:
-            raise InputError("ranks of a distributed array", place_of_call(), value=list(psizes), allowed=f"{size}")
+            raise MpiError("ranks of a distributed array", place_of_call(), value=list(psizes), allowed=f"{size}")
         kept = []
         coordinates = np.unravel_index(rank, tuple(psizes))
         for whole, kind, block, ranks, at in zip(gsizes, distribs, dargs, psizes, coordinates, strict=True):
@@ -243,14 +241,69 @@ class Datatype(Attributed, Simulated):
                 each = by_default if block == DISTRIBUTE_DFLT_DARG else block
                 if kind == DISTRIBUTE_BLOCK and each * ranks < whole:
                     allowed = f"{by_default} or more"
-                    raise InputError("items of a block", place_of_call(), value=each, allowed=allowed)
+                    raise MpiError("items of a block", place_of_call(), value=each, allowed=allowed)
                 places = places[places // each % ranks == at]
             kept.append(places)
         return self._made(of_grid(self.layout, list(map(int, gsizes)), kept, fortran=order == ORDER_FORTRAN))
 
+    @classmethod
+    def Create_f90_integer(cls, r: int) -> Datatype:
+        """Return Fortran's integers of ``r`` decimal digits."""
+        size = next((size for size in (1, 2, 4, 8) if 10**r < 2 ** (8 * size - 1)), 0)
+        return _of_fortran("F90_INTEGER", 1, size, r=r)
+
+    @classmethod
+    def Create_f90_real(cls, p: int, r: int) -> Datatype:
+        """Return Fortran's real numbers of ``p`` decimal digits and a decimal exponent of ``r``."""
+        return _of_fortran("F90_REAL", 2, 4 if p <= 6 and r <= 37 else 8 if p <= 15 and r <= 307 else 0, p=p, r=r)
+
+    @classmethod
+    def Create_f90_complex(cls, p: int, r: int) -> Datatype:
+        """Return Fortran's complex numbers of ``p`` decimal digits and a decimal exponent of ``r``."""
+        return _of_fortran("F90_COMPLEX", 3, 8 if p <= 6 and r <= 37 else 16 if p <= 15 and r <= 307 else 0, p=p, r=r)
+
+    @classmethod
+    def Match_size(cls, typeclass: int, size: int) -> Datatype:
+        """Return Fortran's datatype of a class, as ``MPI.TYPECLASS_REAL``, and its bytes."""
+        return _of_class(typeclass, size)
+
+    @classmethod
+    def Get_value_index(cls, value: Datatype, index: Datatype) -> Datatype:
+        """Return the pair of a value and a place, as of MAXLOC; DATATYPE_NULL if there is none."""
+        pairs = (DATATYPES[name] for name in _PAIRS if name != "TWOINT")
+        kinds = [value.dtype, index.dtype]
+        found = (one for one in pairs if [one.dtype[name] for name in one.dtype.names or ()] == kinds)
+        return next(found, DATATYPES["DATATYPE_NULL"])
+
+    @made_as("RESIZED")
     def Create_resized(self, lb: int, extent: int) -> Datatype:
         """Return the same bytes with another lower bound and extent, in bytes."""
         return self._made(replace(self.layout, lb=int(lb), extent=int(extent), resized=True))
+
+
+def _of_class(typeclass: int, size: int) -> Datatype:
+    """Return the basic datatype of Fortran of a class and its bytes. Raises MpiError if there is none."""
+    names = {1: "INTEGER", 2: "REAL", 3: "COMPLEX", 4: "LOGICAL"}
+    found = DATATYPES.get(f"{names.get(typeclass)}{size}")
+    if not found:
+        allowed = "a class and its sizes, as MPI.TYPECLASS_REAL and 8"
+        raise MpiError("class and bytes of a datatype", place_of_call(), value=(typeclass, size), allowed=allowed)
+    return found
+
+
+def _of_fortran(way: str, typeclass: int, size: int, **asked: int) -> Datatype:
+    """Return a datatype of Fortran, selected by what was asked of its numbers."""
+    found = _of_class(typeclass, size)
+    made = Datatype("", found.dtype, found.layout, is_predefined=True)
+    made.how = (way, None, asked)
+    return made
+
+
+def _made_again(before: Datatype | None, way: str, arguments: dict[str, Any]) -> Datatype:
+    """Return a datatype from what ``decode`` returns."""
+    owner: Any = Datatype if before is None else before
+    made: Datatype = owner.Dup() if way == "DUP" else getattr(owner, f"Create_{way.lower()}")(**arguments)
+    return made
 
 
 def _numbers(values: Integers) -> NDArray[np.int64]:
@@ -260,13 +313,13 @@ def _numbers(values: Integers) -> NDArray[np.int64]:
 def _counts(values: Integers) -> NDArray[np.int64]:
     counts = _numbers(values)
     if (counts < 0).any():
-        raise InputError("items of a block", place_of_call(), value=list(values), allowed="0 or more")
+        raise MpiError("items of a block", place_of_call(), value=list(values), allowed="0 or more")
     return counts
 
 
 def _check_equal(what: str, values: Sequence[Any], others: Sequence[Any]) -> None:
     if len(values) != len(others):
-        raise InputError(what, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
+        raise MpiError(what, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
 
 
 # --- Basic datatypes ------------------------------------------------------------------------------------------
@@ -341,8 +394,8 @@ _BY_DTYPE[np.dtype("S1")] = DATATYPES["CHAR"]
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Datatype:
-    """Return the basic datatype of a type of NumPy. Raises InputError if there is none."""
+    """Return the basic datatype of a type of NumPy. Raises MpiError if there is none."""
     found = _BY_DTYPE.get(dtype)
     if found is None:
-        raise InputError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
+        raise MpiError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
     return found

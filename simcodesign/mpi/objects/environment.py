@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.mpi.objects.attached import attach, detach
+from simcodesign.mpi.objects.attached import attach, detach, flush
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
-from simcodesign.mpi.objects.constants import CONSTANTS
+from simcodesign.mpi.objects.errors import errors_of_programs
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.world import World
@@ -19,10 +19,6 @@ def environment(world: World) -> dict[str, Callable[..., Any]]:
     def Alloc_mem(size: int, info: Info = INFO_NULL) -> MemoryBytes:
         return MemoryBytes.allocate(size)
 
-    def Get_error_string(errorcode: int) -> str:
-        names = {CONSTANTS[name]: f"MPI_{name}" for name in CONSTANTS if name.startswith("ERR_")} | {0: "MPI_SUCCESS"}
-        return names.get(errorcode, "MPI_ERR_UNKNOWN")
-
     return {
         "Alloc_mem": Alloc_mem,
         "Free_mem": lambda mem: None,
@@ -31,8 +27,8 @@ def environment(world: World) -> dict[str, Callable[..., Any]]:
         "Aint_diff": lambda addr1, addr2: addr1 - addr2,
         "Attach_buffer": lambda buf: attach(world, buf),
         "Detach_buffer": lambda: detach(world),
-        "Get_error_class": lambda errorcode: errorcode,
-        "Get_error_string": Get_error_string,
+        "Flush_buffer": lambda: flush(world),
+        **errors_of_programs(),
         "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
         "Is_thread_main": lambda: True,
         "Pcontrol": lambda level: None,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World
 
@@ -97,6 +98,12 @@ class Group(Simulated):
         """Return the group without ranges ``(first, last, stride)``."""
         return self.Excl(_of_ranges(ranks))
 
+    @classmethod
+    def Create_from_session_pset(cls, session: Any, pset_name: str) -> Group:
+        """Return the group of a set of processes of a session."""
+        made: Group = session.Create_group(pset_name)
+        return made
+
     def Free(self) -> None:
         """Become GROUP_NULL."""
         self.members, self.is_null = (), True
@@ -104,10 +111,10 @@ class Group(Simulated):
     free = Free
 
     def _members(self, ranks: Sequence[int]) -> list[int]:
-        """Return ranks of the program. Raises InputError for a rank that is not in the group, and for one twice."""
+        """Return ranks of the program. Raises MpiError for a rank that is not in the group, and for one twice."""
         if len(set(ranks)) < len(ranks) or not all(0 <= rank < self.size for rank in ranks):
             allowed = f"different ones, 0 to {self.size - 1}"
-            raise InputError("ranks of a group", place_of_call(), value=list(ranks), allowed=allowed)
+            raise MpiError("ranks of a group", place_of_call(), value=list(ranks), allowed=allowed)
         return [self.members[rank] for rank in ranks]
 
     def __bool__(self) -> bool:
@@ -123,6 +130,6 @@ def _of_ranges(ranks: Ranges) -> list[int]:
     found: list[int] = []
     for first, last, stride in ranks:
         if not stride:
-            raise InputError("stride of a range of ranks", place_of_call(), value=stride, allowed="not 0")
+            raise MpiError("stride of a range of ranks", place_of_call(), value=stride, allowed="not 0")
         found += range(first, last + (1 if stride > 0 else -1), stride)
     return found

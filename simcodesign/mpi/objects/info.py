@@ -7,7 +7,9 @@ from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated, SimulatedKind
+from simcodesign.mpi.ranks.scheduler import place_of_call
 
 Items = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
@@ -91,24 +93,52 @@ class Info(Simulated, UserDict[str, str], metaclass=_Kind):
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Info) and self.is_null and other.is_null)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return super().__reduce__() if self in (INFO_NULL, INFO_ENV) else (Info.Create, (dict(self.data),))
 
 
 class Errhandler(Simulated):
-    """What a program wants to happen with errors. Here each one ends the run."""
+    """What a program wants to happen with errors: ``function`` is called by ``Call_errhandler``.
 
-    def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        self.function = function
+    Errors of calls are exceptions under every handler, and end the run unless the program catches them.
+    """
+
+    empty_is_null = True
+
+    def __init__(self, function: Callable[..., Any] | None = None, *, ends_run: bool = False) -> None:
+        self.function, self.ends_run = function, ends_run
+
+    def called(self, owner: Any, errorcode: int) -> None:
+        """Do with an error what the handler does. Raises InputError for one that ends the run."""
+        if self.ends_run:
+            raise InputError(f"error {errorcode} under an error handler that ends the program", place_of_call())
+        if self.function is not None:
+            self.function(owner, errorcode)
 
     def Free(self) -> None:
-        """Do nothing: Python frees it."""
+        """Become ERRHANDLER_NULL, unless it is one of MPI's own, which stay."""
+        if self.function is not None:
+            self.__dict__.clear()
 
     free = Free
+
+    def __bool__(self) -> bool:
+        return bool(self.__dict__)
+
+    def __eq__(self, other: object) -> bool:
+        return self.is_same(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 #: By name, as in ``MPI.ERRORS_RETURN``.
 ERROR_HANDLERS = {
-    name: Errhandler() for name in ("ERRORS_RETURN", "ERRORS_ABORT", "ERRORS_ARE_FATAL", "ERRHANDLER_NULL")
+    "ERRORS_RETURN": Errhandler(None),
+    "ERRORS_ABORT": Errhandler(None, ends_run=True),
+    "ERRORS_ARE_FATAL": Errhandler(None, ends_run=True),
+    "ERRHANDLER_NULL": Errhandler(),
 }
 INFO_NULL, INFO_ENV = Info(), Info()
 INFO_NULL.is_null = True

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.dlpack import array_of_dlpack
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 
 def memory_of(given: Any) -> NDArray[Any]:
-    """Return the elements of an object, in one row. Raises InputError for an object that has none, or gaps."""
+    """Return the elements of an object, in one row. Raises MpiError for an object that has none, or gaps."""
     if isinstance(given, np.ndarray):
         if not (given.flags.c_contiguous or given.flags.f_contiguous):
-            raise InputError("the elements of a buffer have gaps", place_of_call(), allowed="a contiguous array")
+            raise MpiError("the elements of a buffer have gaps", place_of_call(), allowed="a contiguous array")
         if given.ndim == 1:
             return given
         return given.reshape(-1) if given.flags.c_contiguous else given.T.reshape(-1)
@@ -34,16 +35,13 @@ def memory_of(given: Any) -> NDArray[Any]:
 def _shared(given: Any) -> NDArray[Any]:
     """Return the array of an object that shares its memory by DLPack or by the interface of arrays of CUDA."""
     if hasattr(given, "__dlpack__"):
-        try:
-            return np.from_dlpack(given)
-        except (BufferError, RuntimeError) as error:
-            raise InputError(f"not a buffer: {error}", place_of_call(), value=type(given).__name__) from None
+        return array_of_dlpack(given)
     interface = getattr(given, "__cuda_array_interface__", None)
     allowed = "an array, bytes, bytearray, or a list that begins with one"
     if interface is None:
-        raise InputError("not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed)
+        raise MpiError("not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed)
     if interface["data"][0] and not _is_readable(interface["data"][0]):
-        raise InputError("memory of a GPU", place_of_call(), value=type(given).__name__, allowed=allowed)
+        raise MpiError("memory of a GPU", place_of_call(), value=type(given).__name__, allowed=allowed)
     return np.asarray(SimpleNamespace(__array_interface__={**interface, "version": 3}))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.communicators.topology_creation import CART, kind
 from simcodesign.mpi.objects.constants import PROC_NULL
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
 from simcodesign.mpi.topologies.neighbours import Topocomm
@@ -79,13 +79,11 @@ class Cartcomm(Topocomm):
         return [int(one) for one in np.unravel_index(rank, self._dims)]
 
     def Get_cart_rank(self, coords: Sequence[int]) -> int:
-        """Return the rank at a place; rings go around. Raises InputError for a place outside."""
+        """Return the rank at a place; rings go around. Raises MpiError for a place outside."""
         place = []
         for at, length, ring in zip(coords, self._dims, self._periods, strict=True):
             if not ring and not 0 <= at < length:
-                raise InputError(
-                    "a place in a grid", place_of_call(), value=list(coords), allowed=f"within {self.dims}"
-                )
+                raise MpiError("a place in a grid", place_of_call(), value=list(coords), allowed=f"within {self.dims}")
             place.append(at % length)
         return int(np.ravel_multi_index(place, self._dims))
 
@@ -118,12 +116,12 @@ class Cartcomm(Topocomm):
 def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     """Return a grid of ``nnodes`` ranks as square as its prime factors allow, longest first; dimensions given stay.
 
-    MPI_Dims_create. Raises InputError if those given do not divide the ranks.
+    MPI_Dims_create. Raises MpiError if those given do not divide the ranks.
     """
     given = [0] * dims if isinstance(dims, int) else [int(one) for one in dims]
     fixed = prod(one for one in given if one)
     if nnodes % fixed:
-        raise InputError("dimensions of a grid", place_of_call(), value=given, allowed=f"divisors of {nnodes}")
+        raise MpiError("dimensions of a grid", place_of_call(), value=given, allowed=f"divisors of {nnodes}")
     left, free = nnodes // fixed, [1] * given.count(0)
     factors, divisor = [], 2
     while left > 1:

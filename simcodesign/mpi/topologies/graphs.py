@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.communicators.topology_creation import DIST_GRAPH, GRAPH, kind
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.topologies.neighbours import Topocomm
 
@@ -35,7 +35,7 @@ class Graphcomm(Topocomm):
     def Get_neighbors(self, rank: int) -> list[int]:
         """Return the neighbours of a rank."""
         if not 0 <= rank < self.size:
-            raise InputError("rank of a graph", place_of_call(), value=rank, allowed=f"0 to {self.size - 1}")
+            raise MpiError("rank of a graph", place_of_call(), value=rank, allowed=f"0 to {self.size - 1}")
         return self.edges[self.index[rank - 1] if rank else 0 : self.index[rank]]
 
     def Get_neighbors_count(self, rank: int) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
 from simcodesign.mpi.collectives.meetings import nonblocking, persistent
 from simcodesign.mpi.collectives.of_buffers import NoneOrRequest, typed_parts
 from simcodesign.mpi.communicators.communicators import Intracomm
+from simcodesign.mpi.messages.pickles import PICKLE
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -72,7 +72,7 @@ class Topocomm(Intracomm):
         apart, (expected, tags) = self._edges_apart, self._tags()
         for what, number, degree in (("sent", len(given), len(tags)), ("received", len(uses), len(expected))):
             if number != degree:
-                raise InputError(f"parts {what} by neighbours", place_of_call(), value=number, allowed=f"{degree}")
+                raise MpiError(f"parts {what} by neighbours", place_of_call(), value=number, allowed=f"{degree}")
         edges = zip(sources, expected, uses, strict=True)
         receives = [apart._begin_receive(source, tag, use) for source, tag, use in edges]
         sends = [
@@ -95,12 +95,12 @@ class Topocomm(Intracomm):
     @mpi_call
     def neighbor_allgather(self, sendobj: Any) -> list[Any]:
         """Send an object to all neighbours; return theirs, None for PROC_NULL."""
-        return self._of_objects([pickle.dumps(sendobj)] * self.outdegree)
+        return self._of_objects([PICKLE.dumps(sendobj)] * self.outdegree)
 
     @mpi_call
     def neighbor_alltoall(self, sendobj: Sequence[Any]) -> list[Any]:
         """Send each neighbour its object; return theirs, None for PROC_NULL."""
-        return self._of_objects([pickle.dumps(one) for one in sendobj])
+        return self._of_objects([PICKLE.dumps(one) for one in sendobj])
 
     @mpi_call
     def Neighbor_allgather(self, sendbuf: Any, recvbuf: Any) -> NoneOrRequest:
@@ -143,6 +143,6 @@ def _filling(room: Flat | Scattered) -> Callable[[Flat], None]:
 
 def _keeping(got: list[Any], place: int) -> Callable[[bytes], None]:
     def keep(data: bytes) -> None:
-        got[place] = pickle.loads(data)
+        got[place] = PICKLE.loads(data)
 
     return keep

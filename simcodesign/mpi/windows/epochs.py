@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.windows.transfers import COMPLETED, HANDED_OVER, POSTED, Transfers
@@ -51,13 +51,13 @@ class Epochs(Simulated):
         return int(self._comm.rank)
 
     def _check_access(self, name: str, target: int) -> None:
-        """Raise InputError for a rank that is none, or whose memory may not be accessed now."""
+        """Raise MpiError for a rank that is none, or whose memory may not be accessed now."""
         self._check_rank(target)
         me = self.group_rank
         if not (self._is_fenced[me] or me in self._locks[target].holders or target in self._started[me]):
             what = f"rank {self.world.current} calls {name} while it may not access the memory of rank {target}"
             allowed = "after Fence, Lock, Lock_all or Start (MPI_ERR_RMA_SYNC)"
-            raise InputError(what, place_of_call(), allowed=allowed)
+            raise MpiError(what, place_of_call(), allowed=allowed)
         if not self._is_fenced[me]:
             self._in_time()
 
@@ -69,7 +69,7 @@ class Epochs(Simulated):
     def _check_rank(self, rank: int) -> None:
         if not 0 <= rank < self.group_size:
             allowed = f"0 to {self.group_size - 1}"
-            raise InputError("rank of a window", place_of_call(), value=rank, allowed=allowed)
+            raise MpiError("rank of a window", place_of_call(), value=rank, allowed=allowed)
 
     # --- All ranks -------------------------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ class Epochs(Simulated):
         lock, me = self._locks[rank], self.group_rank
         if me in lock.holders:
             what = f"rank {self.world.current} locks rank {rank} again"
-            raise InputError(what, place_of_call(), allowed="after Unlock (MPI_ERR_RMA_SYNC)")
+            raise MpiError(what, place_of_call(), allowed="after Unlock (MPI_ERR_RMA_SYNC)")
         if lock.is_free_for(kind) and not lock.waiting:
             lock.holders[me] = kind
             return
@@ -113,7 +113,7 @@ class Epochs(Simulated):
         lock, me = self._locks[rank], self.group_rank
         if lock.holders.pop(me, None) is None:
             what = f"rank {self.world.current} unlocks rank {rank}, which it has not locked"
-            raise InputError(what, place_of_call(), allowed="after Lock (MPI_ERR_RMA_SYNC)")
+            raise MpiError(what, place_of_call(), allowed="after Lock (MPI_ERR_RMA_SYNC)")
         while lock.waiting and lock.is_free_for(lock.waiting[0][1]):
             other, kind = lock.waiting.popleft()
             lock.holders[other], lock.handed_over_by[other] = kind, me

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import PROC_NULL
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -80,7 +80,7 @@ class Win(Epochs):
     def Shared_query(self, rank: int) -> tuple[MemoryBytes, int]:
         """Return the memory of a rank and its unit; of PROC_NULL: of the first rank that has any."""
         if self.flavor != WIN_FLAVOR_SHARED:
-            raise InputError("Shared_query of a window that is not shared", place_of_call(), allowed="Allocate_shared")
+            raise MpiError("Shared_query of a window that is not shared", place_of_call(), allowed="Allocate_shared")
         if rank == PROC_NULL:
             rank = next((one for one, memory in enumerate(self._memories) if len(memory)), 0)
         self._check_rank(rank)
@@ -147,10 +147,10 @@ class Win(Epochs):
         memory = self._memories[rank]
         if begin < 0 or begin + size > len(memory):
             value, allowed = f"{size} bytes from byte {begin} on", f"within {len(memory)} bytes (MPI_ERR_RMA_RANGE)"
-            raise InputError(f"{name} in the memory of rank {rank}", place_of_call(), value=value, allowed=allowed)
+            raise MpiError(f"{name} in the memory of rank {rank}", place_of_call(), value=value, allowed=allowed)
         if size > own.nbytes:
             allowed = f"up to {own.nbytes} B, as the origin has"
-            raise InputError(f"{name}: bytes of the target", place_of_call(), value=size, allowed=allowed)
+            raise MpiError(f"{name}: bytes of the target", place_of_call(), value=size, allowed=allowed)
         return memory[begin : begin + size].view(dtype)
 
     def _put(self, name: str, origin: Any, rank: int, target: Any) -> Request:
@@ -179,7 +179,7 @@ class Win(Epochs):
         if rank == PROC_NULL:
             return Request(self.world)
         if not op.is_predefined:
-            raise InputError(f"{name} with an operation of the user", place_of_call(), allowed="MPI.SUM and others")
+            raise MpiError(f"{name} with an operation of the user", place_of_call(), allowed="MPI.SUM and others")
         room = None if result is None else Buffer(result).flat
         own = room if op is NO_OP and room is not None else Buffer(origin).flat
         assert own is not None
