@@ -62,9 +62,11 @@ def _scalar(name: str) -> str:
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """Of its YAML files, on which all truths depend, the same in every language: 16 hexadecimal digits."""
+    """Of its YAML files, programs and recordings, on which all truths depend, the same in every language: 16
+    hexadecimal digits."""
     digest = sha256()
-    for path in sorted(lesson.folder.glob("*.y*ml")) if is_file(lesson.folder / FILE) else ():
+    found = (path for pattern in ("*.y*ml", "*.py", "*.npz") for path in lesson.folder.glob(pattern))
+    for path in sorted(found) if is_file(lesson.folder / FILE) else ():
         digest.update(f"{path.name}\n".encode() + read_bytes(path))
     return digest.hexdigest()[:16]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from pathlib import Path
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.scenario import Scenario
@@ -24,9 +25,18 @@ def scenario_at(run: Run, stops: Stops, parameters: Mapping[str, object] | None 
     values |= parameters or {}
     phases = None if run.phases is None else list(run.phases)
     try:
-        return Scenario.of(run.workload, load_machine(run.machine, machine), values, phases=phases)
+        return Scenario.of(workload_at(run, stops), load_machine(run.machine, machine), values, phases=phases)
     except InputError as error:
         raise within(run, stops, error) from error
+
+
+def workload_at(run: Run, stops: Stops) -> str | Path:
+    """Return the workload of ``run``, with the values of sliders at these stops in the name of its file."""
+    path = Path(run.workload)
+    name = path.name
+    for slider in run.sliders:
+        name = name.replace(f"{{{slider.name}}}", f"{slider.stops[stops[slider.name]].value:.12g}")
+    return run.workload if name == path.name else path.with_name(name)
 
 
 def within(run: Run, stops: Stops, error: InputError) -> InputError:

@@ -69,8 +69,8 @@ def _no_effect_stays() -> Any:
         unregister(name)
 
 
-def test_there_are_three() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["own_effect", "reference_engine", "simpy_by_hand"]
+def test_there_are_four() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["heat_on_ranks", "own_effect", "reference_engine", "simpy_by_hand"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

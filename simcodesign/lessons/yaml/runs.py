@@ -8,12 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.files.input_files import check_confined
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.effects import chosen_effects, effect_names
 from simcodesign.describe.yaml.files import named_source
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.lessons.description import MeasuredPoint, Run, Slider, Stop, TraceRequest
 
+#: A slider whose value is a part of the name of a workload's file.
+IN_BRACES = re.compile(r"\{(\w+)\}")
 MOST_STOPS = 400
 MOST_SEEDS = 100
 RUN_KEYS = (
@@ -134,7 +137,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
     return Run(
         name=name,
         about=items["about"].text() if "about" in items else name,
-        workload=_source(items["workload"], folder),
+        workload=_workload(items["workload"], folder, over),
         machine=_source(items["machine"], folder),
         changes={key: _plain(one) for key, one in items["set"].mapping().items()} if "set" in items else {},
         parameters=_parameters(items["parameters"]) if "parameters" in items else {},
@@ -179,6 +182,19 @@ def chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
     if not numbers:
         raise entry.error("no stop is named", "some stops of the slider")
     return tuple(numbers)
+
+
+def _workload(entry: Entry, folder: Path, over: Sequence[Slider]) -> str:
+    """Return the workload, or a file whose name has the values of sliders in braces, such as recordings of several
+    numbers of ranks."""
+    named = IN_BRACES.findall(entry.name())
+    for name in named:
+        if name not in (slider.name for slider in over if slider.simple is None):
+            allowed = "a slider of the run whose stops are mappings with 'parameters' or 'machine'"
+            raise entry.error(f"'{{{name}}}' in the name of a file", allowed)
+    if not named or "/" in entry.name():
+        return _source(entry, folder)
+    return str(check_confined(folder / entry.name(), entry.place))
 
 
 def _source(entry: Entry, folder: Path) -> str:
