@@ -1,4 +1,4 @@
-"""Closed form of a hierarchical allreduce in chunks, which all ranks of nodes with as many ranks pass on alike.
+"""Closed form of a hierarchical allreduce in chunks, in which all ranks do alike.
 
 On N nodes of q ranks, a chunk takes q - 1 rounds of a reduce-scatter within nodes, 2 (N - 1) of an allreduce between
 the ranks of the same number, and q - 1 of an allgather within nodes; the next one begins max(q - 1, 2 (N - 1)) rounds
@@ -7,8 +7,8 @@ between nodes first, and then receives them in this order:
 
     t = sum of c;  t = max(t, the c of those before + a) + r + w for each
 
-The time is the sum over all rounds, counted by the stages that they have. That is exact in Hockney's model; ranks on
-other nodes do the ring of all, and in LogGOPS, where gaps are left out, it is an estimate.
+The time is the sum over all rounds, counted by their stages. That is exact in Hockney's model. On nodes with different
+numbers of ranks, the algorithm is the ring of all ranks. In LogGOPS, whose gaps are left out, it is an estimate.
 """
 
 from __future__ import annotations
