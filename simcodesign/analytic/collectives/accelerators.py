@@ -100,7 +100,7 @@ def on_rails(flat: Callable[[FloatOrArray, MessageCosts], Cost], parts: OfLevels
 
 
 def sum_of_parts(parts: list[tuple[Cost, bool]], levels: NodeLevels) -> LevelCosts:
-    """Add parts that follow one another: ``True`` marks those between nodes, on every rail; others are of every node."""
+    """Add parts that follow one another: ``True`` marks those between nodes, others are within every node."""
     time_s: FloatOrArray = 0.0
     within = between = NOTHING
     for cost, is_far in parts:
