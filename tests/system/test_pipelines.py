@@ -142,3 +142,15 @@ def test_64_stages_and_512_micro_batches_take_seconds() -> None:
     simulated = sc.simulate(PIPELINE, cluster(), point("one_f_one_b", (64, 512, 1), TIMES[0], 0), effects=())
     assert simulated.makespan_s == pytest.approx((512 + 63) * 0.03, rel=1e-9)
     assert time.process_time() - begin_s < 20
+
+
+def test_explore_does_not_call_a_forecast_without_waits_exact() -> None:
+    """The sum of closed forms is the same for GPipe and 1F1B, and has no bubble."""
+    on = cluster(4)
+    for vary in ({"schedule": [0, 1, 2, 3]}, {"forward": "0.001:0.01"}):
+        best = sc.explore(PIPELINE, on, {"P": 4}, vary=vary, minimize="time")
+        assert not best.exact, vary
+        assert "Solved exactly" not in str(best)
+    infeasible = sc.explore(PIPELINE, on, {"P": 4}, vary={"forward": "0.001:0.01"}, subject_to="time <= 1e-6 s")
+    assert not infeasible.feasible
+    assert not infeasible.exact
