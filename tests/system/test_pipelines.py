@@ -45,7 +45,9 @@ def order_of(schedule: str, stages: int, micro_batches: int, chunks: int) -> ora
     return order
 
 
-def expected_s(schedule: str, size: tuple[int, int, int], times: tuple[float, float, float], more_s: float = 0) -> float:
+def expected_s(
+    schedule: str, size: tuple[int, int, int], times: tuple[float, float, float], more_s: float = 0
+) -> float:
     """By the list scheduler; ``more_s`` lengthens every pass that has a message."""
     forward_s, backward_s, weights_s = times
     chunks = size[2]

@@ -7,8 +7,7 @@ import pytest
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.workload import Workload
-from tests import examples
-from tests.builders import read_workload
+from tests.builders import machine, network, read_workload
 
 HEAD = "simcodesign: 1\nname: test\nparameters: {n: {default: 4}, width: {default: 2}}\n"
 NAMED = f"""{HEAD}equations:
@@ -36,7 +35,7 @@ program:
 
 
 def test_both_readings_are_those_of_the_program_written_out() -> None:
-    on = examples.machine()
+    on = machine(network(8))
     for reading in (sc.forecast, sc.simulate):
         named, plain = (reading(read_workload(text), on, {"P": 8}).makespan_s for text in (NAMED, WRITTEN_OUT))
         assert named == plain > 0
@@ -46,7 +45,7 @@ def test_values_hold_only_equations_that_are_the_same_everywhere() -> None:
     workload = read_workload(NAMED)
     assert list(workload.equations) == ["rows"]
     assert list(workload.local_equations) == ["is_owner", "row", "amount"]
-    assert "row" not in sc.forecast(workload, examples.machine(), {"P": 8}).values
+    assert "row" not in sc.forecast(workload, machine(network(8)), {"P": 8}).values
 
 
 def outside_of_the_loop(step: str, equation: str = "late: k > 1") -> Workload:
@@ -58,7 +57,7 @@ def outside_of_the_loop(step: str, equation: str = "late: k > 1") -> Workload:
     ("step", "equation", "what"),
     [
         ("compute: {seconds: 1, when: late}", "late: k > 1", "unknown name, got 'k'"),
-        ("allreduce: {bytes: own}", "own: rank + 1", "'rank' cannot be used, got 'rank'"),
+        ("allreduce: {bytes: own}", "own: rank + 1", "'rank' cannot be used in bytes of allreduce"),
         ("compute: {seconds: 1, when: late}", "late: kk + rank", "unknown name 'kk'"),
         ("compute: {seconds: 1, when: a}", "a: b + rank, b: a", "equations need each other: a -> b -> a"),
     ],

@@ -146,7 +146,6 @@ def test_conditions_on_the_index(ranks: int) -> None:
     ("text", "words", "where"),
     [
         (loop("- allreduce: {bytes: 8, group: g}\n", "-1", ""), "is empty", "w.yaml:3: groups.g"),
-        (loop("- allreduce: {bytes: 8, group: g}\n", "where(k == 2, -1, 0)"), "is empty", "w.yaml:3: groups.g"),
         (loop("- allreduce: {bytes: 8, group: g}\n", "rank/(k + 1)"), "no whole number", "w.yaml:3: groups.g"),
         (loop("- allreduce: {bytes: 8, group: g}\n", "rank // k"), "not finite", "w.yaml:3: groups.g"),
         (loop("- allreduce: {bytes: 8, group: g}\n", "rank // 2**k", ""), "unknown name", "w.yaml:3: groups.g"),
