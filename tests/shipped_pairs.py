@@ -138,14 +138,14 @@ BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[2:])
 #: Workloads whose ranks differ, so that a forecast takes one number of ranks at a time.
 RANKS_DIFFER = (
     *("checkpoint-to-storage", "cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong"),
-    *("seismic-at-once", "serial-fraction"),
+    *("pipeline", "seismic-at-once", "serial-fraction"),
 )
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Workloads that do not take the sum of their closed forms: phases without waiting between them, messages to and fro, and
-#: ranks at the border of a cube, which have fewer neighbours (tests/system/classics/test_collective_costs.py,
-#: tests/system/classics/test_ping_pong.py, tests/system/test_lulesh.py), and stages of a pipeline (tests/system/test_gpt.py).
-NOT_THE_SUM = ("collective-costs", "fugaku-collectives", "gpt", "lulesh-leapfrog", "ping-pong")
+#: ranks at the border of a cube, which have fewer neighbours, and stages (tests/system/classics/test_collective_costs.py,
+#: tests/system/classics/test_ping_pong.py; tests/system: test_lulesh.py, test_pipelines.py, test_gpt.py).
+NOT_THE_SUM = ("collective-costs", "fugaku-collectives", "gpt", "lulesh-leapfrog", "ping-pong", "pipeline")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 

@@ -18,6 +18,7 @@ from simcodesign.comparison.attribution import (
     relative_error,
     steps_to,
 )
+from simcodesign.comparison.bubbles import Bubble, bubble_of
 from simcodesign.comparison.effects import WAITING, Rung, note_long_ladder, rungs_of, simulations_with
 from simcodesign.comparison.efficiency import roofline_ladder
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
@@ -63,7 +64,8 @@ class Comparison(PlainResult, Drawn):
     - ``random``: the chosen effects that depend on the seed.
     - ``collectives``: the collective operations of the program, each with its algorithm.
     - ``roofline_ladder``: the step to the closed forms from those with kernels at the full rates of their accelerators.
-    - ``path_ladder``: the step from the sum of closed forms to a forecast that is the longest path.
+    - ``bubble``: what ranks of a pipeline wait by a closed form of the workload; None without one that is valid.
+    - ``path_ladder``: the steps from the sum of closed forms to a forecast that is the longest path.
 
     >>> import simcodesign as sc
     >>> comparison = sc.compare("broadcast", "mesh-256", {"P": 4}, effects="none")
@@ -83,6 +85,7 @@ class Comparison(PlainResult, Drawn):
     random: tuple[str, ...] = ()
     collectives: tuple[str, ...] = ()
     roofline_ladder: tuple[LadderStep, ...] = ()
+    bubble: Bubble | None = None
 
     @property
     def simulation(self) -> Result:
@@ -119,10 +122,14 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def path_ladder(self) -> tuple[LadderStep, ...]:
-        """The step from the sum of closed forms to the forecast, where that is the longest path: ranks wait for each
-        other, or overlap what the sum adds up. No part of the error, which is that of the forecast."""
-        sum_s = self.forecast.sum_s
-        return () if sum_s is None else steps_to(float(sum_s), {WAITING: float(self.forecast.headline_s)}, None)
+        """The steps from the sum of closed forms to the forecast, where that is the longest path: the bubble of a
+        pipeline if there is a closed form, and the rest: ranks wait for each other, or overlap what the sum adds up. No
+        part of the error, which is that of the forecast."""
+        if self.forecast.sum_s is None:
+            return ()
+        sum_s = float(self.forecast.sum_s)
+        bubble = {} if self.bubble is None else {self.bubble.title: sum_s + self.bubble.time_s}
+        return steps_to(sum_s, {**bubble, WAITING: float(self.forecast.headline_s)}, None)
 
     @property
     def difference_s(self) -> float:
@@ -322,5 +329,7 @@ def compare_experiment(
     last = ladder_to_measured(forecasted, rungs, measured)
     random = random_effects(point.workload, point.machine, chosen)
     collectives = collectives_of(point, simulations[-1])
-    before = roofline_ladder(point, summed)
-    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before)
+    before, bubble = roofline_ladder(point, summed), bubble_of(point) if whole else None
+    return Comparison(
+        forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before, bubble
+    )

@@ -61,6 +61,7 @@ class Workload(ShownInNotebooks):
     - ``groups``: the colours of the ranks in each of its communicators.
     - ``checkpoints``: those that all ranks write together.
     - ``formulas``: closed forms of its time, from papers or by hand. ``measured``: its times on some machine.
+      ``bubbles``: closed forms of what ranks of a pipeline wait, by names such as ``(p-1)/m``; the first valid one holds.
     - ``place``: where it stands in its file.
 
     Raises InputError for names that are reserved or unknown, equations in a circle, and demands that exclude others.
@@ -90,6 +91,7 @@ class Workload(ShownInNotebooks):
     measured: tuple[MeasuredTimes, ...] = ()
     size_parameter: str = field(default="n", kw_only=True)
     local_equations: Mapping[str, Expression] = field(default_factory=dict, kw_only=True)
+    bubbles: Mapping[str, Formula] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.programs.program import Step, placed_demands
 from simcodesign.generate.demands.base import lowering
@@ -107,9 +109,15 @@ class ProgramLowering:
         workload = self.builder.design_point.workload
         by_machine = any(index in value.names for _, value in loop.block.constants)
         first = number
+        changing = set[str]()  # names of what is started by other ranks in each iteration
         for place, step in enumerate(loop.without_index.steps()):
             inner = step.demand if isinstance(step, EvaluatedStep) else step.block
-            if not by_machine and index not in workload.names_in(inner):
+            depends = index in workload.names_in(inner)
+            if isinstance(inner, Demand) and depends and inner.started_as:
+                changing.add(inner.started_as)
+            if isinstance(inner, Wait):  # an operation of every rank that has started what it waits for
+                depends = not changing.isdisjoint(inner.names)
+            if not by_machine and not depends:
                 ready[place] = self._step(step, first)
             first += _demands_in(inner)
         every = [self._block(iteration, number, ready) for iteration in loop.iterations()]

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import simcodesign as sc
+from simcodesign.comparison.bubbles import bubble_of
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from tests.builders import read_machine
 from tests.oracles import pipeline_schedules as oracle
@@ -76,10 +78,10 @@ def test_both_readings_take_the_time_of_the_schedule_written_out(schedule: str, 
         exact_s = expected_s(schedule, size, times)  # type: ignore[arg-type]
         simulated = sc.simulate(PIPELINE, on, at, effects=())
         assert simulated.makespan_s == pytest.approx(exact_s, rel=ROUNDING), size
-        path = sc.forecast(PIPELINE, on, at, longest_path=True).longest_path
-        assert path is not None and path.time_s is not None
-        assert not path.left_out
-        assert path.time_s == pytest.approx(exact_s, rel=ROUNDING), size
+        assert sum(one.time_s for one in simulated.demands) == pytest.approx(exact_s, rel=ROUNDING), size
+        predicted = sc.forecast(PIPELINE, on, at)
+        assert predicted.longest_path is None or not predicted.longest_path.left_out
+        assert predicted.makespan_s == pytest.approx(exact_s, rel=ROUNDING), size
         checked += 1
     assert checked >= 60
 
@@ -94,11 +96,62 @@ def test_messages_delay_no_pass_by_more_than_one_and_never_deadlock(schedule: st
     for size in sizes(schedule):
         at = point(schedule, size, TIMES[0], size_bytes)
         simulated_s = sc.simulate(PIPELINE, on, at, effects=()).makespan_s
-        path = sc.forecast(PIPELINE, on, at, longest_path=True).longest_path
-        assert path is not None and path.time_s is not None
-        if not path.left_out:
-            assert path.time_s == pytest.approx(simulated_s, rel=ROUNDING), size
+        predicted = sc.forecast(PIPELINE, on, at)
+        if predicted.longest_path is None or not predicted.longest_path.left_out:
+            assert predicted.makespan_s == pytest.approx(simulated_s, rel=ROUNDING), size
         least_s = expected_s(schedule, size, TIMES[0])
         assert least_s * (1 - ROUNDING) <= simulated_s, size
         if not rendezvous and sends == "blocking":
             assert simulated_s <= expected_s(schedule, size, TIMES[0], most_s) * (1 + ROUNDING), size
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_bubble_is_exact_where_it_holds_and_messages_cost_nothing(schedule: str, times: Any) -> None:
+    on, held = cluster(), 0
+    for size in sizes(schedule):
+        if (bubble := bubble_of(bind(PIPELINE, on, point(schedule, size, times, 0)))) is None:
+            assert schedule == "zero_bubble"
+            continue
+        held += 1
+        own_s = size[1] * (times[0] + times[1])
+        assert own_s + bubble.time_s == pytest.approx(expected_s(schedule, size, times), rel=ROUNDING), size
+    assert held >= 20 or times == TIMES[1]  # there, gradients of weights take longer than the pass forward
+
+
+def test_a_zero_bubble_without_a_closed_form_has_none() -> None:
+    few = point("zero_bubble", (4, 3, 1), TIMES[0], 0)
+    assert bubble_of(bind(PIPELINE, cluster(), few)) is None
+    assert expected_s("zero_bubble", (4, 3, 1), TIMES[0]) > 3 * 0.03 + 3 * 0.01 + ROUNDING
+
+
+def test_the_bubble_is_a_step_of_the_ladder() -> None:
+    """Of 8 stages and 16 micro-batches of 30 ms: 7 times 30 ms. Then comes what messages add: 1 MB in 1.1 ms."""
+    at = point("one_f_one_b", (8, 16, 1), TIMES[0], 1e6)
+    comparison = sc.compare("pipeline", cluster(8, 1e-4), at, effects=())
+    bubble, waiting = comparison.path_ladder
+    assert bubble.step == "bubble (p-1)/m"
+    assert bubble.change_s == pytest.approx(0.21)
+    assert bubble.time_s + waiting.change_s == pytest.approx(float(comparison.simulation.makespan_s), rel=ROUNDING)
+    free = sc.compare("pipeline", cluster(8), at | {"activation": 0}, effects=())
+    assert [step.change_s for step in free.path_ladder] == [pytest.approx(0.21), pytest.approx(0, abs=1e-12)]
+
+
+def test_64_stages_and_512_micro_batches_take_seconds() -> None:
+    """2 s of CPU on a machine of 2026 that does other work besides."""
+    begin_s = time.process_time()
+    simulated = sc.simulate(PIPELINE, cluster(), point("one_f_one_b", (64, 512, 1), TIMES[0], 0), effects=())
+    assert simulated.makespan_s == pytest.approx((512 + 63) * 0.03, rel=1e-9)
+    assert time.process_time() - begin_s < 20
+
+
+def test_explore_does_not_call_a_forecast_without_waits_exact() -> None:
+    """The sum of closed forms is the same for GPipe and 1F1B, and has no bubble."""
+    on = cluster(4)
+    for vary in ({"schedule": [0, 1, 2, 3]}, {"forward": "0.001:0.01"}):
+        best = sc.explore(PIPELINE, on, {"P": 4}, vary=vary, minimize="time")
+        assert not best.exact, vary
+        assert "Solved exactly" not in str(best)
+    infeasible = sc.explore(PIPELINE, on, {"P": 4}, vary={"forward": "0.001:0.01"}, subject_to="time <= 1e-6 s")
+    assert not infeasible.feasible
+    assert not infeasible.exact

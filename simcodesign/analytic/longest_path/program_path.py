@@ -174,8 +174,6 @@ class _Walk:
         form = closed_form(step.demand)
         if form.message_rows(step.demand, self._ranks) > MOST_OPERATIONS:
             raise NoPathError(f"more than {MOST_OPERATIONS:g} messages of an operation")
-        if step.demand.communicator is not None and not [*step.membership.members()]:
-            return lambda graph, is_started: graph.now.of(who)  # no rank is in a group in this iteration
         ordered = form.ordered(step.demand, step)
         if ordered is not None:
             return "communication", self._together(together(ordered, who, step.machine), who)

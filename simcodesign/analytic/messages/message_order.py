@@ -104,7 +104,10 @@ class Ordered:
 
     @classmethod
     def together(cls, parts: Sequence[Ordered]) -> Ordered:
-        """All these messages; those of several parts have no rank in common, or turns that follow one another."""
+        """All these messages, which may be none; those of several parts have no rank in common, or turns that follow
+        one another."""
+        if not parts:
+            return _none()
         if len(parts) == 1:
             return parts[0]
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}

@@ -146,6 +146,11 @@ WORKLOAD = Section(
         "the communicators, by name",
     ),
     Key("formulas", FORMULAS, "closed forms of the time, from papers or by hand (docs/formulas.md)"),
+    Key(
+        "bubbles",
+        FORMULAS,
+        "closed forms of the time that ranks wait in a pipeline, by names such as (p-1)/m (docs/pipelines.md)",
+    ),
     Key("measured", MEASURED, "measured times, one mapping or several (docs/measured.md)"),
 )
 
@@ -180,6 +185,7 @@ def workload_from(entry: Entry) -> Workload:
         checkpoints=_checkpoints(items["checkpoints"]) if "checkpoints" in items else None,
         place=entry.place,
         formulas=formulas_from(items["formulas"]) if "formulas" in items else {},
+        bubbles=formulas_from(items["bubbles"]) if "bubbles" in items else {},
     )
     if "measured" in items:
         workload = replace(workload, measured=measured_of_workload(items["measured"], workload))

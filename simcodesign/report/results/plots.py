@@ -215,8 +215,9 @@ def draw_ladder(mpl: Any, axis: Any, comparison: Comparison) -> None:
     effect, and on to what was measured."""
     first = plot_style.one_number(comparison.forecast.headline_s, "headline_s")
     names, levels, whole = ["forecast"], [first], [0]
-    for step in comparison.path_ladder:
-        names, levels = [SUM, step.step], [step.time_s - step.change_s, step.time_s]
+    if steps := comparison.path_ladder:
+        names = [SUM, *(step.step for step in steps)]
+        levels = [steps[0].time_s - steps[0].change_s, *(step.time_s for step in steps)]
         _whole_bar("forecast", names, levels, whole)
     for rung in rungs_shown(comparison):
         names.append(rung.effect)
@@ -235,7 +236,7 @@ def draw_ladder(mpl: Any, axis: Any, comparison: Comparison) -> None:
             look = plot_style.NOT_EXPLAINED if unexplained else plot_style.step_look(change)
             axis.barh(place, after - before, left=before, height=0.7, **look)
             _waterfall_text(axis, max(before, after), place, _change_text(change))
-    sums = [plot_style.FORECAST for _ in comparison.path_ladder]
+    sums = [plot_style.FORECAST] if comparison.path_ladder else []
     colours = (*sums, plot_style.FORECAST, plot_style.SIMULATED, plot_style.MEASURED)
     for place, colour in zip(whole, colours, strict=False):
         axis.barh(place, levels[place], height=0.7, facecolor=colour)

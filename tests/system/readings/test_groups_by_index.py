@@ -146,7 +146,6 @@ def test_conditions_on_the_index(ranks: int) -> None:
     ("text", "words", "where"),
     [
         (loop("- allreduce: {bytes: 8, group: g}\n", "-1", ""), "is empty", "w.yaml:3: groups.g"),
-        (loop("- allreduce: {bytes: 8, group: g}\n", "where(k == 2, -1, 0)"), "is empty", "w.yaml:3: groups.g"),
         (loop("- allreduce: {bytes: 8, group: g}\n", "rank/(k + 1)"), "no whole number", "w.yaml:3: groups.g"),
         (loop("- allreduce: {bytes: 8, group: g}\n", "rank // k"), "not finite", "w.yaml:3: groups.g"),
         (loop("- allreduce: {bytes: 8, group: g}\n", "rank // 2**k", ""), "unknown name", "w.yaml:3: groups.g"),
@@ -207,3 +206,36 @@ def test_energy_of_many_points_is_that_of_each(steps: str, colour: str) -> None:
             value = np.broadcast_to(getattr(many, name), (2, 3))[row, column]
             assert value == pytest.approx(getattr(one, name), rel=1e-12), name
         assert one.energy_j == pytest.approx(run.energy_j, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["allreduce: {bytes: 1000, group: g}", "broadcast: {bytes: 1000, group: g}"])
+def test_a_group_that_is_empty_in_an_iteration_does_nothing(kind: str) -> None:
+    """Of four iterations, two have groups of two ranks each: as many messages and as much time as two by themselves."""
+    some = read(loop(f"- {kind}", "where(k % 2 == 1, rank // 2, -1)"))
+    twice = read(loop(f"- {kind}", "rank // 2 + 0*k", "2"))
+    for effects in ((), ("hops", "links")):
+        one, other = (simulate(each, machine(), {"P": 8}, effects=effects) for each in (some, twice))
+        assert one.makespan_s == other.makespan_s > 0
+        assert one.messages == other.messages > 0
+    for time_of in (closed_forms, forecast):
+        assert time_of(some, machine(), {"P": 8}).makespan_s == pytest.approx(
+            time_of(twice, machine(), {"P": 8}).makespan_s, rel=1e-12
+        )
+
+
+def test_messages_of_an_empty_group_are_none() -> None:
+    steps = (
+        "- send: {to: 1 - group_rank, bytes: 1000, group: g, when: group_rank == 0}\n"
+        "    - receive: {from: 1 - group_rank, group: g, when: group_rank == 1}\n"
+    )
+    workload = read(loop(steps, "where(k == 2, rank // 2, -1)"))
+    simulated = simulate(workload, machine(), {"P": 8}, effects=())
+    assert simulated.messages == 4
+    assert simulated.makespan_s == pytest.approx(STARTUP_S + 1000 * PER_BYTE_S)
+    assert forecast(workload, machine(), {"P": 8}).makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12)
+
+
+def test_a_group_that_is_empty_in_every_iteration_does_nothing() -> None:
+    workload = read(loop("- allreduce: {bytes: 1000, group: g}\n    - compute: {seconds: 1}", "0*k - 1"))
+    assert simulate(workload, machine(), {"P": 8}, effects=()).makespan_s == 4
+    assert forecast(workload, machine(), {"P": 8}).makespan_s == 4
