@@ -193,7 +193,8 @@ class PointToPoint(Simulated):
         self.check_peer(source, tag, any_is_allowed=True)
         world = self.world
         world.in_time += source == ANY_SOURCE
-        receive = Receive(source, tag, world.scheduler.clock_s, on_match=on_match)
+        scheduler = world.scheduler
+        receive = Receive(source, tag, scheduler.ranks[scheduler.current].clock_s, on_match=on_match)
         self.own_box.post_receive(receive)
         return receive
 

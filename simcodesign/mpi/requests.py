@@ -345,7 +345,8 @@ class Request(OfSeveral):
                 self._value = finish(received.data)
         place = self._place
         if place is not None and not self._cancelled:
-            self.world.note().wait(place)
+            world: World = self.world
+            world.log.of_rank[world.scheduler.current].wait(place)
         if status is not None:
             self.note(status)
         return self._value

@@ -323,6 +323,34 @@ def test_random_numbers_of_modules_are_of_each_rank(ran: Runner, tmp_path: Path)
     assert [float(line) for _, line in sorted(done.lines)] == expected
 
 
+def test_random_numbers_do_not_depend_on_turns(ran: Runner) -> None:
+    """Each rank draws what a process of its own draws: also the second of two normal numbers that NumPy makes together,
+    and after a state of the same memory that still has it."""
+    done = ran(
+        """
+        own, drawn, expected = np.random.RandomState(rank + 7), [], []
+        np.random.seed(rank + 7)
+        for turn in range(24):
+            for stream, numbers in ((np.random, drawn), (own, expected)):
+                if turn % 4 == rank % 4 or turn % 5 == 2:
+                    numbers.append(stream.randn())
+                if turn % 6 == 1:
+                    numbers.append(stream.randint(100))
+            comm.Barrier()
+            if turn == 9:
+                saved = np.random.get_state(), own.get_state()
+                np.random.randn(), own.randn()
+            if turn == 10:
+                np.random.set_state(saved[0]), own.set_state(saved[1])
+            comm.Barrier()
+        assert drawn == expected, (drawn, expected)
+        print(len(drawn))
+        """,
+        7,
+    )
+    assert len(printed(done)) == 7
+
+
 def test_a_buffered_send_waits_for_nobody(ran: Runner) -> None:
     text = "MPI.Attach_buffer(bytearray(4000))\ncomm.Bsend(np.zeros(2000, 'u1'), 1 - rank)\ncomm.Recv(np.zeros(2000, 'u1'), 1 - rank)"
     done = ran(text, 2, _with_rendezvous())

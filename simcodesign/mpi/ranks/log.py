@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Sequence
-from types import CodeType
+from types import CodeType, FrameType
 
 from simcodesign.core.errors import Place
 from simcodesign.describe.python_programs.recording import Recording
@@ -25,11 +24,10 @@ class Log:
         self._lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # of calls, by the identities of codes and places
         self.has_phases = False  # which the program marks itself
 
-    def begin_call(self, rank: int) -> None:
-        """Let what a rank notes in this call have the line of the program that makes the call."""
-        frame = sys._getframe(2)
+    def begin_call(self, rank: int, frame: FrameType | None) -> None:
+        """Let what a rank notes in this call have the line of the program from which a frame was called."""
         while frame is not None and frame.f_code.co_filename != self._script:
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         if frame is None:
             self.of_rank[rank].line = 0
             return

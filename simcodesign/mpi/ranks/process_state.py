@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import io
-import random
 import sys
 import time
 import timeit
@@ -18,9 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.ranks.random_streams import RandomStreams
 from simcodesign.mpi.ranks.scheduler import place_of_error
 from simcodesign.mpi.ranks.world import World
 
@@ -83,8 +81,7 @@ class ProcessState:
         for main in self._mains:
             main.__file__ = str(script)
         self._draws = b"random" in source  # to keep the states of random numbers takes as long as a call
-        self._seed = seed
-        self._random: dict[int, tuple[Any, Any]] = {}  # of ranks that have drawn
+        self._random = RandomStreams(seed)
         self._lines: list[tuple[float, int, str]] = []
 
     @property
@@ -108,9 +105,7 @@ class ProcessState:
         sys.modules["__main__"] = self._mains[rank]
         sys.modules.update(self._modules[rank])
         if self._draws or self._own_modules:
-            own, legacy = self._random.pop(rank, None) or _seeded(self._seed, rank)
-            random.setstate(own)
-            np.random.set_state(legacy)
+            self._random.enter(rank)
 
     def leave(self, rank: int) -> None:
         """The turn of a rank ends."""
@@ -119,13 +114,12 @@ class ProcessState:
             if module is not None:
                 self._modules[rank][name] = module
         if self._draws or self._own_modules:
-            self._random[rank] = (random.getstate(), np.random.get_state())
+            self._random.leave(rank)
 
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Let the states of the ranks hold while they run; the state of the process returns afterwards."""
         main, argv, path, output = sys.modules["__main__"], sys.argv, list(sys.path), sys.stdout
-        streams = (random.getstate(), np.random.get_state())
         finder: Any = _FolderFinder(self._folder, self._own_modules)
         written = _Output(self._world, self._lines)
         sys.argv, sys.stdout = list(self.argv), written
@@ -133,15 +127,13 @@ class ProcessState:
         sys.meta_path.insert(0, finder)
         self._world.on_turn.append((self.enter, self.leave))
         try:
-            with _virtual_clock(self._world), self._free_imports():
+            with _virtual_clock(self._world), self._free_imports(), self._random.installed():
                 yield
         finally:
             written.end()
             self._mains.clear()  # with the memory of the program
             sys.meta_path.remove(finder)
             sys.modules["__main__"], sys.argv, sys.path[:], sys.stdout = main, argv, path, output
-            random.setstate(streams[0])
-            np.random.set_state(streams[1])
 
     @contextmanager
     def _free_imports(self) -> Iterator[None]:
@@ -150,7 +142,7 @@ class ProcessState:
 
         def timed(*given: Any, **named: Any) -> ModuleType:
             rank = self._world.current
-            if importing[rank]:  # by a module that is being imported
+            if importing[rank] or self._world.speed is None:  # by a module that is being imported; nothing is timed
                 return plain(*given, **named)
             importing[rank] = True
             try:
@@ -164,12 +156,6 @@ class ProcessState:
             yield
         finally:
             builtins.__import__ = plain
-
-
-def _seeded(seed: int, rank: int) -> tuple[Any, Any]:
-    """The states of random numbers of a rank that has not seeded them."""
-    legacy = np.random.RandomState([seed, rank])
-    return random.Random(f"{seed} {rank}").getstate(), legacy.get_state()
 
 
 @contextmanager

@@ -70,9 +70,9 @@ class Scheduler:
 
         Raises DeadlockError if all ranks that are left wait, and RankError for an exception in a rank.
         """
-        for rank in self.ranks:
-            rank.body = greenlet(body)
-            self._let(rank, 0.0)
+        for one in self.ranks:
+            one.body = greenlet(body)
+            self._let(one, 0.0)
         left = self.size
         while (rank := self._next()) is not None or (left and self._when_stuck()):
             if rank is None:

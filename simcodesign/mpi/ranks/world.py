@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from array import array
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from itertools import chain
 from math import frexp, ldexp
+from types import FrameType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -176,15 +178,18 @@ class World:
                 box.deliver(time_s)
         return bool(waiting)
 
-    def begin_call(self) -> None:
-        """A call of MPI begins: the time since the last one was computation. Ends any thread but the main one."""
+    def begin_call(self, caller: FrameType | None = None) -> None:
+        """A call of MPI begins: the time since the last one was computation. Ends any thread but the main one.
+
+        ``caller``: the frame that makes the call, or one that it has called; None: of the caller of this method.
+        """
         if threading.get_ident() != self._thread:
             what = "a thread of the program calls MPI or reads the clock"
             self.thread_error = InputError(what, place_of_call(), allowed="the main thread")
             raise SystemExit
         rank = self.scheduler.current
         if not self.depth[rank]:
-            self.log.begin_call(rank)
+            self.log.begin_call(rank, caller or sys._getframe(1))
             if self.speed is not None:
                 self._note_computation(rank, self.speed)
             for called in self.on_call:
@@ -196,7 +201,7 @@ class World:
         rank = self.scheduler.current
         self.depth[rank] -= 1
         if self.speed is not None and not self.depth[rank]:
-            self._since_s = time.process_time()
+            self.begin_computing()
 
     def begin_phase(self, name: str) -> str:
         """Begin a phase of the current rank; return the name of the one before."""
@@ -210,7 +215,7 @@ class World:
     def declare(self, flops: float) -> None:
         """Note floating-point operations in place of the CPU time since the last call."""
         if self._declared:
-            self.log.begin_call(self.current)
+            self.log.begin_call(self.current, sys._getframe(1))
             for called in self.on_call:
                 called(self.current)
             self.note().compute(flops, "flops")
@@ -282,13 +287,16 @@ def mpi_call(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Conc
     @wraps(method)
     def call(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
         world: World = self.world
-        if world.depth[world.scheduler.current]:  # within another call
+        depth, rank = world.depth, world.scheduler.current
+        if depth[rank]:  # within another call
             return method(self, *given, **named)
-        world.begin_call()
+        world.begin_call(sys._getframe(1))
         try:
             return method(self, *given, **named)
         finally:
-            world.end_call()
+            depth[rank] = 0
+            if world.speed is not None:
+                world.begin_computing()
 
     return call
 

@@ -80,12 +80,12 @@ class Cartcomm(Topocomm):
 
     def Get_cart_rank(self, coords: Sequence[int]) -> int:
         """Return the rank at a place; rings go around. Raises MpiError for a place outside."""
-        place = []
+        rank = 0
         for at, length, ring in zip(coords, self._dims, self._periods, strict=True):
             if not ring and not 0 <= at < length:
                 raise MpiError("a place in a grid", place_of_call(), value=list(coords), allowed=f"within {self.dims}")
-            place.append(at % length)
-        return int(np.ravel_multi_index(place, self._dims))
+            rank = rank * length + at % length
+        return int(rank)
 
     def Shift(self, direction: int, disp: int) -> tuple[int, int]:
         """Return the ranks ``disp`` before and after this one along a dimension; PROC_NULL outside of the grid."""
