@@ -138,6 +138,7 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         "Exception": MpiError,
         "Pickle": Pickle,
         "pickle": PICKLE,
+        "WIN_FLAVOR": windows.WIN_CREATE_FLAVOR,
         "buffer": MemoryBytes,
         "memory": MemoryBytes,
     }

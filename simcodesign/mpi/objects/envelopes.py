@@ -134,7 +134,7 @@ def _structure(arguments: dict[str, Any], size: int) -> np.dtype[Any]:
     ]
     names = [f"f{place}" for place in range(len(formats))]
     offsets = list(arguments["displacements"])
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})  # type: ignore[call-overload]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 def made_as(way: str) -> Callable[[Callable[Concatenate[Any, Given], Made]], Callable[Concatenate[Any, Given], Made]]:
