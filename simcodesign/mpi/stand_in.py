@@ -132,7 +132,7 @@ def mpi_module(world: World, session: Session) -> ModuleType:
         "GROUP_EMPTY": Group(world),
         "GROUP_NULL": Group(world, is_null=True),
         "REQUEST_NULL": Request.null(world),
-        "SESSION_NULL": sessions.Session(),
+        "SESSION_NULL": sessions.Session.__new__(sessions.Session),
         **Message.constants(comm_world),
         "_world": world,
         "Exception": MpiError,

@@ -43,12 +43,13 @@ class KeptByRanks(Simulated):
 
     def Get_errhandler(self) -> Errhandler:
         """Return the handler of errors, by default ``ERRORS_RETURN`` as mpi4py sets it."""
-        found: Errhandler = Errhandler(self._own().get("errhandler", ERROR_HANDLERS["ERRORS_RETURN"]))
-        return found
+        found: Any = self._own().get("errhandler", ERROR_HANDLERS["ERRORS_RETURN"])
+        return Errhandler(found)
 
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Set the handler of errors."""
-        self._own()["errhandler"] = Errhandler(errhandler)
+        kept: Any = errhandler
+        self._own()["errhandler"] = Errhandler(kept)  # a copy, which stays when the program frees its own
 
     def Call_errhandler(self, errorcode: int) -> None:
         """Call the handler of errors."""

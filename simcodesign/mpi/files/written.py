@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ class WrittenFiles:
     """Copies of files as they were before they were opened for writing, or that they were not there."""
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: str | None = None
         self._copies: dict[str, Path | None] = {}
         for path in paths:
             self.keep(path)
@@ -30,15 +31,16 @@ class WrittenFiles:
     def keep(self, given: Any) -> None:
         """Keep a file that is about to be written, unless it is kept, or is none of the disk's."""
         path = os.path.abspath(os.fsdecode(given))
-        if self._folder is not None and path.startswith(self._folder.name):  # a copy
+        if self._folder is not None and path.startswith(self._folder):  # a copy
             return
         if path in self._copies or (os.path.lexists(path) and not os.path.isfile(path)):
             return
         copy = None
         if os.path.exists(path):
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="simcodesign-")
-            copy = Path(self._folder.name, str(len(self._copies)))
+                self._folder = tempfile.mkdtemp(prefix="simcodesign-")
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            copy = Path(self._folder, str(len(self._copies)))
             with suppress(OSError):
                 shutil.copy2(path, copy)
         self._copies[path] = copy

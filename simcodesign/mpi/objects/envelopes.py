@@ -35,7 +35,11 @@ class Enveloped:
 
     how: tuple[str, Any, dict[str, Any]] = ("NAMED", None, {})
     dtype: np.dtype[Any]
-    extent: int
+
+    @property
+    def extent(self) -> int:
+        """Bytes from one item to the next."""
+        raise NotImplementedError
 
     @property
     def combiner(self) -> int:
