@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.handles import Handled
 from simcodesign.mpi.ranks.scheduler import place_of_call
+
+#: Classes of errors for null objects of mpi4py's classes.
+_ERRORS = {
+    **{name: name.upper() for name in ("Comm", "Win", "File", "Op", "Group", "Info", "Request", "Session")},
+    "Datatype": "TYPE",
+    "Errhandler": "ERRHANDLER",
+}
 
 
 class NotSimulatedError(InputError, AttributeError, NotImplementedError):
@@ -69,7 +77,9 @@ class Simulated(Handled, metaclass=SimulatedKind):
 
     def __getattr__(self, name: str) -> Any:
         if not self.__dict__ and self.empty_is_null and not name.startswith("_"):
-            raise InputError(f"a null object of mpi4py's {type(self).__name__}", place_of_call(), allowed="another one")
+            kind = next((one.__name__ for one in type(self).__mro__ if one.__name__ in _ERRORS), "")
+            what = f"a null object of mpi4py's {type(self).__name__}"
+            raise MpiError(what, place_of_call(), allowed="another one", name=_ERRORS.get(kind, "ARG"))
         not_simulated(type(self).__name__, name)
 
 

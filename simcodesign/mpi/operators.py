@@ -136,5 +136,5 @@ OPERATORS = {
     # Of windows: the value given replaces the one there, or leaves it.
     "REPLACE": Op("replace", _second, _second, commutes=False),
     "NO_OP": Op("no_op", _first, _first, commutes=False),
-    "OP_NULL": Op(),
+    "OP_NULL": Op.__new__(Op),
 }

@@ -20,6 +20,7 @@ from simcodesign.describe.python_programs.recording import Recording, same_opera
 from simcodesign.describe.recordings.recorded_run import workload_of_recording
 from simcodesign.describe.workload import Workload
 from simcodesign.mpi.detail import ArrayBytes, by_line
+from simcodesign.mpi.files.written import WrittenFiles
 from simcodesign.mpi.ranks.message_times import MessageTimes
 from simcodesign.mpi.ranks.process_state import ProcessState
 from simcodesign.mpi.ranks.world import Clock, World
@@ -114,10 +115,22 @@ def run(
     text, times = read_bytes(script) if source is None else source.encode(), MessageTimes(machine, ranks)
     detailed = ArrayBytes(ranks) if detail else None
 
+    written = WrittenFiles()
+
     def once(known: Clock, is_late: bool = False) -> Ran:
+        after = WrittenFiles(written.paths) if is_late else written
+        written.restore()
+        try:
+            return once_with(after, known, is_late)
+        finally:
+            if is_late:
+                after.restore()
+
+    def once_with(files: WrittenFiles, known: Clock, is_late: bool) -> Ran:
         world = World(ranks, str(script), speed, _eager_bytes(machine), times, known, is_late, declared)
         if detailed is not None:
             detailed.attend(world)
+        world.written = files
         world.nodes = machine.node_of(ranks).tolist()
         return world, _ran(world, script, text, arguments, seed)
 
@@ -220,7 +233,7 @@ def _ran(world: World, script: Path, source: bytes, arguments: Sequence[str], se
     enabled = gc.isenabled()
     gc.disable()  # a collection would count as the computation of the rank in whose turn it falls
     try:
-        with installed(world), state.installed():
+        with installed(world), state.installed(), world.written.noted():
             world.scheduler.run(state.body)
         if world.thread_error:
             raise world.thread_error

@@ -43,7 +43,10 @@ def simulated_times(log: Log, recording: Recording, machine: Machine) -> Simulat
     arrival_s = np.full(entries, np.nan)
     sends: list[list[Sent]] = [[] for _ in range(recording.ranks)]
     is_send = np.append(recording.of_kind(SEND), False)[recording.op[timeline.line]]
-    rows = np.flatnonzero(is_send & (timeline.kind == _SEND))
+    is_own = np.ones(entries + 1, bool)
+    for rank, parts in enumerate(log.parts_of):
+        is_own[recording.first[rank] + np.array(parts, np.int64)] = False
+    rows = np.flatnonzero(is_send & is_own[timeline.line] & (timeline.kind == _SEND))
     assert timeline.arrival_s is not None
     arrival_s[timeline.line[rows]] = timeline.arrival_s[rows]
     columns = (timeline.peer, timeline.size_bytes, timeline.ready_s, timeline.finish_s, timeline.arrival_s)

@@ -328,3 +328,28 @@ def test_all_to_all_with_derived_types(ran: Runner) -> None:
         """,
         3,
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "expected_us"),
+    [
+        # A ring: each step takes as long as the longest part on the path, 10 us and a part over 100 MB/s. The part of
+        # 1,000 B is under way in both steps.
+        ("comm.Allgatherv(own, [room, counts])", 2 * (10 + 10)),
+        # Both begin together, and the root's link takes 500 B and 1,000 B one after another, as of two plain sends.
+        ("comm.Gatherv(own, [room, counts])", 10 + 5 + 10),
+        ("comm.Send(own, 0) if rank else [comm.Recv(room, source) for source in (1, 2)]", 10 + 5 + 10),
+        # From the root one after another: 500 B, then 1,000 B.
+        ("comm.Scatterv([room, counts], own)", 10 + 5 + 10 + 10),
+    ],
+)
+def test_parts_that_differ_have_their_own_sizes(ran: Callable[..., Any], call: str, expected_us: float) -> None:
+    text = f"""
+    counts = [0, 500, 1000]
+    own, room = np.zeros(counts[rank], "u1"), np.zeros(1500, "u1")
+    {call}
+    print(f"{{MPI.Wtime() * 1e6:.2f}}")
+    """
+    done = ran(text, 3)
+    assert max(float(line) for _, line in done.lines) == pytest.approx(expected_us, abs=0.01)
+    assert done.settled

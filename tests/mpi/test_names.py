@@ -72,9 +72,7 @@ def test_no_name_is_invented(stub: ast.Module, module: Any) -> None:
         assert invented == set(), name
 
 
-@pytest.mark.parametrize(
-    "name", ["Open_port", "Register_datarep", "Comm.Spawn", "COMM_WORLD.Shrink"]
-)
+@pytest.mark.parametrize("name", ["Open_port", "Register_datarep", "Comm.Spawn", "COMM_WORLD.Shrink"])
 def test_what_does_not_exist_is_refused_by_its_name(module: Any, name: str) -> None:
     with pytest.raises(InputError, match=rf"{name.split('.')[-1]} is not simulated"):
         attrgetter(name)(module)

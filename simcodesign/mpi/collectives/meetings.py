@@ -13,6 +13,7 @@ from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.point_to_point import PointToPoint
+from simcodesign.mpi.ranks.log import Log
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
@@ -32,7 +33,8 @@ class Meeting:
         self.given: dict[int, Any] = {}
         self.sizes: list[float] = []
         self.got: Sequence[Any] | None = None
-        self.notes: list[tuple[RankLog, int | None]] = []  # with the entry of one that was begun
+        self.notes: dict[int, tuple[RankLog, int | None]] = {}  # of each rank, with the entry of one that was begun
+        self.parts: dict[int, Sequence[float]] = {}  # bytes of parts that may differ, as each rank gives them
         self.end_s = 0.0
         self.fetched = 0
 
@@ -43,18 +45,38 @@ class Meeting:
         """Return whether all ranks have come."""
         return self.got is not None
 
-    def record(self, size_bytes: float, communicator: int) -> None:
+    def record(self, size_bytes: float, communicator: int, log: Log) -> None:
         """Note the operation, now that its bytes are known.
 
         Ranks that wait in it note it only now: what others do with their memory in the meantime comes before.
         """
         name = _RECORDED_AS.get(self.name, self.name)
         what = name, 0.0 if name in SIGNALS else size_bytes, self.root, communicator
-        for note, entry in self.notes:
+        if self._record_parts(communicator, log):
+            return
+        for note, entry in self.notes.values():
             if entry is None:
                 note.collective(*what)
             else:
                 note.was_collective(entry, *what)
+
+    def _record_parts(self, communicator: int, log: Log) -> bool:
+        """Note an operation whose parts differ as its messages; return whether it is one, and was not begun."""
+        sizes = [self.parts[rank] for rank in sorted(self.parts)]
+        is_begun = any(entry is not None for _, entry in self.notes.values())
+        if is_begun or len({size for each in sizes for size in each}) < 2:
+            return False
+        for rank, (note, _) in self.notes.items():
+            with log.parts(note):
+                if self.name == "gather" and self.root is not None:
+                    note.gather_parts(sizes[rank][0], self.root, rank == self.root, len(sizes), communicator)
+                elif self.name == "scatter" and self.root is not None:
+                    note.scatter_parts(self.parts[self.root], self.root, rank == self.root, communicator)
+                elif self.name == "allgather":
+                    note.allgather_parts([one[0] for one in sizes], communicator)
+                else:
+                    note.all_to_all_parts(sizes[rank], communicator)
+        return True
 
 
 class CollectiveRequest(Request):
@@ -100,10 +122,12 @@ class Meetings(PointToPoint):
         root: int | None = None,
         record: bool = True,
         use: Callable[[Any], Any] = lambda got: got,
+        parts: Sequence[float] | None = None,
     ) -> Any:
         """Meet the other ranks in the operation ``name``; return ``use`` of what this rank gets of ``combine``.
 
         ``size_bytes``: what this rank gives; the mean of all is recorded, or, of a broadcast and a scatter, the root's.
+        ``parts``: bytes of its part, or of its part for each rank, if these may differ: they are then recorded.
         Within ``nonblocking`` the operation begins, and a request is returned.
         """
         world, me = self.world, self.rank
@@ -119,11 +143,13 @@ class Meetings(PointToPoint):
         meeting.end_s = max(meeting.end_s, world.scheduler.clock_s)
         entry = world.note().start_unknown() if begins else None
         if record:
-            meeting.notes.append((world.note(), entry))
+            meeting.notes[me] = world.note(), entry
+        if parts is not None:
+            meeting.parts[me] = parts
         if len(meeting.given) == self.size:
             at_root = name in ("broadcast", "scatter")
             size_bytes = max(meeting.sizes) if at_root else sum(meeting.sizes) / self.size
-            meeting.record(size_bytes, self.number)
+            meeting.record(size_bytes, self.number, world.log)
             meeting.end_s += world.times.of_all_ranks(name, size_bytes, self.size) if record else 0.0
             meeting.got = combine([meeting.given[place] for place in range(self.size)])
             for member in self.members:

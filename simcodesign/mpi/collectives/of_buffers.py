@@ -137,7 +137,10 @@ class Collectives(CollectivesOfObjects):
             if is_root:
                 fill_all(rooms, got)
 
-        return self._together("gather", data, data.nbytes, lambda given: [given] * len(given), root, use=use)
+        parts = (data.nbytes,)
+        return self._together(
+            "gather", data, data.nbytes, lambda given: [given] * len(given), root, use=use, parts=parts
+        )
 
     @mpi_call
     def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> NoneOrRequest:
@@ -151,7 +154,8 @@ class Collectives(CollectivesOfObjects):
             if room is not None:
                 room.take(got)
 
-        return self._together("scatter", parts, size, lambda given: given[root], root, use=use)
+        sizes = [one.nbytes for one in parts] if is_root else None
+        return self._together("scatter", parts, size, lambda given: given[root], root, use=use, parts=sizes)
 
     @mpi_call
     def Allgather(self, sendbuf: Any, recvbuf: Any) -> NoneOrRequest:
@@ -159,12 +163,14 @@ class Collectives(CollectivesOfObjects):
         rooms = self._parts(recvbuf)
         data = (rooms[self.rank] if is_in_place(sendbuf) else Buffer(sendbuf).flat).copy()
         use = filling(rooms)
-        return self._together("allgather", data, data.nbytes, lambda given: [given] * len(given), use=use)
+        parts = (data.nbytes,)
+        return self._together("allgather", data, data.nbytes, lambda given: [given] * len(given), use=use, parts=parts)
 
     def _exchanged(self, sources: Sequence[Flat | Scattered], rooms: Sequence[Flat | Scattered]) -> Any:
         data = [one.copy() for one in sources]
-        size = sum(one.nbytes for one in data) / self.size
-        return self._together("all_to_all", data, size, lambda given: [*zip(*given, strict=True)], use=filling(rooms))
+        sizes, use = [one.nbytes for one in data], filling(rooms)
+        mean = sum(sizes) / self.size
+        return self._together("all_to_all", data, mean, lambda given: [*zip(*given, strict=True)], use=use, parts=sizes)
 
     @mpi_call
     def Alltoall(self, sendbuf: Any, recvbuf: Any) -> NoneOrRequest:

@@ -14,16 +14,52 @@ from simcodesign.mpi.point_to_point import MOST_TAG
 from simcodesign.mpi.ranks.world import World
 
 
-class Kept(Attributed, Simulated):
-    """The part of communicators that keeps what a rank gives it, apart from what other ranks do."""
+class KeptByRanks(Simulated):
+    """The part of communicators, windows and files that keeps hints and a handler of errors of each rank."""
 
     world: World
-    number: int
 
     def _own(self) -> dict[str, Any]:
         """Return what the rank whose turn it is keeps."""
+        rank = self.world.current  # of a null object, an error
         of_ranks: dict[int, dict[str, Any]] = self.__dict__.setdefault("_kept", {})
-        return of_ranks.setdefault(self.world.current, {})
+        return of_ranks.setdefault(rank, {})
+
+    def Get_info(self) -> Info:
+        """Return a copy of the hints."""
+        made: Info = Info(self._own().get("info", Info()).data)
+        return made
+
+    def Set_info(self, info: Info) -> None:
+        """Add hints."""
+        self._own().setdefault("info", Info()).update(info.data)
+
+    info = property(Get_info, Set_info)
+
+    @classmethod
+    def Create_errhandler(cls, errhandler_fn: Callable[[Any, int], None]) -> Errhandler:
+        """Return a handler of errors, which ``Call_errhandler`` calls."""
+        return Errhandler(errhandler_fn)
+
+    def Get_errhandler(self) -> Errhandler:
+        """Return the handler of errors, by default ``ERRORS_RETURN`` as mpi4py sets it."""
+        found: Any = self._own().get("errhandler", ERROR_HANDLERS["ERRORS_RETURN"])
+        return Errhandler(found)
+
+    def Set_errhandler(self, errhandler: Errhandler) -> None:
+        """Set the handler of errors."""
+        kept: Any = errhandler
+        self._own()["errhandler"] = Errhandler(kept)  # a copy, which stays when the program frees its own
+
+    def Call_errhandler(self, errorcode: int) -> None:
+        """Call the handler of errors."""
+        self.Get_errhandler().called(self, errorcode)
+
+
+class Kept(KeptByRanks, Attributed):
+    """The part of communicators that keeps what a rank gives it, apart from what other ranks do."""
+
+    number: int
 
     def _attributes(self) -> dict[int, Any]:
         found: dict[int, Any] = self._own().setdefault("attributes", {})
@@ -50,35 +86,6 @@ class Kept(Attributed, Simulated):
         self._own()["name"] = name
 
     name = property(Get_name, Set_name)
-
-    def Get_info(self) -> Info:
-        """Return a copy of the hints."""
-        made: Info = Info(self._own().get("info", Info()).data)
-        return made
-
-    def Set_info(self, info: Info) -> None:
-        """Add hints."""
-        self._own().setdefault("info", Info()).update(info.data)
-
-    info = property(Get_info, Set_info)
-
-    @classmethod
-    def Create_errhandler(cls, errhandler_fn: Callable[[Any, int], None]) -> Errhandler:
-        """Return a handler of errors, which ``Call_errhandler`` calls."""
-        return Errhandler(errhandler_fn)
-
-    def Get_errhandler(self) -> Errhandler:
-        """Return the handler of errors, by default ``ERRORS_RETURN`` as mpi4py sets it."""
-        found: Errhandler = self._own().get("errhandler", ERROR_HANDLERS["ERRORS_RETURN"])
-        return found
-
-    def Set_errhandler(self, errhandler: Errhandler) -> None:
-        """Set the handler of errors."""
-        self._own()["errhandler"] = errhandler
-
-    def Call_errhandler(self, errorcode: int) -> None:
-        """Call the handler of errors."""
-        self.Get_errhandler().called(self, errorcode)
 
     def copy_kept(self, made: Kept) -> None:
         """Give a duplicate the attributes, hints and handler of errors."""

@@ -38,7 +38,8 @@ class NullComm(Simulated):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise MpiError(f"{name} of MPI.COMM_NULL (MPI_ERR_COMM)", place_of_call(), allowed="a communicator")
+        what = f"{name} of MPI.COMM_NULL (MPI_ERR_COMM)"
+        raise MpiError(what, place_of_call(), allowed="a communicator", name="COMM")
 
 
 COMM_NULL: Any = NullComm()

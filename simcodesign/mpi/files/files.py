@@ -9,13 +9,13 @@ import os
 from collections.abc import Callable
 from functools import partialmethod
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from simcodesign.mpi.buffers import Buffer
+from simcodesign.mpi.communicators.kept import KeptByRanks
 from simcodesign.mpi.files.disk_file import MODE_APPEND, MODE_RDONLY, DiskFile, FileError, remove
-from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import DATATYPES
 from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL
@@ -56,7 +56,7 @@ class _View:
         return [(int(bytes_[at]), end - at) for at, end in zip(begins, ends.tolist(), strict=True)]
 
 
-class File(Simulated):
+class File(KeptByRanks):
     """A file that is open on all ranks of a communicator."""
 
     empty_is_null = True
@@ -69,6 +69,11 @@ class File(Simulated):
         self._shared, self._atomic = end, False
         self._begun: dict[int, tuple[Request, int]] = {}
         self._closed: set[int] = set()
+
+    _of_null: ClassVar[dict[str, Any]] = {}  # a handler of errors that is set for FILE_NULL
+
+    def _own(self) -> dict[str, Any]:
+        return super()._own() if self.__dict__ else File._of_null
 
     # --- Opening and closing ---------------------------------------------------------------------------------
 
@@ -84,6 +89,8 @@ class File(Simulated):
                     what = "file and mode that ranks open together"
                     raise MpiError(what, place_of_call(), value=given[:4], allowed="the same on all (MPI_ERR_NOT_SAME)")
                 try:
+                    if not given[0][1] & MODE_RDONLY:
+                        world.written.keep(given[0][0])
                     return [cls(comm, DiskFile(*given[0]))] * len(given)
                 except FileError as error:
                     return [error] * len(given)

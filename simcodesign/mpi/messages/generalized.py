@@ -15,6 +15,8 @@ class Grequest(Request):
     """An operation of the program. Its functions are asked for the status, told of the end, and of a cancellation."""
 
     _result: Any = None
+    _functions: tuple[Callable[..., None], ...]
+    _completed_s: list[float]  # shared by copies
 
     @classmethod
     def Start(
@@ -28,7 +30,7 @@ class Grequest(Request):
         """Return a request that is done after ``Complete``."""
         world = cls.under_way
         assert world is not None
-        made: Grequest = cls.begun(world, None)  # type: ignore[assignment]
+        made: Any = cls.begun(world, None)
         given, named = args or (), kwargs or {}
 
         def call(function: Callable[..., None] | None, *first: Any) -> None:
@@ -36,8 +38,9 @@ class Grequest(Request):
                 function(*first, *given, **named)
 
         made._functions = tuple((lambda *first, one=one: call(one, *first)) for one in (query_fn, free_fn, cancel_fn))
-        made._completed_s: list[float] = []  # type: ignore[misc]  # shared by copies
-        return made
+        made._completed_s = []
+        own: Grequest = made
+        return own
 
     def Complete(self) -> None:
         """Let the operation be done. Raises MpiError if it is."""

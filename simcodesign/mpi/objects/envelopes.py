@@ -35,7 +35,11 @@ class Enveloped:
 
     how: tuple[str, Any, dict[str, Any]] = ("NAMED", None, {})
     dtype: np.dtype[Any]
-    extent: int
+
+    @property
+    def extent(self) -> int:
+        """Bytes from one item to the next."""
+        raise NotImplementedError
 
     @property
     def combiner(self) -> int:
@@ -134,7 +138,7 @@ def _structure(arguments: dict[str, Any], size: int) -> np.dtype[Any]:
     ]
     names = [f"f{place}" for place in range(len(formats))]
     offsets = list(arguments["displacements"])
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})  # type: ignore[call-overload]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 def made_as(way: str) -> Callable[[Callable[Concatenate[Any, Given], Made]], Callable[Concatenate[Any, Given], Made]]:

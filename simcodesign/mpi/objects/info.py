@@ -9,6 +9,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated, SimulatedKind
+from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 
 Items = Mapping[str, str] | Iterable[tuple[str, str]] | None
@@ -38,7 +39,9 @@ class Info(Simulated, UserDict[str, str], metaclass=_Kind):
         self.data[key] = value
 
     def Delete(self, key: str) -> None:
-        """Remove a value."""
+        """Remove a value. Raises MpiError if there is none."""
+        if key not in self.data:
+            raise MpiError("name of a hint", place_of_call(), value=key, allowed="one that is set", name="INFO_NOKEY")
         del self.data[key]
 
     def Get_nkeys(self) -> int:
@@ -46,7 +49,9 @@ class Info(Simulated, UserDict[str, str], metaclass=_Kind):
         return len(self.data)
 
     def Get_nthkey(self, n: int) -> str:
-        """Return the n-th name, from 0."""
+        """Return the n-th name, from 0. Raises MpiError if there is none."""
+        if not 0 <= n < len(self.data):
+            raise MpiError("number of a hint", place_of_call(), value=n, allowed=f"up to {len(self.data) - 1}")
         return list(self.data)[n]
 
     def keys(self) -> list[str]:  # type: ignore[override]
@@ -109,6 +114,7 @@ class Errhandler(Simulated):
 
     def __init__(self, function: Callable[..., Any] | None = None, *, ends_run: bool = False) -> None:
         self.function, self.ends_run = function, ends_run
+        self.key = object()  # copies are the same
 
     def called(self, owner: Any, errorcode: int) -> None:
         """Do with an error what the handler does. Raises InputError for one that ends the run."""
@@ -119,7 +125,7 @@ class Errhandler(Simulated):
 
     def Free(self) -> None:
         """Become ERRHANDLER_NULL, unless it is one of MPI's own, which stay."""
-        if self.function is not None:
+        if all(self is not one for one in ERROR_HANDLERS.values()):
             self.__dict__.clear()
 
     free = Free

@@ -22,7 +22,11 @@ class Packed:
 
     dtype: np.dtype[Any]
     layout: Layout
-    extent: int
+
+    @property
+    def extent(self) -> int:
+        """Bytes from one item to the next."""
+        raise NotImplementedError
 
     def check_committed(self) -> None:
         """Raise MpiError for a datatype that MPI refuses in messages."""

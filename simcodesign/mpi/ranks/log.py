@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import CodeType, FrameType
 
 from simcodesign.core.errors import Place
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RecordingBuilder
+from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
 
 
 class Log:
@@ -20,6 +21,7 @@ class Log:
         self._builder = RecordingBuilder(size, script)
         self.of_rank = self._builder.logs
         self.reads = [array("q") for _ in range(size)]
+        self.parts_of = [array("q") for _ in range(size)]  # entries of the messages of collective operations, by rank
         self._communicators = 0
         self._lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # of calls, by the identities of codes and places
         self.has_phases = False  # which the program marks itself
@@ -44,6 +46,13 @@ class Log:
     def read_clock(self, rank: int) -> None:
         """Note that a rank asks for the time."""
         self.reads[rank].append(len(self.of_rank[rank].op))
+
+    @contextmanager
+    def parts(self, note: RankLog) -> Iterator[None]:
+        """What a rank notes within are messages of a collective operation, not of the program."""
+        begin = len(note.op)
+        yield
+        self.parts_of[note.rank].extend(range(begin, len(note.op)))
 
     def communicator(self, members: Sequence[int]) -> int:
         """Return the number of a new communicator of these ranks, in its order."""

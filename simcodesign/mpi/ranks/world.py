@@ -80,6 +80,7 @@ class World:
         self.communicators: dict[int, Any] = {}  # by their numbers
         self.nodes: Sequence[int] = range(size)  # of the machine, on which the ranks are
         self.agreements: dict[Any, Any] = {}
+        self.written: Any = None  # files that the program writes
         self.attached: dict[int, Any] = {}  # buffers of the ranks for buffered sends
         self.is_late, self._declared = is_late, declared
         self.on_call: list[Callable[[int], None]] = []  # called with the rank when a call of MPI begins

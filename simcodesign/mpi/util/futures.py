@@ -30,7 +30,7 @@ class Future(futures.Future[Any]):
             done: bool = plain(*given)
             return done
 
-        self._condition.acquire = acquire  # type: ignore[method-assign]
+        self._condition.acquire = acquire  # type: ignore[method-assign,assignment]
 
     def result(self, timeout: float | None = None) -> Any:
         """Wait until it is done; return what it returned."""
@@ -49,8 +49,6 @@ class MPIPoolExecutor(futures.Executor):
     As under ``python -m mpi4py.futures`` rank 0 goes on and the others are workers; here they run the program up to
     this call, and end with it.
     """
-
-    Future = Future
 
     def __init__(
         self,

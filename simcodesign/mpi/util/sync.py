@@ -284,7 +284,7 @@ class Semaphore(Held):
     def __init__(self, value: int = 1, *, bounded: bool = True, comm: Any = None, info: Info = INFO_NULL) -> None:
         if value < 0:
             raise ValueError("a semaphore has 0 permits or more")
-        self._most = value if bounded else None
+        self._bounded, self._most = bounded, value
         self._condition = Condition(recursive=False, comm=comm, info=info)
         self._counter = Counter(value, comm=self._condition.comm, info=info)
 
@@ -303,7 +303,7 @@ class Semaphore(Held):
         if n < 1:
             raise ValueError("1 permit or more are given back")
         with self._condition:
-            if self._most is not None and self._counter.next(0) + n > self._most:
+            if self._bounded and self._counter.next(0) + n > self._most:
                 raise ValueError("more permits are given back than there are")
             self._counter.next(n)
             self._condition.notify(n)

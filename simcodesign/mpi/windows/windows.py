@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from simcodesign.mpi.buffers import Buffer, Flat, fill
+from simcodesign.mpi.communicators.kept import KeptByRanks
+from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.constants import PROC_NULL
 from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL, Info
+from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
@@ -25,7 +28,7 @@ WIN_FLAVOR_CREATE, WIN_FLAVOR_ALLOCATE, WIN_FLAVOR_DYNAMIC, WIN_FLAVOR_SHARED = 
 WIN_UNIFIED, WIN_SEPARATE = 0, 1
 
 
-class Win(Epochs):
+class Win(KeptByRanks, Attributed, Epochs):
     """Memory of each rank of a communicator, which all of them access: one object for all ranks."""
 
     empty_is_null = True
@@ -35,6 +38,7 @@ class Win(Epochs):
         self._memories, self._units, self.flavor = memories, units, flavor
         self.model, self.name = WIN_UNIFIED, f"window {self._transfers.number}"
         self._freed: set[int] = set()
+        self._attached: list[list[Flat]] = [[] for _ in memories]
 
     # --- Making and ending -----------------------------------------------------------------------------------
 
@@ -77,6 +81,32 @@ class Win(Epochs):
         made: Win = cls._made("Win.Allocate_shared", comm, (int(size), int(disp_unit)), WIN_FLAVOR_SHARED, shared)
         return made
 
+    @classmethod
+    def Create_dynamic(cls, info: Info = INFO_NULL, comm: Any = None) -> Win:
+        """Return a window of memory that each rank attaches later; places in it are addresses."""
+        own = np.zeros(0, np.uint8)
+        made: Win = cls._made("Win.Create_dynamic", comm, (own, 1), WIN_FLAVOR_DYNAMIC, list)
+        return made
+
+    def Attach(self, memory: Any) -> None:
+        """Let others access memory of this rank."""
+        self._attached[self.group_rank].append(memory_of(memory).view(np.uint8))
+
+    def Detach(self, memory: Any) -> None:
+        """Let memory no longer be accessed. Raises MpiError if it was not attached."""
+        address, own = memory_of(memory).ctypes.data, self._attached[self.group_rank]
+        found = next((place for place, one in enumerate(own) if one.ctypes.data == address), None)
+        if found is None:
+            raise MpiError("memory to detach", place_of_call(), allowed="attached memory", name="RMA_ATTACH")
+        del own[found]
+
+    def _memory(self, rank: int, begin: int, size: int) -> tuple[Flat, int]:
+        """Return the memory of a rank, and where in it a place is: of a dynamic window, an address."""
+        for one in self._attached[rank]:
+            if one.ctypes.data <= begin and begin + size <= one.ctypes.data + len(one):
+                return one, begin - one.ctypes.data
+        return self._memories[rank], begin
+
     def Shared_query(self, rank: int) -> tuple[MemoryBytes, int]:
         """Return the memory of a rank and its unit; of PROC_NULL: of the first rank that has any."""
         if self.flavor != WIN_FLAVOR_SHARED:
@@ -89,8 +119,11 @@ class Win(Epochs):
     @mpi_call
     def Free(self) -> None:
         """Wait for all ranks and for all accesses; the window is no longer used."""
+        self.delete_attributes()
         self._meet("Win.Free")
         self._freed.add(self.world.current)
+
+    free = Free
 
     def __bool__(self) -> bool:
         return bool(self.__dict__) and self.world.current not in self._freed
@@ -112,13 +145,18 @@ class Win(Epochs):
     @property
     def attrs(self) -> tuple[int, int, int]:
         """Address, bytes and unit of this rank's memory."""
-        own = self._memories[self.group_rank]
-        return own.ctypes.data, len(own), self._units[self.group_rank]
+        own, is_dynamic = self._memories[self.group_rank], self.flavor == WIN_FLAVOR_DYNAMIC
+        return 0 if is_dynamic else own.ctypes.data, len(own), self._units[self.group_rank]
 
-    def Get_attr(self, keyval: int) -> int | None:
-        """Return an attribute by its key, as ``MPI.WIN_SIZE``; None for others."""
+    def _attributes(self) -> dict[int, Any]:
+        found: dict[int, Any] = self._own().setdefault("attributes", {})
+        return found
+
+    def Get_attr(self, keyval: int) -> Any:
+        """Return an attribute by its key, as ``MPI.WIN_SIZE``; None if there is none."""
         known = dict(zip((WIN_BASE, WIN_SIZE, WIN_DISP_UNIT), self.attrs, strict=True))
-        return {**known, WIN_CREATE_FLAVOR: self.flavor, WIN_MODEL: self.model}.get(keyval)
+        known |= {WIN_CREATE_FLAVOR: self.flavor, WIN_MODEL: self.model}
+        return known[keyval] if keyval in known else super().Get_attr(keyval)
 
     def Get_name(self) -> str:
         """Return the name."""
@@ -144,10 +182,11 @@ class Win(Epochs):
         dtype: Any = np.dtype(named) if isinstance(named, str) else getattr(named, "dtype", named)
         size = own.nbytes if not more or more[0] is None else int(more[0]) * dtype.itemsize
         begin = int(at) * self._units[rank]
-        memory = self._memories[rank]
+        memory, begin = self._memory(rank, begin, size)
         if begin < 0 or begin + size > len(memory):
             value, allowed = f"{size} bytes from byte {begin} on", f"within {len(memory)} bytes (MPI_ERR_RMA_RANGE)"
-            raise MpiError(f"{name} in the memory of rank {rank}", place_of_call(), value=value, allowed=allowed)
+            what = f"{name} in the memory of rank {rank}"
+            raise MpiError(what, place_of_call(), value=value, allowed=allowed, name="RMA_RANGE")
         if size > own.nbytes:
             allowed = f"up to {own.nbytes} B, as the origin has"
             raise MpiError(f"{name}: bytes of the target", place_of_call(), value=size, allowed=allowed)
@@ -265,6 +304,10 @@ def windows_by_default_of(own: Any) -> type[Win]:
         @classmethod
         def Allocate_shared(cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Any = own) -> Win:
             return super().Allocate_shared(size, disp_unit, info, comm)
+
+        @classmethod
+        def Create_dynamic(cls, info: Info = INFO_NULL, comm: Any = own) -> Win:
+            return super().Create_dynamic(info, comm)
 
     OwnWin.__name__ = OwnWin.__qualname__ = "Win"
     return OwnWin
