@@ -276,3 +276,13 @@ def test_searches_by_sums_are_not_called_exact() -> None:
     best = sc.forecast("npb-lu", "xeon-cluster", {"P": 16})
     assert differing.headline_s == best.makespan_s
     assert differing.objective == pytest.approx(best.sum_s)
+
+
+def test_ranks_that_are_too_many_to_follow() -> None:
+    """A pipeline of a hundred million ranks has its closed form, and takes no memory for each of them."""
+    load = workload("- wavefront: {grid: [P, 1], planes: 1, bytes: [0, 0]}")
+    on = machine(network(10**8, startup_s=1e-6, distance="none"))
+    result = sc.forecast(load, on, {"P": 10**8})
+    assert result.makespan_s == pytest.approx((10**8 - 1) * 1e-6)
+    assert result.sum_s is None
+    assert "more than 2e+06 operations" in result.basis[-1]
