@@ -82,9 +82,7 @@ class Step:
 
     def forecast_s(self) -> float:
         """The longest path of messages; the sum of closed forms if it has too many."""
-        result = sc.forecast("gpt", MACHINE, self.at, longest_path=True)
-        path_s = None if result.longest_path is None else result.longest_path.time_s
-        return float(result.makespan_s if path_s is None else max(path_s, float(result.makespan_s)))
+        return float(sc.forecast("gpt", MACHINE, self.at).makespan_s)
 
     def simulated_s(self) -> float:
         """With everything that messages share."""
@@ -92,7 +90,7 @@ class Step:
 
     def formula_s(self) -> float:
         """Narayanan et al., Sec. 2.2, with kernels and rings: the formula ``stages`` of the workload."""
-        values = sc.forecast("gpt", MACHINE, self.at).values
+        values = sc.forecast("gpt", MACHINE, self.at, longest_path=False).values
         return stages_s({name: float(value) for name, value in values.items()})
 
 
