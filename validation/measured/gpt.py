@@ -17,8 +17,9 @@ from functools import cache
 import pandas as pd
 
 import simcodesign as sc
+from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.measured.times import MeasuredValue
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.files import load_machine
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
 from ..published import tables
@@ -35,6 +36,16 @@ SOURCES = {
     "vtrain": "repository VIA-Research/vTrain, data/ground_truth_multi.csv (Bang et al., MICRO 2024)",
     "korthikanti": "Korthikanti et al., MLSys 2023 (arXiv 2205.05198), Table 5",
 }
+#: The field's formula: passes of a stage, prolonged by the bubble, then gradients and Adam (Narayanan et al., Sec. 2.2, with
+#: kernels, and rings of 2 (t - 1) messages of a t-th each).
+STAGES = parse(
+    "(1 + bubble)*micro_batches*stage_layers*("
+    "(3 + (recomputation == 2))*((24*tokens*hidden**2/tensor + scores)/matrix + (other_bytes + scores_bytes)/hbm)"
+    " + (recomputation == 1)*(scores/matrix + scores_bytes/hbm)"
+    " + (4 + 2*(recomputation == 2))*2*(tensor - 1)*(startup + activation/tensor/inside))"
+    " + micro_batches*(6*tokens*hidden*vocabulary/tensor/matrix + 3*logits_bytes/hbm)"
+    " + 2*(replicas - 1)/replicas*2*weights/outside + 28*weights*adam_share/hbm"
+)
 _COLUMNS = {"batch": "global_batch"}
 _PARAMETERS = (
     "hidden",
@@ -89,17 +100,16 @@ class Step:
         return float(sc.simulate("gpt", MACHINE, self.at, effects=EFFECTS).makespan_s)
 
     def formula_s(self) -> float:
-        """Narayanan et al., Sec. 2.2, with kernels and rings: the formula ``stages`` of the workload."""
+        """Narayanan et al., Sec. 2.2, with kernels and rings: ``STAGES``."""
         values = sc.forecast("gpt", MACHINE, self.at, longest_path=False).values
         return stages_s({name: float(value) for name, value in values.items()})
 
 
 def stages_s(values: Mapping[str, float]) -> float:
-    """The formula ``stages`` at values of parameters and equations."""
-    machine, formula = load_machine(MACHINE), load_workload("gpt").formulas["stages"]
+    """``STAGES`` at values of parameters and equations."""
+    machine = load_machine(MACHINE)
     accelerator, network = machine.accelerator, machine.network
     assert accelerator is not None
-    assert formula.total is not None
     assert accelerator.memory_per_byte_s is not None
     inside = machine.levels[1].message_model
     constants = {
@@ -107,9 +117,9 @@ def stages_s(values: Mapping[str, float]) -> float:
         "hbm": 1 / accelerator.memory_per_byte_s,
         "startup": inside.startup_s,
         "inside": 1 / inside.per_byte_s,
-        "network.bandwidth": 1 / network.message_model.per_byte_s,
+        "outside": 1 / network.message_model.per_byte_s,
     }
-    return float(formula.total.evaluate({**values, **constants}))
+    return float(STAGES.evaluate({**values, **constants}))
 
 
 @cache
@@ -150,7 +160,7 @@ def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False
             {one.name: one.forecast_s() for one in rows},
             {one.name: one.simulated_s() for one in rows},
             formula={one.name: one.formula_s() for one in rows},
-            notes=("the formula is that of the stages of a pipeline, prolonged by its bubble",),
+            notes=("the passes of a stage, prolonged by the bubble",),
         )
 
     return Case(
