@@ -111,6 +111,7 @@ def stages_s(values: Mapping[str, float]) -> float:
     accelerator, network = machine.accelerator, machine.network
     assert accelerator is not None
     assert accelerator.memory_per_byte_s is not None
+    assert accelerator.rates.fp16 is not None
     inside = machine.levels[1].message_model
     constants = {
         "matrix": accelerator.efficiency * accelerator.rates.fp16,
@@ -149,7 +150,15 @@ def calibrated() -> tuple[float, float]:
 
 
 _GOAL = Tolerance("the worst error that the simulation is to have, stated before it was run", relative=0.12)
-_SMALL_KERNELS = "small micro-batches on many GPUs, of kernels that are launched more slowly than they run, and micro-batches that hardly fit the memory"
+_OUTLIERS = (
+    "micro-batches of 64 sequences take twice as long as those of 32, and of 2 half as long again as of 4, which nothing here "
+    "explains: neither a memory that is nearly full nor launches of kernels are described"
+)
+_BELOW_A_NODE = (
+    "there is one efficiency for products of all sizes, and some rows take a third longer than their neighbours in "
+    "micro-batch, which nothing here explains"
+)
+_TWO_NODES = "tensor groups of two nodes take half as long again as their kernels and their all-reduces at 8 x 25 GB/s"
 
 
 def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False, full: bool = False) -> Case:
@@ -187,6 +196,8 @@ def _vtrain(model: str, tensor: tuple[int, ...]) -> list[Step]:
 
 _LARGE = ("310.1B", "529.6B", "1008B")
 _SC21, _KORTHIKANTI = evidence("sc21"), evidence("korthikanti")
+#: Model -> why its rows with tensor groups of a node are missed.
+_MODELS = {"3.6B": _OUTLIERS, "18.4B": "", "39.1B": ""}
 CASES = (
     _case("sc21", [one for one in _SC21 if one.gpus <= 512], quick=True),
     _case("sc21-1536", [one for one in _SC21 if one.gpus > 512 and one.model not in _LARGE]),
@@ -194,12 +205,16 @@ CASES = (
     _case("korthikanti", [one for one in _KORTHIKANTI if one.gpus <= 64]),
     _case("korthikanti-large", [one for one in _KORTHIKANTI if one.gpus > 64], full=True),
     *(
-        _case(f"vtrain-{model.lower()}-node", _vtrain(model, (8,)), full=model == "39.1B")
-        for model in ("3.6B", "18.4B", "39.1B")
+        _case(f"vtrain-{one.lower()}-node", _vtrain(one, (8,)), because=why, full=one == "39.1B")
+        for one, why in _MODELS.items()
     ),
     *(
-        _case(f"vtrain-{model.lower()}-below-a-node", _vtrain(model, (1, 2, 4)), full=model == "39.1B")
-        for model in ("3.6B", "18.4B", "39.1B")
+        _case(f"vtrain-{one.lower()}-part", _vtrain(one, (1, 2, 4)), because=_BELOW_A_NODE, full=one == "39.1B")
+        for one in _MODELS
     ),
-    _case("vtrain-two-nodes", [one for one in evidence("vtrain") if one.parameters["tensor"] == 16]),
+    _case(
+        "vtrain-two-nodes",
+        [one for one in evidence("vtrain") if one.parameters["tensor"] == 16],
+        because=_TWO_NODES,
+    ),
 )
