@@ -3,13 +3,13 @@ between the ranks of the same number on all nodes.
 
 On N nodes with q ranks each, a step of a ring in q channels has two messages of every rank: one to the next node with a
 block of one channel, x = n / q of the n bytes of a step, and one within its node with the blocks of the others, n - x.
-It sends both, then takes up both. With c, a and r as in ``message_costs``, C and so on of the message between nodes,
+It sends both, then receives both. With c, a and r as in ``message_costs``, C and so on of the message between nodes,
 
     T = max(max(C + c, A) + R, C + a) + r, and the operator on n bytes
 
-and a reduce-scatter or an allgather is P - 1 such steps. Of the hierarchical ones, the times of the parts add up. That
-is exact in Hockney's model where all nodes have as many ranks; ranks on others are followed (``on_levels``), and in
-LogGOPS it is an estimate.
+and a reduce-scatter or an allgather is P - 1 such steps. The times of the parts of a hierarchical
+algorithm add up. That is exact in Hockney's model if all nodes have the same number of ranks. Otherwise ranks are
+followed (``on_levels``). In LogGOPS it is an estimate.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _sum(one: Cost, other: Cost) -> Cost:
 
 
 def _of_all(cost: Cost, groups: FloatOrArray) -> Cost:
-    """What as many groups cost that do the same at once."""
+    """Multiply a cost by the number of groups that do the same work concurrently."""
     names = ("messages", "message_bytes", "reduced_bytes")
     return replace(cost, **{name: getattr(cost, name) * groups for name in names})
 
@@ -88,7 +88,7 @@ def allgather_ring_channels(size: FloatOrArray, levels: NodeLevels) -> LevelCost
 
 
 def on_rails(flat: Callable[[FloatOrArray, MessageCosts], Cost], parts: OfLevels) -> OfLevels:
-    """The cost by its ``parts`` where all nodes have as many ranks, otherwise of the ``flat`` algorithm of all."""
+    """Return the cost by ``parts`` if all nodes have the same number of ranks, otherwise by the ``flat`` algorithm."""
 
     def cost(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
         if levels.nodes is None or len({*levels.nodes.tolist()}) == 1:
@@ -100,7 +100,7 @@ def on_rails(flat: Callable[[FloatOrArray, MessageCosts], Cost], parts: OfLevels
 
 
 def sum_of_parts(parts: list[tuple[Cost, bool]], levels: NodeLevels) -> LevelCosts:
-    """Parts one after another: costs of all nodes at once, or if ``True`` of all numbers of ranks between the nodes."""
+    """Add parts that follow one another: ``True`` marks those between nodes, others are within every node."""
     time_s: FloatOrArray = 0.0
     within = between = NOTHING
     for cost, is_far in parts:

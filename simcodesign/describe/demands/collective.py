@@ -60,6 +60,7 @@ ALGORITHMS.add(
         "ring_channels",
         "double_tree",
         "hierarchical",
+        "hierarchical_chunks",
     ],
 )
 ALGORITHMS.add("reduce_scatter", ["recursive_halving", "ring", "pairwise", "ring_channels", "hierarchical"])
@@ -101,7 +102,7 @@ TWO_LEVEL = frozenset(
 #: trees; and steps within nodes, then between ranks of the same number on all nodes.
 OF_ACCELERATORS = frozenset(
     [(operation, "ring_channels") for operation in ("allreduce", "reduce_scatter", "allgather")]
-    + [("allreduce", "double_tree")]
+    + [("allreduce", "double_tree"), ("allreduce", "hierarchical_chunks")]
     + [(operation, "hierarchical") for operation in ("allreduce", "reduce_scatter", "allgather", "all_to_all")]
 )
 #: Algorithms whose messages depend on which ranks share a node.

@@ -211,6 +211,49 @@ def test_hierarchical_rings_end_with_the_right_data(operation: str) -> None:
                     assert all(own[rank][r, b] == {nodes[b][r]} for r, b in parts)
 
 
+def test_chunks_pass_the_stages_one_behind_another() -> None:
+    """Every rank ends with the sum of every part of every chunk, and a part is reduced in each stage once."""
+    chunks = 4
+    for ranks in [one for one in RANKS if one <= 40]:
+        for node in even_nodes(ranks):
+            nodes, rail, everything = by_node(node), rails(node), frozenset(range(ranks))
+            number = {rank: place for place, one in enumerate(nodes) for rank in one}
+            q, n = len(nodes[0]), len(nodes)
+            lengths, later = (q - 1, 2 * (n - 1), q - 1), max(q - 1, 2 * (n - 1))
+            begins = (0, q - 1, q - 1 + 2 * (n - 1))
+            schedule = [
+                (stage, chunk, turn - chunk * later - begins[stage])
+                for turn in range(sum(lengths) + (chunks - 1) * later)
+                for stage in (1, 0, 2)
+                for chunk in range(chunks)
+                if 0 <= turn - chunk * later - begins[stage] < lengths[stage]
+            ]
+            held = [
+                {(c, r, b): frozenset({rank}) for c in range(chunks) for r in range(q) for b in range(n)}
+                for rank in range(ranks)
+            ]
+
+            def send(rank: int, sent: int, target: int, size: float, held=held, plan=schedule, of=(rail, number, q, n)):
+                rail, number, q, n = of
+                stage, chunk, step = plan[sent]
+                gathers = stage == 2 or (stage == 1 and step >= n - 1)
+                if stage == 1:
+                    block = number[rank] - step - 1 if step < n - 1 else number[rank] - (step - (n - 1))
+                    away = [(chunk, rail[rank], block % n)]
+                else:
+                    away = [(chunk, (rail[rank] - step - (stage == 0)) % q, b) for b in range(n)]
+                assert size == pytest.approx(len(away) * SIZE / (chunks * q * n))
+                return {part: held[rank][part] for part in away}, gathers
+
+            def take(rank: int, source: int, payload, held=held) -> None:
+                for part, contributions in payload[0].items():
+                    assert payload[1] or not held[rank][part] & contributions
+                    held[rank][part] = contributions if payload[1] else held[rank][part] | contributions
+
+            Replay(written("allreduce", "hierarchical_chunks", node), send, take).run()
+            assert all(one == everything for mine in held for one in mine.values())
+
+
 def test_two_trees_end_with_all_contributions() -> None:
     """Every chunk of each tree goes up with the contributions of a subtree, each of them once, and comes down whole."""
     chunks = 8

@@ -62,6 +62,29 @@ def test_any_mapping_any_price_and_any_group(data: st.DataObject) -> None:
     assert_same(workload(operation, algorithm, more=group), on, len(node))
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(("operation", "algorithm"), [*WAYS, ("allreduce", "nccl")])
+def test_the_longest_path_has_its_messages_where_ranks_come_late(operation: str, algorithm: str, name: str) -> None:
+    """Ranks begin and go on at different times; the path is the simulation without effects."""
+    program = """
+- compute: {{seconds: 1e-5*rank}}
+- send: {{to: rank+1, bytes: 500, when: rank < P-1}}
+- receive: {{from: rank-1, when: rank > 0}}
+- {operation}: {{bytes: 1000, algorithm: {algorithm}}}
+- compute: {{seconds: 1e-6*(P-rank)}}
+- {operation}: {{bytes: 3000, algorithm: {algorithm}, group: row}}
+"""
+    work = builders.workload(
+        program.format(operation=operation, algorithm=algorithm).strip() + "\n", "groups: {row: rank // 3}\n"
+    )
+    for per_node, ranks in ((2, 8), (4, 7), (4, 12)):
+        on = machine(per_node, **NETWORKS[name])
+        path = forecast(work, on, {"P": ranks}, longest_path=True).longest_path
+        assert path is not None
+        simulated = simulate(work, on, {"P": ranks}, effects="none").makespan_s
+        assert path.time_s == pytest.approx(simulated, rel=ROUNDING)
+
+
 @pytest.mark.parametrize("name", GPU_MACHINES)
 @pytest.mark.parametrize(("operation", "algorithm"), WAYS)
 def test_on_machines_with_an_interface_for_each_rank(operation: str, algorithm: str, name: str) -> None:
