@@ -1,7 +1,8 @@
 """The headline of a forecast: the longest path of its messages where its ranks differ, with the sum beside it.
 
-The sum of closed forms is that of the busiest rank, each step as if all ranks began it together. Where ranks differ, it
-does not have who waits for whom. The longest path does, and equals the simulation without effects in Hockney's model.
+The sum of closed forms adds up the steps of the busiest rank, each as if all ranks began it together. If ranks differ,
+it leaves out who waits for whom. The longest path has these waits, and equals the simulation without effects in
+Hockney's model.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from simcodesign.describe.programs.program import placed_demands
 
 #: Operations of ranks that are followed at all points of an array together: a second of CPU time.
 MOST_OF_ARRAYS = 1_000_000
-#: The basis of what is a longest path, and of what is a sum although ranks differ.
+#: The basis of a forecast that is the longest path, and of one that is the sum although ranks differ.
 PATH = "longest path through the messages of its ranks"
 SUM = "sum of closed forms although its ranks differ"
 #: Seconds by phase and component.
@@ -33,13 +34,13 @@ Phases = Mapping[str, Mapping[str, FloatOrArray]]
 
 
 def with_path(result: Result, evaluation: Evaluation, is_wanted: bool) -> Result:
-    """Return the forecast with the longest path as its makespan where its ranks differ, and what it is if that is not
-    known or not wanted.
+    """Return the forecast with the longest path as its makespan if its ranks differ; otherwise, or if there is no path
+    or none ``is_wanted``, return it as it is, with the reason in its basis.
 
-    The sum stays where it has waits by queueing theory, which no path has, and where the path leaves something out, and
-    is a lower bound below it. One design point has its path up to ``MOST_OPERATIONS`` operations of ranks, which count
-    every repetition; several have their paths up to ``MOST_OF_ARRAYS`` together, and if they would have no more with as
-    many each as the first of them.
+    The sum remains the makespan if it has waits by queueing theory, which no path has, and if the path leaves something
+    out and is a lower bound below the sum. One design point has its path up to ``MOST_OPERATIONS`` operations of ranks,
+    which count every repetition; several have their paths up to ``MOST_OF_ARRAYS`` together, and if they would have no
+    more with as many each as the first of them.
     """
     point = evaluation.design_point
     differ = ranks_differ(evaluation)

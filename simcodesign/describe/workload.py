@@ -61,7 +61,7 @@ class Workload(ShownInNotebooks):
     - ``groups``: the colours of the ranks in each of its communicators.
     - ``checkpoints``: those that all ranks write together.
     - ``formulas``: closed forms of its time, from papers or by hand. ``measured``: its times on some machine.
-      ``bubbles``: closed forms of what ranks of a pipeline wait, by names such as ``(p-1)/m``; the first valid one holds.
+      ``bubbles``: closed forms of what ranks of a pipeline wait, by names such as ``(p-1)/m``: the first that is valid.
     - ``place``: where it stands in its file.
 
     Raises InputError for names that are reserved or unknown, equations in a circle, and demands that exclude others.

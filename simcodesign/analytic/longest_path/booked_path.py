@@ -1,8 +1,8 @@
-"""The longest path back from its end: what its seconds are booked under.
+"""Follow the longest path back from its end, and book its seconds by phase and component.
 
-The path is followed from the rank that is done last back through whatever each step waited for: the rank itself, or, if
-that came later, a message, from the beginning of its send on. So the seconds of a forecast are those of the rank that
-holds up the others, as in the critical path of a simulation (docs/messages.md).
+The path goes from the rank that is done last back through whatever each step waited for: the step before it, or a
+message that came later, from the beginning of its send on. Seconds are booked where the rank that holds up the others
+spends them, as along the critical path of a simulation (docs/messages.md).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: What nothing came before.
+#: No edge, and no node.
 START = -1
 
 
@@ -27,7 +27,7 @@ class Labels:
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def number(self, phase: str, component: str) -> int:
-        """The number of the label, in the order in which they come."""
+        """Return the number of the label, a new one for a new pair."""
         return self._numbers.setdefault((phase, component), len(self._numbers))
 
     def pairs(self) -> list[tuple[str, str]]:
@@ -36,7 +36,7 @@ class Labels:
 
 
 class Edges(NamedTuple):
-    """Edges from nodes to nodes, ``weight_s`` long, and how these are booked (``EventGraph.edges``)."""
+    """Edges between nodes, ``weight_s`` long, and how these seconds are booked (``EventGraph.edges``)."""
 
     source: Ints
     weight_s: Floats
@@ -60,7 +60,7 @@ class Edges(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """What ranks have begun, ``offset_s`` after a node each, in the order of each rank."""
+    """Steps that ranks have begun, each ``offset_s`` after a node, in the order of each rank."""
 
     node: Ints
     offset_s: Floats
@@ -91,8 +91,8 @@ def booked(
     owner: Ints,
     labels: Labels,
 ) -> Times:
-    """Book the path that ends ``end[1]`` after the node ``end[0]``, at ``end[2]``, or, if its rank has to work longer
-    than that, a little later."""
+    """Book the path that ends at ``end[2]``: ``end[1]`` after the node ``end[0]``, and later if its rank has more work
+    to do by then."""
     node, offset_s, end_s = end
     way = _way_back(times_s, node, edges, owner)
     own = _Own(begun, label_of_nodes, [node, *(source for _, source, _ in way)])
@@ -111,8 +111,8 @@ def booked(
 
 
 def _way_back(times_s: Floats, node: int, edges: Edges, owner: Ints) -> list[tuple[int, int, int]]:
-    """Targets, sources and edges of the path, the last first; START in place of an edge to the node before of the same
-    rank. Of several edges that bind, the first counts: of the rank itself."""
+    """Return targets, sources and edges of the path, the last first, with START for the edge if the source is the node
+    before of the same rank. Among several edges that bind, the first counts: the one of the rank itself."""
     bind = np.flatnonzero(times_s[edges.source] + edges.weight_s == times_s[edges.target])[::-1]
     before = np.full(len(times_s), START)
     before[edges.target[bind]] = bind
@@ -138,7 +138,7 @@ def _before_of_same_rank(owner: Ints) -> Ints:
 
 
 class _Own:
-    """Seconds by label, and what ranks did by themselves after nodes."""
+    """Seconds by label, and the steps that ranks began after nodes of the path."""
 
     def __init__(self, begun: Begun, label_of_nodes: Ints, nodes: Sequence[int]) -> None:
         on_path = np.zeros(len(label_of_nodes), bool)
@@ -154,12 +154,12 @@ class _Own:
         return slice(*np.searchsorted(self._node, (node, node + 1)).tolist())
 
     def last_label(self, node: int) -> int:
-        """The label of what was begun last after a node."""
+        """Return the label of the last step that began after a node."""
         labels = self._label[self._range(node)]
         return int(labels[-1] if len(labels) else self._label_of_nodes[node])
 
     def book(self, node: int, until_s: float, rest: int | None = None) -> None:
-        """Book what the rank of a node did in so many seconds after it, the last of it under ``rest``, if given."""
+        """Book the steps of a rank up to ``until_s`` after its node, the last one under ``rest`` if given."""
         here = self._range(node)
         label, begun_s = int(self._label_of_nodes[node]), 0.0
         for following, offset_s in zip(self._label[here].tolist(), self._offset_s[here].tolist(), strict=True):
@@ -170,13 +170,13 @@ class _Own:
         self.add(label if rest is None else rest, until_s - begun_s)
 
     def add(self, label: int, time_s: float, computed_s: float = 0.0) -> None:
-        """Seconds under a label, some of them as computation of its phase."""
+        """Book seconds under a label, ``computed_s`` of them as computation in its phase."""
         if time_s:
             self._seconds[label] = self._seconds.get(label, 0.0) + time_s
             self._computed[label] = self._computed.get(label, 0.0) + computed_s
 
     def parts_s(self, labels: Labels) -> dict[tuple[str, str], float]:
-        """By phase and component."""
+        """Return the seconds by phase and component."""
         pairs, parts = labels.pairs(), dict[tuple[str, str], float]()
         for label, time_s in self._seconds.items():
             phase, computed_s = pairs[label][0], self._computed[label]

@@ -92,6 +92,8 @@ class ProgramPath:
 
 def path_of_program(design_point: DesignPoint, max_operations: float = MOST_OPERATIONS) -> ProgramPath:
     """The longest path of any program of one design point."""
+    if design_point.ranks > max_operations:  # before anything is held for each of them
+        return ProgramPath(None, f"more than {max_operations:g} operations of ranks", operations=design_point.ranks)
     graph, program = EventGraph(design_point.ranks, max_operations), Evaluation.at_ranks(design_point).program
     if not design_point.machine.network.message_model.ranks_work_in_order:
         graph.left_out[AS_THEY_COME] = None

@@ -20,13 +20,10 @@ T = TypeVar("T")
 
 def local_names(equations: Mapping[str, Expression], varying: Collection[str]) -> list[str]:
     """Return the names of the equations that depend on a name in ``varying``, directly or through others."""
-    local: list[str] = []
-    found = True
-    while found:
-        names = {*varying, *local}
-        found = [name for name, one in equations.items() if name not in local and one.names & names]
-        local += found
-    return local
+    local: set[str] = set()
+    while found := {name for name, one in equations.items() if one.names & {*varying, *local}} - local:
+        local |= found
+    return [name for name in equations if name in local]
 
 
 def written_out(equations: Mapping[str, Expression], known: Collection[str]) -> dict[str, Expression]:
@@ -59,15 +56,18 @@ def put_in(expression: Expression, equations: Mapping[str, Expression]) -> Expre
 
 def with_expressions(part: T, change: Callable[[Expression], Expression]) -> T:
     """Return a step, or a sequence of steps, with every expression changed."""
-    changed: Any = part
-    if isinstance(part, Expression):
-        changed = change(part)
-    elif type(part) is tuple:
-        parts = tuple(with_expressions(one, change) for one in part)
-        changed = part if all(new is old for new, old in zip(parts, part, strict=True)) else parts
-    elif is_dataclass(part) and not isinstance(part, type):
-        own = {one.name: getattr(part, one.name) for one in fields(part) if one.init}
-        new = {name: with_expressions(value, change) for name, value in own.items()}
-        new = {name: value for name, value in new.items() if value is not own[name]}
-        changed = replace(part, **new) if new else part
+    changed: T = _changed(part, change)
     return changed
+
+
+def _changed(part: Any, change: Callable[[Expression], Expression]) -> Any:
+    if isinstance(part, Expression):
+        return change(part)
+    if type(part) is tuple:
+        parts = tuple(_changed(one, change) for one in part)
+        return part if all(new is old for new, old in zip(parts, part, strict=True)) else parts
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    own = {one.name: getattr(part, one.name) for one in fields(part) if one.init}
+    new = {name: value for name, old in own.items() if (value := _changed(old, change)) is not old}
+    return replace(part, **new) if new else part

@@ -119,7 +119,7 @@ WORKLOAD = Section(
     Key(
         "equations",
         Named(Expr(), "one equation"),
-        "values that other expressions may use, in any order; with `rank` or the index of a loop, used in the program and the groups",
+        "values that other expressions may use, in any order; those with `rank` or the index of a loop, in the program",
     ),
     Key("presets", Named(Named(Value(), "the value of a parameter"), "one set"), "named sets of values of parameters"),
     Key(
