@@ -38,7 +38,10 @@ class Traffic:
 
     @classmethod
     def together(cls, parts: Sequence[Traffic]) -> Traffic:
-        """All these messages; of one part at least."""
+        """All these messages, which may be none."""
+        if not parts:
+            none = np.zeros(0, dtype=np.int64)
+            return cls(none, none, np.zeros(0), np.zeros(0))
         if len(parts) == 1:
             return parts[0]
         columns = ("source", "target", "size_bytes", "messages")
