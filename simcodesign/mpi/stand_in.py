@@ -16,7 +16,6 @@ from simcodesign.mpi.communicators.splitting import COMM_NULL
 from simcodesign.mpi.files import disk_file, files
 from simcodesign.mpi.messages.generalized import Grequest
 from simcodesign.mpi.messages.persistent import Prequest
-from simcodesign.mpi.messages.pickles import PICKLE, Pickle
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
@@ -29,6 +28,7 @@ from simcodesign.mpi.objects.handles import forget_handles
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.package import Options, Session, mpi4py_modules
+from simcodesign.mpi.pickles import PICKLE, Pickle
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.requests import Request, Status

@@ -7,9 +7,9 @@ from itertools import accumulate
 from typing import Any
 
 from simcodesign.mpi.collectives.meetings import Meetings
-from simcodesign.mpi.messages.pickles import PICKLE
 from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.operators import OPERATORS, Op
+from simcodesign.mpi.pickles import PICKLE
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
 
