@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from simcodesign.mpi.objects.handles import constant
 from simcodesign.mpi.objects.info import INFO_NULL, Info
+from simcodesign.mpi.values.handles import constant
 
 Answer = TypeVar("Answer")
 Self = TypeVar("Self", bound="Held")
