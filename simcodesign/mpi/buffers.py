@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.mpi.objects.datatypes import Datatype, of_dtype
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
 
 Flat = NDArray[Any]
 

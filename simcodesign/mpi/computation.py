@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from simcodesign.mpi.objects.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError
 
 _WORDS = ("time", "flops", "none")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from simcodesign.mpi.objects.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError
 
 
 @contextmanager

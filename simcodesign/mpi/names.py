@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.objects.errors import MpiError
-from simcodesign.mpi.objects.handles import Handled
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.handles import Handled
 
 #: Classes of errors for null objects of mpi4py's classes.
 _ERRORS = {

@@ -11,8 +11,8 @@ import numpy as np
 from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import of_dtype
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
 
 
 class Op(Simulated):

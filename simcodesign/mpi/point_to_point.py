@@ -7,15 +7,15 @@ from typing import Any
 
 from simcodesign.describe.recordings.communicators import WORLD, Tag
 from simcodesign.mpi.buffers import Buffer, copied
-from simcodesign.mpi.messages.pickles import PICKLE
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import hold
-from simcodesign.mpi.objects.constants import PROC_NULL
-from simcodesign.mpi.objects.errors import MpiError
+from simcodesign.mpi.pickles import PICKLE
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.values.constants import PROC_NULL
+from simcodesign.mpi.values.errors import MpiError
 
 #: Largest tag, as of Open MPI.
 MOST_TAG = 2**31 - 1

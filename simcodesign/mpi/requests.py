@@ -7,12 +7,12 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.objects.constants import PROC_NULL, UNDEFINED
 from simcodesign.mpi.objects.datatypes import BYTE, Datatype
 from simcodesign.mpi.objects.packing import MIXED
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
+from simcodesign.mpi.values.constants import PROC_NULL, UNDEFINED
 
 Statuses = list["Status"] | None
 

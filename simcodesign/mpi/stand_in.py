@@ -16,25 +16,25 @@ from simcodesign.mpi.communicators.splitting import COMM_NULL
 from simcodesign.mpi.files import disk_file, files
 from simcodesign.mpi.messages.generalized import Grequest
 from simcodesign.mpi.messages.persistent import Prequest
-from simcodesign.mpi.messages.pickles import PICKLE, Pickle
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
-from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
 from simcodesign.mpi.objects.environment import environment
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.groups import Group
-from simcodesign.mpi.objects.handles import forget_handles
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.package import Options, Session, mpi4py_modules
+from simcodesign.mpi.pickles import PICKLE, Pickle
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
 from simcodesign.mpi.topologies.graphs import Distgraphcomm, Graphcomm
 from simcodesign.mpi.topologies.neighbours import Topocomm
+from simcodesign.mpi.values.constants import CONSTANTS
+from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.handles import forget_handles
 from simcodesign.mpi.windows import epochs, windows
 from simcodesign.mpi.windows.windows import windows_by_default_of
 

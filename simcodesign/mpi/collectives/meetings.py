@@ -10,7 +10,6 @@ from typing import Any, Concatenate, ParamSpec
 from simcodesign.describe.demands.collective import SIGNALS
 from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.mpi.messages.persistent import Prequest
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.log import Log
@@ -18,6 +17,7 @@ from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.values.errors import MpiError
 
 Given = ParamSpec("Given")
 Combine = Callable[[list[Any]], Sequence[Any]]

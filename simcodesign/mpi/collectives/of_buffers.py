@@ -11,10 +11,10 @@ import numpy as np
 from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
 from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking, persistent
 from simcodesign.mpi.collectives.of_objects import SUM, CollectivesOfObjects
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.operators import Op
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
+from simcodesign.mpi.values.errors import MpiError
 
 #: What an operation on buffers returns: nothing, or, of its nonblocking form, a request.
 NoneOrRequest = Any

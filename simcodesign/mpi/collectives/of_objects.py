@@ -7,11 +7,11 @@ from itertools import accumulate
 from typing import Any
 
 from simcodesign.mpi.collectives.meetings import Meetings
-from simcodesign.mpi.messages.pickles import PICKLE
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.operators import OPERATORS, Op
+from simcodesign.mpi.pickles import PICKLE
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
+from simcodesign.mpi.values.errors import MpiError
 
 Operator = Op | Callable[[Any, Any], Any]
 SUM = OPERATORS["SUM"]

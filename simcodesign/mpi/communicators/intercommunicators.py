@@ -17,12 +17,12 @@ from simcodesign.mpi.communicators.agreements import agree
 from simcodesign.mpi.communicators.communicators import Comm, Intracomm
 from simcodesign.mpi.communicators.splitting import COMM_NULL, Splitting, between_groups
 from simcodesign.mpi.names import not_simulated
-from simcodesign.mpi.objects.constants import CONGRUENT, IDENT, PROC_NULL, ROOT, UNDEFINED, UNEQUAL
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import Info
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.world import World, mpi_call
+from simcodesign.mpi.values.constants import CONGRUENT, IDENT, PROC_NULL, ROOT, UNDEFINED, UNEQUAL
 
 Members = tuple[int, ...]
 AnyOp = Op | Callable[[Any, Any], Any]

@@ -7,11 +7,11 @@ from typing import Any
 
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attributes import Attributed
-from simcodesign.mpi.objects.constants import APPNUM, IO, LASTUSEDCODE, TAG_UB, UNIVERSE_SIZE, WTIME_IS_GLOBAL
-from simcodesign.mpi.objects.errors import last_used_code
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, Errhandler, Info
 from simcodesign.mpi.point_to_point import MOST_TAG
 from simcodesign.mpi.ranks.world import World
+from simcodesign.mpi.values.constants import APPNUM, IO, LASTUSEDCODE, TAG_UB, UNIVERSE_SIZE, WTIME_IS_GLOBAL
+from simcodesign.mpi.values.errors import last_used_code
 
 
 class KeptByRanks(Simulated):

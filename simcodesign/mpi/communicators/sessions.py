@@ -7,12 +7,12 @@ from typing import Any
 from simcodesign.mpi.communicators.agreements import agree, new_number
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import attach, detach, flush
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.requests import Request
+from simcodesign.mpi.values.errors import MpiError
 
 #: The sets of processes that MPI has by itself.
 _WORLD, _SELF = "mpi://WORLD", "mpi://SELF"

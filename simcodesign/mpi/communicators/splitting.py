@@ -8,13 +8,13 @@ from simcodesign.mpi.collectives.of_buffers import Collectives
 from simcodesign.mpi.communicators.agreements import agree, new_number
 from simcodesign.mpi.communicators.kept import Kept
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.objects.constants import COMM_TYPE_HW_UNGUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT, UNDEFINED
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request
+from simcodesign.mpi.values.constants import COMM_TYPE_HW_UNGUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT, UNDEFINED
+from simcodesign.mpi.values.errors import MpiError
 
 Members = tuple[int, ...]
 Found = tuple[int, Members]

@@ -8,11 +8,11 @@ from math import prod
 from typing import Any, TypeVar
 
 from simcodesign.mpi.communicators.splitting import Splitting
-from simcodesign.mpi.objects.constants import UNDEFINED
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
+from simcodesign.mpi.values.constants import UNDEFINED
+from simcodesign.mpi.values.errors import MpiError
 
 Kind = TypeVar("Kind", bound=type[Any])
 #: Values of Get_topology, as in Open MPI.

@@ -17,11 +17,11 @@ from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.communicators.kept import KeptByRanks
 from simcodesign.mpi.files.disk_file import MODE_APPEND, MODE_RDONLY, DiskFile, FileError, remove
 from simcodesign.mpi.objects.datatypes import DATATYPES
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.values.errors import MpiError
 
 SEEK_SET, SEEK_CUR, SEEK_END = 600, 602, 604
 #: Pointers: each rank's own, the shared one, and the shared one moved in the order of ranks.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.values.errors import MpiError
 
 
 class Grequest(Request):

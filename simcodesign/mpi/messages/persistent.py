@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.values.errors import MpiError
 
 
 class Prequest(Request):

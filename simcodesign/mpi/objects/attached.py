@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from simcodesign.mpi.objects.constants import BSEND_OVERHEAD
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World
+from simcodesign.mpi.values.constants import BSEND_OVERHEAD
+from simcodesign.mpi.values.errors import MpiError
 
 
 class Attached:

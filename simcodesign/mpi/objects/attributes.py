@@ -6,9 +6,9 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from simcodesign.mpi.objects.constants import KEYVAL_INVALID
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.constants import KEYVAL_INVALID
+from simcodesign.mpi.values.errors import MpiError
 
 _numbers = count(100)
 _functions: dict[int, tuple[Any, Any]] = {}

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attributes import Attributed
-from simcodesign.mpi.objects.constants import (
+from simcodesign.mpi.objects.envelopes import Enveloped, made_as
+from simcodesign.mpi.objects.layouts import EMPTY, Layout, blocks_at, of_grid, together
+from simcodesign.mpi.objects.packing import MIXED, Packed
+from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.constants import (
     DISTRIBUTE_BLOCK,
     DISTRIBUTE_DFLT_DARG,
     DISTRIBUTE_NONE,
     ORDER_C,
     ORDER_FORTRAN,
 )
-from simcodesign.mpi.objects.envelopes import Enveloped, made_as
-from simcodesign.mpi.objects.errors import MpiError
-from simcodesign.mpi.objects.layouts import EMPTY, Layout, blocks_at, of_grid, together
-from simcodesign.mpi.objects.packing import MIXED, Packed
-from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
 
 Integers = Sequence[int]
 

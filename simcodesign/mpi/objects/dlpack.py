@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
 
 #: DLDeviceType: memory of the host, also where a GPU reads it (kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged).
 _OF_HOST = (1, 3, 11, 13)

@@ -9,9 +9,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from simcodesign.mpi.objects.constants import CONSTANTS
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.constants import CONSTANTS
+from simcodesign.mpi.values.errors import MpiError
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made", bound="Enveloped")

@@ -7,10 +7,10 @@ from typing import Any
 
 from simcodesign.mpi.objects.attached import attach, detach, flush
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
-from simcodesign.mpi.objects.errors import errors_of_programs
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.world import World
+from simcodesign.mpi.values.errors import errors_of_programs
 
 
 def environment(world: World) -> dict[str, Callable[..., Any]]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.objects.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World
+from simcodesign.mpi.values.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
+from simcodesign.mpi.values.errors import MpiError
 
 Ranges = Sequence[tuple[int, int, int]]
 

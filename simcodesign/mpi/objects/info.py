@@ -9,8 +9,8 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated, SimulatedKind
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
 
 Items = Mapping[str, str] | Iterable[tuple[str, str]] | None
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.mpi.objects.dlpack import array_of_dlpack
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
 
 
 def memory_of(given: Any) -> NDArray[Any]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.layouts import Layout
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
+from simcodesign.mpi.values.errors import MpiError
 
 #: The type of NumPy of datatypes whose basic elements differ.
 MIXED = np.dtype("V1")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from simcodesign.mpi.communicators.topology_creation import CART, kind
-from simcodesign.mpi.objects.constants import PROC_NULL
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
 from simcodesign.mpi.topologies.neighbours import Topocomm
+from simcodesign.mpi.values.constants import PROC_NULL
+from simcodesign.mpi.values.errors import MpiError
 
 
 @kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.mpi.communicators.topology_creation import DIST_GRAPH, GRAPH, kind
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.topologies.neighbours import Topocomm
+from simcodesign.mpi.values.errors import MpiError
 
 Weights = tuple[list[int], list[int]]
 

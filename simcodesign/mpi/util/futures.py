@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from typing import Any
 
-from simcodesign.mpi.objects.handles import constant
+from simcodesign.mpi.values.handles import constant
 
 #: Tags: a task, the end, and a result.
 _TASK, _END, _RESULT = 1, 2, 3

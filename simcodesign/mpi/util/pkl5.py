@@ -6,8 +6,8 @@ from typing import Any
 
 from simcodesign.mpi.communicators.communicators import Comm, Intracomm
 from simcodesign.mpi.communicators.intercommunicators import Intercomm
-from simcodesign.mpi.messages.pickles import PICKLE, Pickle
 from simcodesign.mpi.messages.probes import Message
+from simcodesign.mpi.pickles import PICKLE, Pickle
 from simcodesign.mpi.requests import Request
 
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from simcodesign.mpi.objects.handles import constant
 from simcodesign.mpi.objects.info import INFO_NULL, Info
+from simcodesign.mpi.values.handles import constant
 
 Answer = TypeVar("Answer")
 Self = TypeVar("Self", bound="Held")
@@ -272,10 +272,10 @@ class Condition(Held):
         return self.notify(self.comm.size)
 
     def free(self) -> None:
-        """Free the memory, on all ranks, and the lock if it was made here."""
-        self._waiting.free()
+        """Free the memory, on all ranks, and the lock if it was made here, which is released first."""
         if self._is_own:
             self.mutex.free()
+        self._waiting.free()
 
 
 class Semaphore(Held):

@@ -6,9 +6,9 @@ from collections import deque
 from typing import Any
 
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
+from simcodesign.mpi.values.errors import MpiError
 from simcodesign.mpi.windows.transfers import COMPLETED, HANDED_OVER, POSTED, Transfers
 
 LOCK_EXCLUSIVE, LOCK_SHARED = 1, 2

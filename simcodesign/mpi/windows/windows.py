@@ -11,14 +11,14 @@ from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.communicators.kept import KeptByRanks
 from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
-from simcodesign.mpi.objects.constants import PROC_NULL
-from simcodesign.mpi.objects.errors import MpiError
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
 from simcodesign.mpi.requests import Request
+from simcodesign.mpi.values.constants import PROC_NULL
+from simcodesign.mpi.values.errors import MpiError
 from simcodesign.mpi.windows.epochs import Epochs
 
 SUM, NO_OP = OPERATORS["SUM"], OPERATORS["NO_OP"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.mpi.objects.constants import CONSTANTS
+from simcodesign.mpi.values.constants import CONSTANTS
 
 _NAMES = {CONSTANTS[name]: f"MPI_{name}" for name in CONSTANTS if name.startswith("ERR_")} | {0: "MPI_SUCCESS"}
 _UNKNOWN, _LAST = CONSTANTS["ERR_UNKNOWN"], CONSTANTS["ERR_LASTCODE"]
