@@ -291,3 +291,21 @@ def test_a_shared_counter_balances_the_load(ran: Runner) -> None:
     )
     assert dict(done.lines) == {0: "2", 1: "6"}
     assert took_s(done) == pytest.approx(6, abs=1e-3)
+
+
+def test_a_get_puts_items_with_gaps_where_their_datatype_has_them(ran: Callable[..., Any]) -> None:
+    ran(
+        """
+        from array import array
+        room = array('i', [5, 6, 7])
+        win = MPI.Win.Create(room if rank == 0 else None, 4, comm=comm)
+        ends = MPI.INT.Create_indexed([1, 1], [0, 2]).Commit()
+        found = array('i', [0, 0, 0])
+        win.Lock(0)
+        win.Get([found, 1, ends], 0, [0, 2, MPI.INT])
+        win.Unlock(0)
+        assert found.tolist() == [5, 0, 6]
+        win.Free()
+        """,
+        2,
+    )

@@ -179,6 +179,10 @@ class Win(KeptByRanks, Attributed, Epochs):
         self._check_access(name, rank)
         at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
         named = more[1] if len(more) > 1 else own.dtype
+        if hasattr(named, "Get_extent") and named.Get_extent() != (0, named.Get_size()):
+            raise InputError(
+                f"{name} with a target datatype that has gaps", place_of_call(), allowed="one without gaps"
+            )
         dtype: Any = np.dtype(named) if isinstance(named, str) else getattr(named, "dtype", named)
         size = own.nbytes if not more or more[0] is None else int(more[0]) * dtype.itemsize
         begin = int(at) * self._units[rank]
@@ -203,9 +207,9 @@ class Win(KeptByRanks, Attributed, Epochs):
     def _get(self, name: str, origin: Any, rank: int, target: Any) -> Request:
         if rank == PROC_NULL:
             return Request(self.world)
-        own = Buffer(origin).flat
-        place = self._place(name, own, rank, target)
-        fill(own, place)
+        room = Buffer(origin)
+        place = self._place(name, room.flat, rank, target)
+        fill(room.items, place)
         return self._asked(name, rank, 0, place.nbytes)
 
     def _asked(self, name: str, rank: int, request_bytes: int, answer_bytes: int) -> Request:
