@@ -156,7 +156,8 @@ def test_three_rows_of_eight_gpus_predict_the_others(tmp_path: Path, shared_meas
         for words, here in (("below 64 MiB", size < 2**26), ("64 MiB and more", size >= 2**26)):
             worst = error[here][np.abs(error[here]).argmax()]
             median = np.median(np.abs(error[here]))
-            assert f"| {ranks} GPUs, {words} | {median:.1%} | {worst:+.1%} | {here.sum()} |".replace("%", " %") in text
+            line = f"- {ranks} GPUs, {words}: {median:.1%} in the median, at worst {worst:+.1%} ({here.sum()} rows)"
+            assert line.replace("%", " %") in text
 
 
 def measured_allreduce(folder: Path, ranks: int) -> dict[float, float]:
