@@ -178,11 +178,10 @@ class Win(KeptByRanks, Attributed, Epochs):
         """Return where in a rank's memory ``own`` data go: ``target`` is a place, with a count and a type if given."""
         self._check_access(name, rank)
         at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
-        named = more[1] if len(more) > 1 else own.dtype
+        named: Any = more[1] if len(more) > 1 else own.dtype
         if hasattr(named, "Get_extent") and named.Get_extent() != (0, named.Get_size()):
-            raise InputError(
-                f"{name} with a target datatype that has gaps", place_of_call(), allowed="one without gaps"
-            )
+            what = f"{name} with a target datatype that has gaps"
+            raise MpiError(what, place_of_call(), allowed="one without gaps", name="TYPE")
         dtype: Any = np.dtype(named) if isinstance(named, str) else getattr(named, "dtype", named)
         size = own.nbytes if not more or more[0] is None else int(more[0]) * dtype.itemsize
         begin = int(at) * self._units[rank]
