@@ -183,7 +183,12 @@ def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False
         tolerance=_GOAL,
         measure=measure,
         because=because,
-        inputs={"data sheet": "public", "calibrated rows": "public", "latencies between nodes": "assumed"},
+        inputs={
+            "data sheet": "public",
+            "calibrated rows": "public",
+            "latencies between nodes": "assumed",
+            "bytes of a layer, rings of channels": "chosen",
+        },
         printed=True,
         quick=quick,
         full=full,

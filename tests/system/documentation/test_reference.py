@@ -77,7 +77,8 @@ def rows_below(text: str, heading: str) -> list[tuple[str, str]]:
 def test_every_metric_is_there() -> None:
     """With its unit."""
     text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
-    optional = {"footprint": "size", "capacity": "size", "energy": "energy", "peak_power": "power"}
+    memory = dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size")
+    optional = {**memory, "energy": "energy", "peak_power": "power"}
     totals = {"rack_units": "", "die_area": "m2", "price": "", "static_power": "power", "full_power": "power"}
     for heading, metrics in (
         ("Of a workload on a machine", native_model.METRICS | optional),
