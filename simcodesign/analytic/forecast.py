@@ -13,8 +13,8 @@ from simcodesign.analytic.collectives.loaded import is_shared
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
 from simcodesign.analytic.group_sizes import group_sizes
-from simcodesign.analytic.headline import with_path
 from simcodesign.analytic.indexed_loops.indexed_sums import in_few_iterations
+from simcodesign.analytic.longest_path.ranks_differ import ranks_differ
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
 from simcodesign.analytic.pipelining.no_pipeline import why_not_pipelined
 from simcodesign.analytic.pipelining.pace import work
@@ -83,7 +83,11 @@ def forecast(
             account.phases[phase][component] = time_s
         result = account.result()
         _check_finite(result, design_point)
-        sum_s, result = result.makespan_s, with_path(result, account.evaluation, longest_path)
+        sum_s, differ = result.makespan_s, ranks_differ(account.evaluation)
+        if differ.any():
+            from simcodesign.analytic.headline import with_path
+
+            result = with_path(result, account.evaluation, differ, longest_path)
         result = replace(
             result,
             pipelined=account.pipelined(chain, sum_s),

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.failures import checkpointed_s
 from simcodesign.analytic.longest_path.program_path import EVALUATION, ProgramPath, path_of_program
-from simcodesign.analytic.longest_path.ranks_differ import ranks_differ
 from simcodesign.analytic.one_point import point_at
 from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.core.operation_kinds import COMPONENTS
@@ -33,9 +32,9 @@ SUM = "sum of closed forms although its ranks differ"
 Phases = Mapping[str, Mapping[str, FloatOrArray]]
 
 
-def with_path(result: Result, evaluation: Evaluation, is_wanted: bool) -> Result:
-    """Return the forecast with the longest path as its makespan if its ranks differ; otherwise, or if there is no path
-    or none ``is_wanted``, return it as it is, with the reason in its basis.
+def with_path(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_], is_wanted: bool) -> Result:
+    """Return the forecast with the longest path as its makespan where its ranks ``differ``; if there is no path or none
+    ``is_wanted``, return it as it is, with the reason in its basis.
 
     The sum remains the makespan if it has waits by queueing theory, which no path has, and if the path leaves something
     out and is a lower bound below the sum. One design point has its path up to ``MOST_OPERATIONS`` operations of ranks,
@@ -43,9 +42,6 @@ def with_path(result: Result, evaluation: Evaluation, is_wanted: bool) -> Result
     more with as many each as the first of them.
     """
     point = evaluation.design_point
-    differ = ranks_differ(evaluation)
-    if not differ.any():
-        return result
     if not is_wanted:
         return _as_sum(result, "no longest path was asked for")
     if result.formulas:

@@ -63,7 +63,7 @@ OPTIONAL = {
 # What may be imported inside a function alone, because only POSIX systems have it (not Windows).
 POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,
-# modules of the library of C functions, and what few workloads have: open streams, recordings of programs, traces of memory
+# modules of the library of C functions, and what some workloads have: ranks that differ, open streams, recordings of programs, traces of memory
 # accesses, tables of measurements.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
@@ -72,6 +72,7 @@ SLOW = {
     "importlib.metadata",
     "rich.progress",
     "shutil",
+    "simcodesign.analytic.headline",
     "simcodesign.analytic.longest_path.recorded_path",
     "simcodesign.analytic.queueing.open_streams",
     "simcodesign.describe.goal.printer",

@@ -21,7 +21,7 @@ const GERMAN = {
   reduce: "Reduktion", scan: "Präfixsummen", scatter: "Verteilen", iterate: "Iteration",
   "interleaved binary tree": "verschränkter Binärbaum", "binary tree": "Binärbaum", "binomial near": "Binomialbaum, Nachbarn zuerst", "binomial far": "Binomialbaum, Ferne zuerst", binomial: "Binomialbaum", bruck: "nach Bruck", chain: "Kette", dissemination: "Ausbreitung", "four chains": "vier Ketten", "three chains": "drei Ketten",
   linear: "der Reihe nach", "neighbour exchange": "Austausch mit Nachbarn", pairwise: "paarweise", rabenseifner: "nach Rabenseifner", "recursive doubling": "rekursives Verdoppeln", "recursive halving": "rekursives Halbieren",
-  "reduce broadcast": "Reduktion und Rundsenden", ring: "Ring", "scatter allgather": "Verteilen und Sammeln", "two level": "zweistufig",
+  "reduce broadcast": "Reduktion und Rundsenden", "ring channels": "Ringe in Kanälen", ring: "Ring", "double tree": "Doppelbaum", "hierarchical chunks": "hierarchisch in Stücken", hierarchical: "hierarchisch", "scatter allgather": "Verteilen und Sammeln", "two level": "zweistufig",
   // sentences on what limits a run
   "The critical path is": "Der kritische Pfad besteht zu", communication: "aus Kommunikation", computation: "aus Rechnung", "Nothing waits for any station.": "Niemand wartet auf eine Station.",
   "All waiting is for stations of the kind": "Alles Warten gilt Stationen der Art", "of all waiting is for stations of the kind": "des Wartens gilt Stationen der Art", "less than": "weniger als",
