@@ -95,6 +95,22 @@ def test_a_collective_is_in_flight_for_its_closed_form(what: str, in_flight_s: f
     assert slowed.makespan_s == pytest.approx(40 + in_flight_s / 4, rel=1e-12)
 
 
+def test_a_receive_lasts_until_its_overhead_is_over() -> None:
+    """2 rounds of 1 + 16/4 + 1/2 s."""
+    on, what = machine(network=f"{FASTER}, receive_overhead: 0.5 s"), "allreduce: {bytes: 16}"
+    slowed = simulate(workload(started(what) + kernel(40) + WAIT), on, {"P": 4}, effects="interference")
+    assert slowed.makespan_s == pytest.approx(40 + 11 / 4, rel=1e-12)
+
+
+def test_in_loggops_a_message_is_in_flight_until_its_last_byte_is_there() -> None:
+    """Overhead, latency, 4 bytes after the first and the overhead of the receiver: 1 + 1 + 1 + 1 s. The processor sends for
+    1 s before the kernel, and receives for 2 s after it."""
+    on = machine(network="model: loggop, L: 1 s, o: 1 s, g: 1 s, G: 0.25 s/B")
+    load = workload(started("allreduce: {bytes: 5}") + kernel(10) + WAIT)
+    times_s = [simulate(load, on, {"P": 2}, effects=effect).makespan_s for effect in ("none", "interference")]
+    assert times_s == pytest.approx([13, 14], rel=1e-12)
+
+
 def test_a_message_that_does_not_hold_its_sender_is_in_flight_until_it_arrives() -> None:
     on = machine(network=f"{FASTER}, sends: nonblocking")
     load = workload(started(SUM) + kernel(10) + WAIT)

@@ -49,11 +49,12 @@ def _columns(draft: Draft) -> dict[str, NDArray[Any]]:
     sent_s = np.where(draft.kind == SEND, draft.duration_s, 0.0)
     flight_s = sent_s.copy()
     if "flight_s" in fields:
-        spread_s = fields.get("spread_s", 0.0)
-        flight_s = np.where(draft.kind == SEND, np.maximum(sent_s, fields["flight_s"] + spread_s), 0.0)
+        flight_s = np.where(draft.kind == SEND, np.maximum(sent_s, fields["flight_s"]), 0.0)
     receives = np.flatnonzero((draft.kind == RECEIVE) & (draft.match != NONE))
     for times_s in (sent_s, flight_s):
         times_s[receives] = times_s[draft.match[receives]]
+    if "spread_s" in fields:  # in LogGOPS the time of a receive has it
+        flight_s += fields["spread_s"] * (draft.kind == SEND)
     return {name: fields[name] for name in ("kind", "duration_s", "back", "awaits")} | {
         "sent_s": sent_s,
         "flight_s": flight_s,
@@ -117,7 +118,7 @@ class _Region:
             run = runs.get(before, _Run(begin_s[op]))
             if self.awaits[op] or (kind == SEND and run.received_s):
                 run = _Run(begin_s[op])
-            runs[op], arrives_s = run.after(kind, self.sent_s[op], self.flight_s[op])
+            runs[op], arrives_s = run.after(kind, self.sent_s[op], self.flight_s[op], lasts_s[op])
             end_s[op] = runs[op].end_s
             in_flight.append((begin_s[op], max(end_s[op], arrives_s)))
         return begin_s, _disjoint(in_flight)
@@ -132,12 +133,12 @@ class _Run:
     receiving_s: float = 0.0
     received_s: float = 0.0
 
-    def after(self, kind: int, sent_s: float, flight_s: float) -> tuple[_Run, float]:
-        """Return the run with one more message, and when that has arrived."""
+    def after(self, kind: int, sent_s: float, flight_s: float, lasts_s: float) -> tuple[_Run, float]:
+        """Return the run with one more message, and when that has arrived. A receive ``lasts_s`` after that."""
         if kind == SEND:
             return replace(self, sending_s=self.sending_s + sent_s), self.end_s + flight_s
         if kind == RECEIVE:
-            received_s = max(self.received_s, self.receiving_s + flight_s)
+            received_s = max(self.sending_s, self.received_s, self.receiving_s + flight_s) + lasts_s
             run = replace(self, receiving_s=self.receiving_s + sent_s, received_s=received_s)
             return run, run.end_s
         return self, self.end_s
