@@ -36,6 +36,7 @@ class Mechanism(Enum):
     STORAGE_SERVERS = auto()  # accesses queue at the servers of the storage
     ORDERED_USES = auto()  # uses of resources that conflict begin one after another
     CACHE_SETS = auto()  # accesses to memory go through the sets of caches
+    INTERFERENCE = auto()  # kernels run slower while messages of their rank are in flight
     UNEVEN_RANKS = auto()  # ranks compute at different speeds, or different shares
     VARIED_TIMES = auto()  # times of operations are drawn at random
     OTHER_JOBS = auto()  # messages of other jobs are on the links
@@ -108,6 +109,12 @@ def _shares_accelerators(workload: Any, machine: Any) -> bool:
 
 def _has_own_accelerators(workload: Any, machine: Any) -> bool:
     return machine.accelerator is None or machine.ranks_of_an_accelerator == 1
+
+
+def _sends_beside_kernels(workload: Any, machine: Any) -> bool:
+    """Return whether the machine states an interference, and messages and kernels of a rank may go on together."""
+    stated = machine.accelerator is not None and machine.accelerator.interference > 0
+    return bool(stated and workload.has_overlap and workload.may_use("accelerator") and workload.may_use("network"))
 
 
 def _uses_storage(workload: Any, machine: Any) -> bool:
@@ -305,6 +312,17 @@ SHIPPED = (
         changes_work=True,
         keeps_alike=_always,
         switches_on=(Mechanism.CACHE_SETS,),
+    ),
+    Effect(
+        "interference",
+        "kernels slowed by messages (interference)",
+        "kernels of accelerators run at a lower rate while messages of their rank are in flight "
+        "(`accelerator.interference` of the machine)",
+        acts_on=_sends_beside_kernels,
+        present_in=_has_messages,
+        changes_work=True,
+        keeps_alike=_always,
+        switches_on=(Mechanism.INTERFERENCE,),
     ),
     Effect(
         "imbalance",

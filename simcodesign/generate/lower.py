@@ -148,7 +148,7 @@ class Plans:
 #: Mechanisms that change what a program has been lowered to.
 LATER = frozenset(
     (
-        *(Mechanism.DISKS, Mechanism.ACCELERATORS),
+        *(Mechanism.DISKS, Mechanism.ACCELERATORS, Mechanism.INTERFERENCE),
         *(Mechanism.UNEVEN_RANKS, Mechanism.OTHER_JOBS, Mechanism.FAILURES),
     )
 )

@@ -13,7 +13,7 @@ from simcodesign.describe.effects import chosen_effects, effect_names, random_ef
 #: As the design has it.
 LADDER = (
     *("hops", "links", "interfaces", "node", "disks", "memory", "accelerators", "storage", "conflicts", "caches"),
-    *("imbalance", "noise", "background", "failures"),
+    *("interference", "imbalance", "noise", "background", "failures"),
 )
 
 

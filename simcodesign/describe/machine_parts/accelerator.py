@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.keys.forms import ABOVE_0, Choice, Constant, Whole
+from simcodesign.describe.keys.forms import ABOVE_0, Choice, Constant, Quantity, Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.describe.machine_parts.efficiency import Efficiency, EfficiencyForm
 from simcodesign.describe.machine_parts.rates import RATES, Rates
+from simcodesign.describe.yaml.tree import Entry
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,9 @@ class Accelerator:
     at one of ``rates``, times ``efficiency`` and ``efficiency_by_shape``, while its bytes pass at ``memory_per_byte_s``
     each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory holds ``capacity_bytes``.
     A copy of m bytes between host and accelerator takes ``link_latency_s + m link_per_byte_s``; both directions work at
-    the same time if the link ``is_full_duplex``. None: not stated. At work it draws ``dynamic_power_w``.
+    the same time if the link ``is_full_duplex``. None: not stated. At work it draws ``dynamic_power_w``. The effect
+    ``interference`` takes the fraction ``interference`` off the rate of a kernel while messages of its rank are in
+    flight.
     """
 
     count: int
@@ -42,6 +45,7 @@ class Accelerator:
     rates: Rates = field(default_factory=Rates)
     efficiency: FloatOrArray = 1.0
     efficiency_by_shape: Efficiency | None = None
+    interference: float = 0.0
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """(P,) the accelerator of every rank, numbered node after node: the ranks of a node, by their ``place`` in it,
@@ -102,6 +106,7 @@ def needed_per_byte_s(per_byte_s: FloatOrArray | None, part: str, machine: str, 
 
 
 MAX_ACCELERATORS = 10_000
+BELOW_1 = "0 or above, below 1"
 _MEMORY = Section(
     Key("latency", Constant("time"), "time of a kernel's access beside its bytes", "0 s", field="memory_latency_s"),
     *bandwidth("bandwidth", "per_byte", "memory_per_byte_s", "bytes per second between the accelerator and its memory"),
@@ -118,6 +123,21 @@ _LINK = Section(
         field="is_full_duplex",
     ),
 )
+
+
+class _BelowOne(Quantity):
+    """A fraction from 0 to below 1."""
+
+    range = BELOW_1
+
+    def __init__(self) -> None:
+        super().__init__("count")
+
+    def read(self, entry: Entry) -> float:
+        value = entry.quantity(self.dimension)
+        if not 0 <= value < 1:
+            raise entry.error("interference cannot be used", BELOW_1)
+        return value
 
 
 def _accelerator(**values: Any) -> Accelerator:
@@ -146,6 +166,7 @@ ACCELERATOR = Section(
     Key("launch", Constant("time"), "time of the processor to start a kernel", "0 s", field="launch_s"),
     Key("memory", _MEMORY, "the memory of an accelerator", field=""),
     Key("link", _LINK, "what copies between host and accelerator take", field=""),
+    Key("interference", _BelowOne(), "fraction of its rate that a kernel loses while messages are in flight", "0"),
     Key("dynamic_power", Constant("power"), "what one draws while it computes", field="dynamic_power_w"),
     make=_accelerator,
 )

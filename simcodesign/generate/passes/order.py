@@ -20,6 +20,7 @@ from simcodesign.generate.messages.rendezvous import with_rendezvous
 from simcodesign.generate.messages.sharing.base import shared
 from simcodesign.generate.passes.background import background_routes
 from simcodesign.generate.passes.draft import Draft
+from simcodesign.generate.passes.interference import slow_kernels
 from simcodesign.generate.passes.randomness import apply_randomness
 from simcodesign.generate.passes.visited_stations import number_stations, route_messages, serve_operations
 from simcodesign.generate.plan import MOST_OPERATIONS, Plan
@@ -100,6 +101,7 @@ def add_others(draft: Draft) -> None:
 OF_PROGRAM = (Pass(match_messages), Pass(price_receives), Pass(find_dependencies), Pass(wait_for_receivers))
 OF_RUN = (
     Pass(vary_times, (Mechanism.UNEVEN_RANKS, Mechanism.VARIED_TIMES)),
+    Pass(slow_kernels, (Mechanism.INTERFERENCE,)),
     Pass(check_finite),
     Pass(follow_loggopsim),
     Pass(add_others, (Mechanism.OTHER_JOBS,)),
