@@ -136,7 +136,7 @@ def _charges(
     costs.time_s[served.entry] = served.time_s
     component, rank = components_of(recording), recording.rank
     width = len(COMPONENTS_OF_ENTRIES) * recording.ranks
-    key = (recording.phase * width + component * recording.ranks + rank).astype(np.int64)
+    key = recording.phase.astype(np.int64) * width + component * recording.ranks + rank
     shape = (len(recording.phases), len(COMPONENTS_OF_ENTRIES), recording.ranks)
 
     def by_place(each: Floats) -> Floats:

@@ -36,7 +36,7 @@ def collective_calls(recording: Recording) -> CollectiveCalls:
     InputError where members of a group call different operations, or not equally many.
     """
     entry = recording.entries_of(recording.of_kind(COLLECTIVE))
-    op, rank = recording.op[entry], recording.rank[entry]
+    op, rank = recording.op[entry], recording.rank_of(entry)
     number = np.nan_to_num(recording.column(6, (COLLECTIVE,))).astype(np.int64)[op]
     colours = np.array(recording.colours)
     places, sizes = (np.array(part) for part in zip(*(places_in_groups(one) for one in colours), strict=True))
@@ -78,22 +78,22 @@ def _check(
     alone = np.flatnonzero(~whole)
     if len(alone):
         one = int(entry[order[alone[0]]])
-        what = f"rank {recording.rank[one]} calls {_words(recording, one)} here"
+        what = f"rank {recording.rank_of(one)} calls {_words(recording, one)} here"
         called = f"not all {size[order[alone[0]]]} ranks of its group do"
         raise InputError(f"{what}, but {called} as often", recording.place_of(one))
     op = recording.op[entry]
     differs = np.flatnonzero(op[head] != op[order])
     if len(differs):
         one, other = int(entry[head[differs[0]]]), int(entry[order[differs[0]]])
-        what = f"rank {recording.rank[other]} calls {_words(recording, other)} here"
-        first = f"rank {recording.rank[one]} of its group {_words(recording, one)} ({recording.place_of(one)})"
+        what = f"rank {recording.rank_of(other)} calls {_words(recording, other)} here"
+        first = f"rank {recording.rank_of(one)} of its group {_words(recording, one)} ({recording.place_of(one)})"
         raise InputError(f"{what}, where {first}", recording.place_of(other))
     roots = recording.column(4, (COLLECTIVE,))[op]
     outside = np.flatnonzero(roots >= size)
     if len(outside):
         one = int(entry[outside[0]])
         members = size[outside[0]]
-        what = f"rank {recording.rank[one]}: the root in a group of {members} rank{'s' if members > 1 else ''}"
+        what = f"rank {recording.rank_of(one)}: the root in a group of {members} rank{'s' if members > 1 else ''}"
         allowed = f"0 to {members - 1}"
         raise InputError(what, recording.place_of(one), value=int(roots[outside[0]]), allowed=allowed)
 
@@ -109,31 +109,48 @@ def message_sizes(recording: Recording) -> NDArray[np.float64]:
 
     InputError where sends and receives do not match in number or size, and for messages of a rank to itself.
     """
-    sizes = np.append(recording.column(2, (SEND, RECEIVE)), np.nan)[recording.op]
-    peers, tags = recording.column(3, (SEND, RECEIVE)), recording.column(4, (SEND, RECEIVE))
-    sends, receives = (recording.entries_of(recording.of_kind(kind)) for kind in (SEND, RECEIVE))
+    of_op, sizes = recording.column(2, (SEND, RECEIVE)), np.full(len(recording.op), np.nan)
     rows = []
-    for entries, is_send in ((sends, True), (receives, False)):
-        peer, tag, rank = peers[recording.op[entries]], tags[recording.op[entries]], recording.rank[entries]
-        own = np.flatnonzero(peer == rank)
-        if len(own):
-            one = int(entries[own[0]])
-            what = f"rank {recording.rank[one]} {'sends to' if is_send else 'receives from'} itself"
-            raise InputError(what, recording.place_of(one), allowed="another rank")
-        ends = (rank, peer) if is_send else (peer, rank)
-        rows.append(np.stack([*ends, tag, entries], axis=1).astype(np.float64))
+    for kind in (SEND, RECEIVE):
+        entries = recording.entries_of(recording.of_kind(kind))
+        sizes[entries] = of_op[recording.op[entries]]
+        rows.append(_ends(recording, entries, kind == SEND))
     _without_boxes(rows)
-    sent, received = (table[np.lexsort(table.T[::-1])] for table in rows)
+    for table in rows:
+        _sort(table)
+    sent, received = rows
     _check_numbers(recording, sent, received)
     here, there = sent[:, 3].astype(np.int64), received[:, 3].astype(np.int64)
     differs = np.flatnonzero(~np.isnan(sizes[there]) & (sizes[there] != sizes[here]))
     if len(differs):
         one, other = int(there[differs[0]]), int(here[differs[0]])
-        what = f"rank {recording.rank[one]} expects {sizes[one]:g} bytes here"
-        sender = f"rank {recording.rank[other]} sends {sizes[other]:g} ({recording.place_of(other)})"
+        what = f"rank {recording.rank_of(one)} expects {sizes[one]:g} bytes here"
+        sender = f"rank {recording.rank_of(other)} sends {sizes[other]:g} ({recording.place_of(other)})"
         raise InputError(f"{what}, but {sender}", recording.place_of(one))
     sizes[there] = sizes[here]
     return sizes
+
+
+def _ends(recording: Recording, entries: Int64s, are_sends: bool) -> NDArray[np.float64]:
+    """(M, 4) source, target, tag and entry of messages. InputError for a message of a rank to itself."""
+    table = np.empty((4, len(entries)))  # column by column: half the memory of rows while they are sorted
+    rank, peer = table[:2] if are_sends else table[1::-1]
+    op = recording.op[entries]
+    rank[:], peer[:] = recording.rank_of(entries), recording.column(3, (SEND, RECEIVE))[op]
+    table[2], table[3] = recording.column(4, (SEND, RECEIVE))[op], entries
+    own = np.flatnonzero(peer == rank)
+    if len(own):
+        one = int(entries[own[0]])
+        what = f"rank {recording.rank_of(one)} {'sends to' if are_sends else 'receives from'} itself"
+        raise InputError(what, recording.place_of(one), allowed="another rank")
+    return table.T
+
+
+def _sort(table: NDArray[np.float64]) -> None:
+    """Sort messages (M, 4) in place by their ends, tags and entries."""
+    order = np.lexsort(table.T[::-1])
+    for column in table.T:
+        column[:] = column[order]
 
 
 def _without_boxes(rows: list[NDArray[np.float64]]) -> None:

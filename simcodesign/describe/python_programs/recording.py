@@ -36,6 +36,7 @@ from simcodesign.describe.python_programs.recorded_operations import (
 from simcodesign.describe.python_programs.source_lines import line_within, lines_of, with_line
 
 Int64s = NDArray[np.int64]
+Integers = NDArray[np.int32] | NDArray[np.int64]
 #: A generator function, whose yields of starts are answered by a handle.
 Program = Callable[..., Any]
 #: Nothing: no entry that is waited for, no group.
@@ -43,6 +44,8 @@ NONE = -1
 #: Memory of one operation of a rank: what is stored of it, and what the checks and lowering of all of them take.
 #: Measured on 0.8 million operations: 101 bytes.
 BYTES_PER_ENTRY = 100
+#: Entries that are looked at together.
+BLOCK = 1 << 16
 #: Operations, waits and phases of all ranks together after which a program is taken not to end, and the environment
 #: variable that sets another limit.
 MOST_YIELDED, MOST_YIELDED_NAME = 20_000_000, "SIMCODESIGN_MOST_OPERATIONS"
@@ -55,18 +58,20 @@ class Recording:
     """N entries of P ranks, rank by rank: each an operation of D distinct ones, or one of no time (``op`` is NONE): a
     wait, or where a rank goes on after a start.
 
-    ``colours[g]``: (P,) the colour of each rank in group g, NONE for ranks without one; group 0 holds all ranks.
+    The columns ``op``, ``phase``, ``line`` and ``waits_for`` may have 32 or 64 bits: sums and products of what is in
+    them need more. ``colours[g]``: (P,) the colour of each rank in group g, NONE for ranks without one; group 0 holds
+    all ranks.
     """
 
     operations: tuple[Operation, ...]  # (D,)
     phases: tuple[str, ...]
     colours: tuple[Int64s, ...]
     first: Int64s  # (P + 1,) first entry of each rank
-    op: Int64s  # (N,)
-    phase: Int64s  # (N,) place in ``phases``
-    line: Int64s  # (N,) of the Python file
+    op: Integers  # (N,)
+    phase: Integers  # (N,) place in ``phases``
+    line: Integers  # (N,) of the Python file
     started: NDArray[np.bool_]  # (N,) not waited for before the next entry
-    waits_for: Int64s  # (N,) of a wait: the entry that was started; else NONE
+    waits_for: Integers  # (N,) of a wait: the entry that was started; else NONE
     file: str
     files: tuple[str, ...] = ()  # (P,) where every rank has a file of its own
 
@@ -98,11 +103,18 @@ class Recording:
         """The entries whose operation is one of these (D,)."""
         if not len(self.operations):
             return np.zeros(0, np.int64)
-        return np.flatnonzero(which[self.op] & (self.op != NONE))
+        chosen = np.append(which, False)  # the last one: NONE
+        blocks = range(0, len(self.op), BLOCK)  # as an index of any other width takes 8 bytes an entry for a while
+        parts = [begin + np.flatnonzero(chosen[self.op[begin : begin + BLOCK]]) for begin in blocks]
+        return np.concatenate([np.zeros(0, np.int64), *parts])
+
+    def rank_of(self, entry: Int64s | int) -> Int64s:
+        """The ranks of some entries, without the column of all."""
+        return np.searchsorted(self.first, entry, side="right") - 1
 
     def place_of(self, entry: int) -> Place:
         """Where in the file an entry stands."""
-        file = self.files[int(self.rank[entry])] if self.files else self.file
+        file = self.files[int(self.rank_of(entry))] if self.files else self.file
         return Place(file, int(self.line[entry]))
 
     def json_fields(self) -> dict[str, int]:

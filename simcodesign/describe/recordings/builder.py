@@ -47,6 +47,10 @@ class RankLog:
         self._open: set[int] = set()
         self._builder, self._numbers = builder, builder.numbers
 
+    def clear(self) -> None:
+        """Drop the entries, which a recording holds now."""
+        self.op, self.lines, self.started, self.waits = (array("i") for _ in range(4))
+
     def _add(self, key: tuple[Any, ...]) -> None:
         number = self._numbers.get(key)
         if number is None:
@@ -234,52 +238,72 @@ class RecordingBuilder:
     def recording(self) -> Recording:
         """Return the recording. Ranks that still wait for something wait at their end.
 
-        Raises InputError for ranks, sizes and tags that cannot be, for sends without a receive, messages longer than
-        their receives take, and collective operations that members do not all call alike.
+        This empties the logs, so that it can be called once. Raises InputError for ranks, sizes and tags that cannot
+        be, for sends without a receive, messages longer than their receives take, and collective operations that
+        members do not all call alike.
         """
         for log in self.logs:
             log.wait_for_all()
         entries = sum(len(log.op) for log in self.logs)
         check_memory(f"a recording of {entries:.3g} operations takes", entries * BYTES_PER_ENTRY, Place(self.file))
         self.communicators.resolve()
-        raw = _joined([log.op for log in self.logs])
+        used = self._used()
+        self._check_sources(used)
+        operations, number, colours = self._final_operations(np.flatnonzero(used))
         first = np.concatenate([[0], np.cumsum([len(log.op) for log in self.logs])]).astype(np.int64)
-        begins, rank = first[:-1].tolist(), np.repeat(np.arange(self.ranks), np.diff(first))
-        lines = _joined([log.lines for log in self.logs])
-        self._check_sources(raw, rank, lines)
-        operations, number, colours = self._final_operations(np.unique(raw[raw != NONE]))
-        op = np.where(raw == NONE, NONE, number[raw]) if len(number) else raw
-        started, waits_for = np.zeros(len(op), bool), np.full(len(op), NONE)
-        for log, begin in zip(self.logs, begins, strict=True):
-            started[begin + _int64s(log.started)] = True
-            waits = begin + _int64s(log.waits).reshape(-1, 2)
-            waits_for[waits[:, 0]] = waits[:, 1]
-        op[_to_itself(operations, op, rank)] = NONE  # no message: waits for it wait for nothing
-        started &= op != NONE
-        waits_for[(waits_for != NONE) & ~started[waits_for]] = NONE
-        del raw, rank
-        phases, phase = self._phases(begins, len(op))
-        recording = Recording(
-            operations, phases, colours, first, op, phase, lines, started, waits_for, self.file, self.files,
-        )  # fmt: skip
-        self._check(recording, begins)
+        columns, phases = self._columns(first, operations, number)
+        recording = Recording(operations, phases, colours, first, **columns, file=self.file, files=self.files)
+        self._check(recording, first[:-1].tolist())
         return recording
 
-    def _check_sources(self, op: Int64s, rank: Int64s, line: Int64s) -> None:
+    def _used(self) -> NDArray[np.bool_]:
+        """Which of the distinct operations are in the logs."""
+        used = np.zeros(len(self._keys) + 1, bool)  # the last one: NONE
+        for log in self.logs:
+            used[np.array(log.op)] = True
+        return used[:-1]
+
+    def _columns(
+        self, first: Int64s, operations: Sequence[Operation], number: Int64s
+    ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+        """The columns of the recording, and its phases. Empties one log after another, so that memory does not hold
+        everything twice."""
+        entries = int(first[-1])
+        kind = np.int32 if entries <= np.iinfo(np.int32).max else np.int64
+        columns = {name: np.empty(entries, kind) for name in ("op", "phase", "line")}
+        columns |= {"started": np.zeros(entries, bool), "waits_for": np.full(entries, NONE, kind)}
+        number = np.append(number, NONE)
+        peer = np.array([one[3] if one[0] in (SEND, RECEIVE) else NONE for one in operations] + [NONE], np.int64)
+        names: dict[str, int] = {}
+        for log, begin, end in zip(self.logs, first[:-1].tolist(), first[1:].tolist(), strict=True):
+            own = {name: column[begin:end] for name, column in columns.items()}
+            op = number[np.array(log.op)]
+            op[peer[op] == log.rank] = NONE  # no message to itself: waits for it wait for nothing
+            own["op"][:], own["line"][:] = op, log.lines
+            begun, waits = np.array(log.started), np.array(log.waits).reshape(-1, 2)
+            own["started"][begun[op[begun] != NONE]] = True
+            waits = waits[own["started"][waits[:, 1]]]
+            own["waits_for"][waits[:, 0]] = begin + waits[:, 1].astype(kind)
+            _number_phases(log, own["phase"], names)
+            log.clear()
+        return columns, tuple(names) or ("main",)
+
+    def _check_sources(self, used: NDArray[np.bool_]) -> None:
         """InputError for receives from any rank, or with any tag, of which the trace does not say what they took, and
         for collective operations of which it does not say what they are."""
         places = {RECEIVE: slice(1, 3), COLLECTIVE: slice(1, 2)}
-        unknown = [n for n, key in enumerate(self._keys) if key[0] in places and None in key[places[key[0]]]]
-        found = np.flatnonzero(np.isin(op, unknown or [NONE - 1]))
-        if len(found):
-            one = int(found[0])
-            kind, source, *_ = self._keys[op[one]]
-            words = "starts a collective operation"
-            if kind == RECEIVE:
-                any_one = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
-                words = f"receives {any_one}"
-            what = f"rank {rank[one]} {words}, and the trace does not say what it was"
-            raise InputError(what, self.place_of(int(rank[one]), int(line[one])))
+        keys = ((n, self._keys[n]) for n in np.flatnonzero(used).tolist())
+        unknown = {n for n, key in keys if key[0] in places and None in key[places[key[0]]]}
+        if not unknown:
+            return
+        log, entry = next((log, entry) for log in self.logs for entry, n in enumerate(log.op) if n in unknown)
+        kind, source, *_ = self._keys[log.op[entry]]
+        words = "starts a collective operation"
+        if kind == RECEIVE:
+            any_one = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
+            words = f"receives {any_one}"
+        what = f"rank {log.rank} {words}, and the trace does not say what it was"
+        raise InputError(what, self.place_of(log.rank, log.lines[entry]))
 
     def _final_operations(self, used: Int64s) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
         """The distinct operations, the number among them of each that was added and is ``used``, and the groups."""
@@ -332,25 +356,14 @@ class RecordingBuilder:
         size_bytes = sizes[(own + part) % members] if kind == SEND else None
         return size_bytes, (own + step) % members, _PART, communicator
 
-    def _phases(self, begins: list[int], entries: int) -> tuple[tuple[str, ...], Int64s]:
-        names: dict[str, int] = {}
-        phase = np.zeros(entries, np.int64)
-        for log, begin in zip(self.logs, begins, strict=True):
-            for (entry, name), (end, _) in zip(
-                log.phase_changes, [*log.phase_changes[1:], (len(log.op), "")], strict=True
-            ):
-                if end > entry:
-                    phase[begin + entry : begin + end] = names.setdefault(name, len(names))
-        return tuple(names) or ("main",), phase
-
     def _check(self, recording: Recording, begins: list[int]) -> None:
         """InputError for calls and messages that do not fit together."""
         calls = recording.entries_of(recording.of_kind(COLLECTIVE))
         group = np.nan_to_num(recording.column(6, (COLLECTIVE,))).astype(np.int64)[recording.op[calls]]
-        outside = np.flatnonzero(np.array(recording.colours)[group, recording.rank[calls]] == NONE)
+        outside = np.flatnonzero(np.array(recording.colours)[group, recording.rank_of(calls)] == NONE)
         if len(outside):
             one = int(calls[outside[0]])
-            what = f"rank {recording.rank[one]} calls an operation of a communicator that it is not in"
+            what = f"rank {recording.rank_of(one)} calls an operation of a communicator that it is not in"
             raise InputError(what, recording.place_of(one))
         collective_calls(recording)
         sizes = message_sizes(recording)
@@ -362,16 +375,8 @@ class RecordingBuilder:
                     raise InputError(what, place, allowed=f"up to {most_bytes:g} bytes, for which it asks")
 
 
-def _to_itself(operations: Sequence[Operation], op: Int64s, rank: Int64s) -> NDArray[np.bool_]:
-    """(N,) which entries are sends of a rank to itself, or receives from itself."""
-    peer = np.array([one[3] if one[0] in (SEND, RECEIVE) else NONE for one in operations] + [NONE], np.int64)
-    own: NDArray[np.bool_] = peer[op] == rank
-    return own
-
-
-def _int64s(values: array[int]) -> Int64s:
-    return np.array(values, np.int64)
-
-
-def _joined(columns: Sequence[array[int]]) -> Int64s:
-    return np.concatenate([_int64s(column) for column in columns])
+def _number_phases(log: RankLog, phase: NDArray[Any], names: dict[str, int]) -> None:
+    """Write the phase of each entry of a rank, numbered by ``names``."""
+    for (entry, name), (end, _) in zip(log.phase_changes, [*log.phase_changes[1:], (len(phase), "")], strict=True):
+        if end > entry:
+            phase[entry:end] = names.setdefault(name, len(names))

@@ -9,7 +9,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
-from simcodesign.describe.python_programs.recording import Recording
+from simcodesign.describe.python_programs.recording import BLOCK, Recording
 from simcodesign.describe.workload import Workload
 
 
@@ -35,11 +35,13 @@ def workload_of_recording(recording: Recording, name: str, about: str = "") -> W
 
 
 def _digest(recording: Recording) -> str:
-    """Of all that a simulation depends on."""
+    """Of all that a simulation depends on, whatever the widths of the columns."""
     from hashlib import blake2b
 
     digest = blake2b(repr((recording.operations, recording.phases)).encode(), digest_size=16)
     for array in (*recording.colours, *(getattr(recording, one.name) for one in fields(recording))):
         if isinstance(array, np.ndarray):
-            digest.update(np.ascontiguousarray(array).tobytes())
+            kind = bool if array.dtype == bool else np.int64
+            for begin in range(0, len(array), BLOCK):
+                digest.update(array[begin : begin + BLOCK].astype(kind).tobytes())
     return digest.hexdigest()
