@@ -42,7 +42,7 @@ class Moments(NamedTuple):
         """So much later."""
         return Moments(self.node, self.offset_s + time_s)
 
-    def of(self, which: NDArray[np.bool_] | Ints) -> Moments:
+    def of(self, which: NDArray[np.bool_ | np.integer[Any]]) -> Moments:
         """Those of some."""
         return Moments(self.node[which], self.offset_s[which])
 
