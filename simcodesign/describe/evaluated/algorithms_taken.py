@@ -11,6 +11,7 @@ from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
+from simcodesign.describe.programs.groups import Membership
 from simcodesign.describe.programs.program import Step, walk
 from simcodesign.describe.python_programs.matched import algorithms_recorded
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
@@ -20,10 +21,17 @@ Sizes = Iterable[tuple[FloatOrArray, FloatOrArray]]
 
 
 def sizes_of_members(step: EvaluatedStep) -> Sizes:
-    """The groups of a step of one design point, by their members."""
+    """Return the groups of a step of one design point, by their members, in each iteration if these differ."""
     if step.demand.communicator is None:
         return [(step.evaluation.ranks, 1.0)]
-    return [(float(members.shape[1]), float(len(members))) for members in step.membership.members()]
+    colour = step.membership.colour
+    rows = [
+        {members.shape[1]: len(members) for members in Membership(row).members()}
+        for row in colour.reshape(-1, colour.shape[-1])
+    ]
+    shape = (*colour.shape[:-1], 1) if colour.ndim > 1 else ()
+    sizes = sorted(set().union(*rows))
+    return [(float(size), np.array([row.get(size, 0.0) for row in rows]).reshape(shape)) for size in sizes]
 
 
 def algorithms_taken(

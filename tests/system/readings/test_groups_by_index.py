@@ -239,3 +239,17 @@ def test_a_group_that_is_empty_in_every_iteration_does_nothing() -> None:
     workload = read(loop("- allreduce: {bytes: 1000, group: g}\n    - compute: {seconds: 1}", "0*k - 1"))
     assert simulate(workload, machine(), {"P": 8}, effects=()).makespan_s == 4
     assert forecast(workload, machine(), {"P": 8}).makespan_s == 4
+
+
+def test_the_algorithms_taken_are_those_of_the_groups_of_each_iteration() -> None:
+    """Groups of four ranks in odd iterations alone, whose messages are large in the last one."""
+    load = builders.workload(
+        "- repeat: 4\n  index: k\n  do:\n  - allreduce: {bytes: 8 + 1e7 * (k == 3), algorithm: auto, group: odd}\n",
+        "groups: {odd: 'where(k % 2, rank // 4, -1)'}\n",
+    )
+    on = builders.machine(builders.network(16))
+    results = [reading(load, on, {"P": 16}) for reading in (forecast, simulate)]
+    rows = [[(one.min_ranks, one.max_ranks, one.min_bytes, one.max_bytes) for one in it.algorithms] for it in results]
+    assert rows[0] == rows[1]
+    assert {(least, most) for *_, least, most in rows[0]} == {(8.0, 8.0), (8.0 + 1e7, 8.0 + 1e7)}
+    assert {(least, most) for least, most, *_ in rows[0]} == {(4, 4)}
