@@ -125,7 +125,7 @@ class _Entries:
         return Moments(ends, np.zeros(len(who)))
 
     def _waits(self, entries: Ints, who: Ints, graph: EventGraph, is_started: bool) -> Moments:
-        graph.waits(who, self._ends.of(self._recording.waits_for[entries]))
+        graph.waits(who, self._ends.of(self._recording.waits_for[entries].astype(np.int64)))
         return graph.now.of(who)
 
     def _together(self) -> Iterator[tuple[Ints, Expansion]]:
