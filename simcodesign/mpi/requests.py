@@ -14,7 +14,7 @@ from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.values.constants import PROC_NULL, UNDEFINED
 
-Statuses = list["Status"] | None
+Statuses = Sequence["Status"] | None
 
 
 class Status(Simulated):
@@ -430,11 +430,12 @@ def _ended(requests: Sequence[Completion], statuses: Statuses) -> tuple[list[int
 
 
 def _extended(statuses: Statuses, count: int) -> Sequence[Status | None]:
-    """Return a status for each; mpi4py adds to a list that is too short."""
+    """Return a status for each, or None; mpi4py adds to a list that is too short."""
     if statuses is None:
         return [None] * count
-    statuses += [Status() for _ in range(count - len(statuses))]
-    return statuses
+    if isinstance(statuses, list):
+        statuses += [Status() for _ in range(count - len(statuses))]
+    return [*statuses, *[None] * (count - len(statuses))]
 
 
 def _none_active(status: Status | None) -> int:

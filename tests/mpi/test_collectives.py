@@ -260,6 +260,30 @@ def test_an_exclusive_scan_is_priced_as_a_scan(ran: Runner) -> None:
     assert times[0] == times[1] > 0
 
 
+def test_a_wrong_root_is_an_error_after_which_ranks_go_on(ran: Runner) -> None:
+    """The class is that of Open MPI 4.1.4 with mpi4py 4.1.2; rank 0 alone makes the call."""
+    ran(
+        """
+        calls = [lambda: comm.reduce(1, root=-1), lambda: comm.bcast(1, root=size), lambda: comm.gather(1, root=size)]
+        calls += [lambda: comm.Bcast(np.zeros(1), root=size), lambda: comm.Reduce(np.zeros(1), None, root=size)]
+        for call in calls if rank == 0 else ():
+            try:
+                call()
+            except MPI.Exception as error:
+                assert error.Get_error_class() == MPI.ERR_ROOT
+            else:
+                raise AssertionError
+        assert comm.allreduce(1) == size
+        """,
+        4,
+    )
+
+
+def test_no_objects_are_a_none_for_each_rank(ran: Runner) -> None:
+    """As mpi4py 4.1.2 has it."""
+    ran("assert comm.alltoall(None) == [None] * size and comm.scatter(None, root=1) is None", 4)
+
+
 WRONG = [
     ("comm.Scan(np.zeros(1), np.zeros(1)) if rank else comm.Exscan(np.zeros(1), np.zeros(1))", InputError, "calls scan, another calls exscan"),
     ("comm.Ibcast(np.zeros(1), root=rank)", InputError, r"program\.py:5: rank 1 calls broadcast with root 1"),
@@ -269,6 +293,7 @@ WRONG = [
     ("comm.Allgatherv(np.zeros(1), [np.zeros(2), [1, 1], [0, 2], MPI.DOUBLE])", InputError, r"got '1 elements from 2 on'"),
     ("comm.Reduce_scatter(np.zeros(3), np.zeros(2), [1, 1])", InputError, r"reduce and scatter, got \[3, 3\] \(allowed: 2,"),
     ("comm.Allreduce(np.zeros(1), np.zeros(1), MPI.MAXLOC)", InputError, r"MINLOC or MPI\.MAXLOC of a buffer, got 'float64'"),
+    ("comm.bcast(1, root=2)", InputError, r"program\.py:5: root of broadcast, got 2 \(allowed: 0 to 1\)"),
     ("comm.alltoall([1])", InputError, r"objects for the ranks, got 1 \(allowed: 2\)"),
 ]  # fmt: skip
 

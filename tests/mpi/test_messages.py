@@ -233,6 +233,47 @@ def test_attached_buffers(tmp_path: Path) -> None:
     assert sc.simulate(done.workload, limited(500), {"P": 2}, effects="none").messages == 4
 
 
+def test_a_detach_waits_for_a_later_receive(tmp_path: Path) -> None:
+    """The receives are posted when the sender waits in the detach, and let it end (MPI 4.1, section 3.6)."""
+    run_text(
+        tmp_path,
+        """
+        a = np.full(4, rank)
+        if rank == 0:
+            MPI.Attach_buffer(bytearray(2 * (a.nbytes + MPI.BSEND_OVERHEAD)))
+            comm.Ibsend(a, 1).Wait()
+            comm.Bsend(a, 2)
+            assert MPI.Detach_buffer() is not None
+        else:
+            comm.Sendrecv(np.zeros(10**6, 'u1'), 3 - rank, 0, np.zeros(10**6, 'u1'), 3 - rank)
+            if rank == 1:
+                comm.Recv(a, 0)
+            else:
+                comm.Mprobe(0).Recv(a)
+            assert (a == 0).all()
+        """,
+        3,
+    )
+
+
+def test_statuses_in_a_tuple(tmp_path: Path) -> None:
+    """Statuses of a tuple are filled; without enough of them the others are left out, as mpi4py 4.1.2 does."""
+    run_text(
+        tmp_path,
+        """
+        statuses = MPI.Status(), MPI.Status()
+        both = [comm.irecv(source=0, tag=7), comm.irecv(source=0, tag=8)]
+        comm.send('a', 0, 7), comm.send('b', 0, 8)
+        assert MPI.Request.waitall(both, statuses) == ['a', 'b']
+        assert [one.tag for one in statuses] == [7, 8]
+        again = comm.irecv(source=0)
+        comm.send(3, 0)
+        assert MPI.Request.waitall([again], ()) == [3]
+        """,
+        1,
+    )
+
+
 WRONG = [
     ("MPI.Attach_buffer(bytearray(500))\ncomm.Bsend(np.zeros(100), 0)", InputError, r"py:6: rank 0: a buffered send.*got '928 B' .allowed: up to 500 B"),
     ("comm.bsend(1, 0)", InputError, r"py:5: rank 0: a buffered send without room"),

@@ -130,6 +130,7 @@ class Meetings(PointToPoint):
         ``parts``: bytes of its part, or of its part for each rank, if these may differ: they are then recorded.
         Within ``nonblocking`` the operation begins, and a request is returned.
         """
+        self._check_root(name, root)
         world, me = self.world, self.rank
         begins, self._is_nonblocking = self._is_nonblocking, False
         number = self._count[world.current]
@@ -173,9 +174,12 @@ class Meetings(PointToPoint):
         if (meeting.name, meeting.root) != (name, root):
             what = f"rank {self.world.current} calls {Meeting(name, root)}, another calls {meeting}"
             raise MpiError(what, place_of_call())
+
+    def _check_root(self, name: str, root: int | None) -> None:
+        """Raise MpiError for a root that is no rank, before the rank takes part: it may go on after the error."""
         if root is not None and not 0 <= root < self.size:
             allowed = f"0 to {self.size - 1}"
-            raise MpiError(f"root of {name}", place_of_call(), value=root, allowed=allowed)
+            raise MpiError(f"root of {name}", place_of_call(), value=root, allowed=allowed, name="ROOT")
 
     def _begin_meeting(self, call: Callable[[], Any]) -> Request:
         self._is_nonblocking = True

@@ -57,8 +57,8 @@ class CollectivesOfObjects(Meetings):
         return [PICKLE.loads(one) for one in got]
 
     def _pickled(self, objects: Iterable[Any] | None) -> list[bytes]:
-        """Return one object for each rank. Raises MpiError for fewer or more."""
-        data = [PICKLE.dumps(one) for one in objects or ()]
+        """Return one object for each rank, None for all if there are none. Raises MpiError for fewer or more."""
+        data = [PICKLE.dumps(one) for one in ([None] * self.size if objects is None else objects)]
         if len(data) != self.size:
             raise MpiError("objects for the ranks", place_of_call(), value=len(data), allowed=f"{self.size}")
         return data

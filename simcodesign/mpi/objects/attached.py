@@ -56,4 +56,5 @@ def hold(world: World, message: Message) -> None:
     if held is None or needed > free_bytes:
         what = f"rank {world.current}: a buffered send without room in an attached buffer"
         raise MpiError(what, place_of_call(), value=f"{needed} B", allowed=f"up to {free_bytes} B")
+    message.is_held = True  # the sender may wait in a detach for it to be taken
     held.messages.append(message)
