@@ -454,3 +454,21 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(["--confine", str(tmp_path), *words]) == 2
     assert "forbids" in capsys.readouterr().err
     assert cli.main(["run", str(file)]) == 2
+
+
+def test_modules_of_a_folder_that_the_program_adds_are_of_each_rank(ran: Runner, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "counting.py").write_text("ranks = []\n")
+    done = ran(
+        """
+        import os, sys
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "src"))
+        import counting
+        counting.ranks.append(rank)
+        comm.Barrier()
+        print(counting.ranks)
+        """,
+        3,
+    )
+    assert sorted(done.lines) == [(rank, f"[{rank}]") for rank in range(3)]
+    assert "counting" not in sys.modules

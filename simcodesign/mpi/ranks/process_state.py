@@ -48,15 +48,16 @@ class _Output(io.TextIOBase):
 
 
 class _FolderFinder:
-    """Finds modules in the folder of the program, and notes their names."""
+    """Finds modules in the folder of the program, and in folders below it that the program adds to ``sys.path``; notes
+    their names."""
 
     def __init__(self, folder: str, found: set[str]) -> None:
         self._folder, self._found = folder, found
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Return where a module is, None if it is not in the folder."""
-        spec = PathFinder.find_spec(name, [self._folder] if path is None else path, target)
-        if spec is None or spec.origin is None or not _is_own(Path(spec.origin), self._folder):
+        spec = PathFinder.find_spec(name, [self._folder, *sys.path] if path is None else path, target)
+        if spec is None or spec.origin is None or not _is_own(Path(spec.origin).resolve(), self._folder):
             return None
         self._found.add(name)
         return spec
