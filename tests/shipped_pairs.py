@@ -92,7 +92,11 @@ def fits(workload: str, machine: str) -> bool:
         return False
     if needs_clock(workload) and described.processor.clock_hz is None:
         return False
+    if load_workload(workload).may_use("disk") and described.disk is None:
+        return False
     if load_workload(workload).uses_accelerators and described.accelerator is None:
+        return False
+    if load_workload(workload).may_use("link") and described.accelerator.link_per_byte_s is None:
         return False
     if load_workload(workload).uses_storage and described.storage is None:
         return False

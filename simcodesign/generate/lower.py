@@ -129,7 +129,8 @@ class Plans:
     def _by_class(self, builder: PlanBuilder, operations: float) -> Draft | None:
         """The operations of one rank of each class of ranks that do the same; None if that saves nothing, or for a
         program with an error, which is to name its ranks."""
-        if operations < MIN_BY_CLASS or builder.prices.loggops or not _is_written_step_by_step(builder):
+        is_large = operations >= MIN_BY_CLASS and builder.ranks > 1
+        if not is_large or builder.prices.loggops or not _is_written_step_by_step(builder):
             return None
         apart = _builder(self.design_point, builder.on, self.seed)
         finder = ClassFinder(builder.ranks, operations * FINDING_WORK)

@@ -94,6 +94,8 @@ class ProgramLowering:
             beside = self.builder.design_point.workload.has_overlap
             return Written(segment if beside else self._kept(segment), self._variant(number))
         times = whole_repeat(step)
+        if self.finder is not None:
+            times = min(times, 1)
         if not times:
             for one in range(number, number + _demands_in(step.block)):
                 self._variant(one)

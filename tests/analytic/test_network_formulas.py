@@ -424,7 +424,9 @@ def test_copies_of_blocks_take_time_in_both_readings(name: str, algorithm: str, 
 
 
 #: Trees whose ranks may take up messages of LogGOPS in another order than that in which they reduce them.
-MIXED = {"binomial", "binomial_far", "binary_tree", "reduce_broadcast"}
+MIXED = {"binomial", "binomial_far", "binary_tree", "reduce_broadcast", "double_tree"}
+#: An estimate in LogGOPS, with its range (docs/collectives.md, "Libraries of GPUs").
+ESTIMATED, RANGE = "hierarchical_chunks", (0.5, 2.0)
 
 
 @pytest.mark.parametrize(("name", "algorithm"), REDUCING)
@@ -444,7 +446,9 @@ def test_operators_take_time_in_both_readings(name: str, algorithm: str, model: 
         differs = (name == "scan" and algorithm == "recursive_doubling") or (
             ALGORITHM_FORMS[name, algorithm].folds and ranks & (ranks - 1)
         )
-        if model == "loggop" and (algorithm in MIXED or (name, algorithm) == ("reduce", "two_level")):
+        if model == "loggop" and algorithm == ESTIMATED:
+            assert RANGE[0] * float(cost.time_s) <= result.makespan_s <= RANGE[1] * float(cost.time_s)
+        elif model == "loggop" and (algorithm in MIXED or (name, algorithm) == ("reduce", "two_level")):
             assert float(cost.time_s) * (1 - 1e-12) <= result.makespan_s <= float(cost.time_s) * 1.5
         elif model != "loggop" or not differs:
             assert result.makespan_s == close(cost.time_s), ranks

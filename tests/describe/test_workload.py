@@ -124,7 +124,7 @@ WRONG_HEAD = [
     ("  c: a + b", "  rank: 2", "equations.rank", "a reserved name"),
     ("  c: a + b", "  P: 2", "equations.P", "the name of a parameter"),
     ("  c: a + b", "  n: 2", "equations.n", "the name of a parameter"),
-    ("  c: a + b", "  c: rank", "equations.c", "unknown name 'rank'"),
+    ("  c: a + b", "  c: ranks", "equations.c", "unknown name 'ranks'"),
     ("  c: a + b", "  c:", "equations.c", "empty expression"),
     ("  c: a + b", "  c: __import__('os').system('true')", "equations.c", "character"),
     ("  c: a + b", "  c: a.real", "equations.c", "not allowed"),

@@ -102,10 +102,15 @@ def prices_messages(name: str) -> bool:
     return any(path.startswith("network.") for block in blocks for path, _ in block.constants)
 
 
+def sends_beside(name: str) -> bool:
+    """Whether a shipped workload starts messages and goes on: in a schedule they hold the processor meanwhile."""
+    return any(isinstance(step, Send) and step.started_as for step in walk(load_workload(name).program))
+
+
 SHIPPED = [
     (name, machine)
     for name in plain_workloads()
-    if not prices_messages(name)
+    if not prices_messages(name) and not sends_beside(name)
     for machine in WRITTEN_FOR
     if WRITTEN_FOR[machine].memory is not None or not needs_memory(name)
 ]

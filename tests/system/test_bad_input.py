@@ -252,7 +252,7 @@ EQUATIONS = [
     for text, says in [
         ("area", "area -> area"),
         ("nn", "unknown name 'nn'"),
-        ("rank", "unknown name"),
+        ("ranks", "unknown name"),
         ("1/(n - 100)", "finite"),
         ("9**9**9", "finite"),
         ("n**n**n", "finite"),

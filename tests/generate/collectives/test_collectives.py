@@ -16,7 +16,7 @@ from simcodesign.analytic.messages.halo import halo
 from simcodesign.analytic.messages.message_costs import Cost, price
 from simcodesign.core.errors import Place
 from simcodesign.core.operation_kinds import RECEIVE, SEND
-from simcodesign.describe.demands.collective import every_algorithm
+from simcodesign.describe.demands.collective import ON_NODES, every_algorithm
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.generate.columns import Ranks
@@ -50,9 +50,9 @@ def counts(algorithm: str) -> list[int]:
     return [*numbers_of_ranks(33), *(larger if THOROUGH else larger[:1])]
 
 
-def written(name: str, algorithm: str, ranks: int, size: float = SIZE) -> Columns:
+def written(name: str, algorithm: str, ranks: int, size: float = SIZE, **nodes: np.ndarray) -> Columns:
     program_writer = Ranks(ranks)
-    MESSAGES[name, algorithm].write(program_writer, size)
+    MESSAGES[name, algorithm].write(program_writer, size, **nodes)
     return Columns(program_writer)
 
 
@@ -254,8 +254,13 @@ def test_messages_and_bytes_of_a_halo_exchange(case: tuple[tuple[int, ...], bool
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
 def test_generators_count_their_messages_from_above(name: str, algorithm: str) -> None:
+    """At most twice the messages and an operation for each rank: of an algorithm that looks at nodes, on the equal nodes
+    that take the most messages."""
     for ranks in counts(algorithm):
         messages = len(paired(written(name, algorithm, ranks)))
+        if (name, algorithm) in ON_NODES:
+            several = (np.arange(ranks) // each for each in range(2, ranks + 1) if ranks % each == 0)
+            messages = max(messages, *(len(paired(written(name, algorithm, ranks, node=node))) for node in several), 0)
         assert messages <= MESSAGES[name, algorithm].most(ranks) <= 2 * messages + ranks
 
 

@@ -235,6 +235,7 @@ AT_LEAST = 1 - ROUNDING
 #: forecast. Chosen by hand, wider than what thousands of random operations among up to 64 ranks showed
 #: (``docs/messages.md``): 0.88 to 1.46.
 ESTIMATES = {"scatter_allgather": (0.8, 1.6), "all_broadcast": (AT_LEAST, 2.0), "periodic: false": (AT_LEAST, 2.0)}
+ESTIMATES |= dict.fromkeys(("ring_channels", "double_tree", "hierarchical_chunks"), (0.5, 2.0))  # docs/collectives.md
 FOLDED_ALGORITHMS = ("recursive_doubling", "two_level")  # which is the former if every rank has a node for itself
 #: The same of those that are exact where P is a power of two.
 FOLDED_ESTIMATES = {"rabenseifner": (0.8, 2.0), "scan": (0.8, 2.0)} | {

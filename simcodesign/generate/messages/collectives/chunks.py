@@ -27,7 +27,7 @@ def neighbours(rings: Int32s) -> tuple[Int32s, Int32s]:
     return after, before
 
 
-@register_messages("allreduce", "hierarchical_chunks", lambda p: 2 * CHUNKS * p * (p + 1))
+@register_messages("allreduce", "hierarchical_chunks", lambda p: 2 * CHUNKS * p * (p - 1))
 def allreduce_hierarchical_chunks(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Rounds, in which each rank posts what it has between nodes, then within nodes, together."""
     rails = Rails(ranks, node)

@@ -11,6 +11,8 @@ and a reduce-scatter and an allgather within nodes stand for the chains by which
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from simcodesign.generate.columns import Int32s, Ranks
@@ -86,7 +88,13 @@ def _post(ranks: Ranks, parts: list[tuple[Int32s, bool]], chunk_bytes: float) ->
             ranks.reduce(chunk_bytes, target)
 
 
-@register_messages("allreduce", "double_tree", lambda p: 4 * CHUNKS * p + 2 * p * (p - 1))
+def most_messages(ranks: int) -> int:
+    """Return the messages at most: of trees of all ranks, or on two or more nodes of equally many ranks."""
+    on_node = ranks // next((one for one in range(2, math.isqrt(ranks) + 1) if ranks % one == 0), ranks)
+    return max(4 * CHUNKS * (ranks - each) + 2 * ranks * (each - 1) for each in {1, max(on_node, 1)})
+
+
+@register_messages("allreduce", "double_tree", most_messages)
 def allreduce_double_tree(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """A reduce-scatter within nodes, two trees between the ranks of the same number on all nodes, an allgather within
     nodes; two trees of all ranks on one node, and where nodes have different numbers of ranks."""
