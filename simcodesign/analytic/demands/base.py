@@ -166,6 +166,8 @@ class ClosedForm(Generic[D]):
 
 #: The basis of what is forecast in LogGOPS where ranks do not all do alike.
 LEAST_IN_LOGGOPS = "a lower bound, since its ranks do not all do alike (LogGOPS)"
+#: The basis of what is neither exact in LogGOPS nor bounded: overheads and gaps of messages that are sent together.
+ESTIMATE_IN_LOGGOPS = "an estimate, since it leaves out gaps between messages that are sent together (LogGOPS)"
 #: Kind of demand -> its closed form.
 CLOSED_FORMS: Registry[Any, ClosedForm[Any]] = Registry("closed form", __name__, ENTRY_POINTS)
 

@@ -10,7 +10,14 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.collectives.loaded import loaded_s
 from simcodesign.analytic.collectives.on_levels import OnLevels, Refined, chosen_costs, refined
-from simcodesign.analytic.demands.base import CLOSED_FORMS, LEAST_IN_LOGGOPS, Charge, ClosedForm, Floats
+from simcodesign.analytic.demands.base import (
+    CLOSED_FORMS,
+    ESTIMATE_IN_LOGGOPS,
+    LEAST_IN_LOGGOPS,
+    Charge,
+    ClosedForm,
+    Floats,
+)
 from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.group_levels import LevelGroups, first_alike, level_groups
@@ -43,6 +50,9 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES, SEGMENT_ROUNDING, SIGNALS, Collective
 from simcodesign.describe.evaluation import EvaluatedStep
 
+#: Algorithms of which forecasts in LogGOPS are estimates (docs/collectives.md).
+ESTIMATED_IN_LOGGOPS = ("ring_channels", "double_tree", "hierarchical_chunks")
+
 
 class CollectiveForm(ClosedForm[Collective]):
     """Collective operations of all ranks, or of groups: the price of the group that takes longest."""
@@ -60,6 +70,8 @@ class CollectiveForm(ClosedForm[Collective]):
             if demand.looks_at_nodes:
                 if _is_least(demand, step, levels_at(step).between.ranks):
                     basis.add(LEAST_IN_LOGGOPS)
+                elif step.machine.network.message_model.has_gaps and demand.algorithm in ESTIMATED_IN_LOGGOPS:
+                    basis.add(ESTIMATE_IN_LOGGOPS)
                 found = _on_nodes(demand, step)
                 return found.cost, lambda: found.busy_s
             prices = prices_at(step, groups.ranks).copied_late

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simcodesign.analytic.demands.base import ESTIMATE_IN_LOGGOPS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.demands.collective import every_algorithm
 from simcodesign.describe.machine import Machine
@@ -124,6 +125,8 @@ def is_the_sum(workload: str, machine: Machine, ranks: int) -> bool:
         return ranks <= machine.processors_per_node // machine.node_kinds[0].sockets and not folds
     if not model.bytes_flow_together:
         return True
+    if machine.network.distance != "none" and np.any(machine.network.hop_latency_s) and workload in SEVERAL_ROOTS:
+        return False  # a root goes on before its last message has passed the hops
     return not (folds and workload in FOLDED) and not (
         model.has_receive_overhead and ranks > 3 and workload in SUCCESSIVE
     )
@@ -235,7 +238,8 @@ AT_LEAST = 1 - ROUNDING
 #: forecast. Chosen by hand, wider than what thousands of random operations among up to 64 ranks showed
 #: (``docs/messages.md``): 0.88 to 1.46.
 ESTIMATES = {"scatter_allgather": (0.8, 1.6), "all_broadcast": (AT_LEAST, 2.0), "periodic: false": (AT_LEAST, 2.0)}
-ESTIMATES |= dict.fromkeys(("ring_channels", "double_tree", "hierarchical_chunks"), (0.5, 2.0))  # docs/collectives.md
+#: Workloads of operations with a root, one after another.
+SEVERAL_ROOTS = ("collectives",)
 FOLDED_ALGORITHMS = ("recursive_doubling", "two_level")  # which is the former if every rank has a node for itself
 #: The same of those that are exact where P is a power of two.
 FOLDED_ESTIMATES = {"rabenseifner": (0.8, 2.0), "scan": (0.8, 2.0)} | {
@@ -259,6 +263,8 @@ def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple
         for ranks in RANKS_OF_OPERATIONS:
             forecasted = forecast(operation(text), machine, {"P": ranks})
             simulated = simulate(operation(text), machine, {"P": ranks}, effects="none")
+            if any(ESTIMATE_IN_LOGGOPS in basis for basis in forecasted.basis):
+                continue  # tests/system/readings/test_accelerator_collectives.py
             if estimate := estimated_in_loggops(text, ranks):
                 least, most = (bound * forecasted.makespan_s for bound in estimate)
                 assert least <= simulated.makespan_s <= most, (ranks, limit)
