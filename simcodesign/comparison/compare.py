@@ -23,6 +23,7 @@ from simcodesign.comparison.effects import WAITING, Rung, note_long_ladder, rung
 from simcodesign.comparison.efficiency import roofline_ladder
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
+from simcodesign.comparison.measured.anchored import Anchored
 from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.errors import InputError
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 #: The forecast with memory and interfaces of nodes shared, among the errors against what was measured.
 LOADED = "loaded"
 #: Attributes of a Comparison that are among its ``json_fields`` if there are any.
-_IF_ANY = ("formulas", "measured", "measured_ladder", "roofline_ladder", "path_ladder")
+_IF_ANY = ("formulas", "measured", "measured_ladder", "roofline_ladder", "path_ladder", "anchored", "anchor_ladder")
+#: Steps of the ladder to an anchored simulation.
+FROZEN, ANCHOR = "algorithms as at the anchor", "anchor: measured, not explained"
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class Comparison(PlainResult, Drawn):
     - ``formulas``: those given and those of the workload, each with a ladder of its own.
     - ``measured``: what was measured at this design point; ``measured_elsewhere``: where times were measured, if those
       given are of other points; ``measured_ladder``: the ladder from the simulation on to the measured total.
+    - ``anchored``: both readings anchored at measurements on fewer ranks, if some are given for that;
+      ``anchor_ladder``: the ladder from the simulation on to the anchored one.
     - ``random``: the chosen effects that depend on the seed.
     - ``collectives``: the collective operations of the program, each with its algorithm.
     - ``roofline_ladder``: the step to the closed forms from those with kernels at the full rates of their accelerators.
@@ -86,6 +91,7 @@ class Comparison(PlainResult, Drawn):
     collectives: tuple[str, ...] = ()
     roofline_ladder: tuple[LadderStep, ...] = ()
     bubble: Bubble | None = None
+    anchored: tuple[Anchored, ...] = ()
 
     @property
     def simulation(self) -> Result:
@@ -119,6 +125,17 @@ class Comparison(PlainResult, Drawn):
     def not_explained(self) -> LadderStep | None:
         """The last step of the ladder to the measured total: what no effect explains; None where there is none."""
         return self.measured_ladder[-1] if self.measured_ladder else None
+
+    @property
+    def anchor_ladder(self) -> tuple[LadderStep, ...]:
+        """The steps from the simulation to the anchored one: other algorithms, if it keeps those of the anchor, and the
+        ratio that was measured there, which nothing explains. Empty without an anchor."""
+        of_simulation = [one for one in self.anchored if one.reading == "simulation" and not one.refused]
+        if not of_simulation:
+            return ()
+        (one,) = of_simulation
+        times_s = ({FROZEN: one.frozen_s} if one.frozen else {}) | {ANCHOR: one.anchored_s}
+        return steps_to(one.predicted_s, times_s, None)
 
     @property
     def path_ladder(self) -> tuple[LadderStep, ...]:

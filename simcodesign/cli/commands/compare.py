@@ -53,6 +53,10 @@ def run(options: CompareOptions) -> None:
         if getattr(options.requirements, one.name):
             raise InputError(f"{option_of(one.name)} needs --requirements")
     limit = tolerance_of(options.verdict, bool(options.formula))
+    if options.anchor and (options.more or options.vary or options.replication.replicates):
+        raise InputError(
+            "--anchor is of one workload on one machine, once", allowed="sweep --anchor for several points"
+        )
     scenario, usable = options.scenario, ("settings", "effects", "engine", "seed", "tolerance", "as_json")
     if options.aspen.apply_to(scenario.workload, scenario.machine, *options.more, other_options=usable):
         from simcodesign.cli.run.aspen import compare_models
@@ -95,6 +99,13 @@ def _run_once(options: CompareOptions, files: RequestedFiles) -> dict[str, float
             timeline="trace" in files,
             on_progress=on_progress,
         )
+    if options.anchor:
+        from simcodesign.cli.run.anchors import anchors_of
+        from simcodesign.engine.experiment import Experiment
+        from simcodesign.studies.anchored.comparisons import with_anchors
+
+        experiment = Experiment.of(scenario, **run_keywords(options.simulation))
+        comparison = with_anchors(comparison, experiment, anchors_of(options.anchor, options.scenario, scenario))
     helps = None
     if options.why:
         each_s = (time.perf_counter() - began_s) / len(comparison.rungs)

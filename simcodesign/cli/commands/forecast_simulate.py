@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options.shared import (
+    AnchorFiles,
     AnswerOptions,
     AspenOptions,
     ScenarioOptions,
@@ -36,6 +37,7 @@ class ForecastOptions:
         Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
     ] = None
     seed: SeedOfSamples = None
+    anchor: AnchorFiles = field(default_factory=list)
     output: AnswerOptions
 
 
@@ -71,7 +73,22 @@ def run_forecast(options: ForecastOptions) -> None:
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
     result = forecast(scenario, bounds=bounds)
-    files.show(result, lambda: forecast_tables(result), options.output.as_json)
+    if not options.anchor:
+        files.show(result, lambda: forecast_tables(result), options.output.as_json)
+        return
+    from simcodesign.cli.run.anchors import anchors_of
+    from simcodesign.core.to_json import to_plain
+    from simcodesign.report.results.anchored_tables import anchored_tables
+    from simcodesign.studies.anchored.anchor import forecast_s
+
+    anchors = anchors_of(options.anchor, options.scenario, scenario)
+    one = anchors.anchored("forecast", forecast_s, scenario, float(result.headline_s))
+    files.show(
+        result,
+        lambda: [*forecast_tables(result), *anchored_tables([one])],
+        options.output.as_json,
+        lambda: {**to_plain(result), "anchored": [to_plain(one)]},
+    )
 
 
 @command(app, "simulate", section=Section.MODEL, outputs=FILES)

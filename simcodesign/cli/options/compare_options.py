@@ -8,6 +8,7 @@ from typing import Annotated
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.shared import (
+    AnchorFiles,
     AnswerOptions,
     AspenOptions,
     Formulas,
@@ -65,6 +66,7 @@ class CompareOptions:
     simulation: SimulationOptions
     formula: Formulas = field(default_factory=list)
     verdict: VerdictOptions
+    anchor: AnchorFiles = field(default_factory=list)
     why: Why = False
     output: AnswerOptions
     replication: ReplicationOptions

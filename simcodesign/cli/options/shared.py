@@ -316,6 +316,18 @@ class VerdictOptions:
     ] = field(default_factory=list)
 
 
+#: Of what is predicted for more ranks than were measured.
+AnchorFiles = Annotated[
+    list[str],
+    Option(
+        metavar="FILE",
+        help="Anchor predictions at times that were measured on fewer ranks (a table as for --measured; see "
+        "docs/anchored.md): print also what is predicted times measured / predicted at the largest number of ranks "
+        "there. Repeatable.",
+    ),
+]
+
+
 def option_of(name: str) -> str:
     """``--at-most`` for the field ``at_most``."""
     return f"--{name.replace('_', '-')}"

@@ -13,6 +13,7 @@ from click.exceptions import Exit
 
 from simcodesign.cli.dataclass_commands import Option
 from simcodesign.cli.options.shared import (
+    AnchorFiles,
     Formulas,
     Jobs,
     ScenarioOptions,
@@ -78,6 +79,7 @@ class SweepOptions:
         ),
     ] = None
     verdict: VerdictOptions
+    anchor: AnchorFiles = field(default_factory=list)
     store: Annotated[
         Path | None,
         Option(

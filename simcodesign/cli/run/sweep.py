@@ -37,6 +37,7 @@ from simcodesign.report.sweep.plot import check_plot, sweep_plot
 from simcodesign.report.sweep.tables import outcome_line, sweep_tables
 from simcodesign.report.trust.plot import check_trust_plot, trust_plot
 from simcodesign.report.trust.tables import trust_tables
+from simcodesign.studies.anchored.sweep_columns import anchored_columns, check_anchored, with_anchored_columns
 from simcodesign.studies.sweep.content_digest import digest
 from simcodesign.studies.sweep.evaluate import FORECAST, forecast_frame, result_columns
 from simcodesign.studies.sweep.executors import sweep_executor
@@ -81,6 +82,8 @@ def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
     check_formulas(sweep, given)
     measured = (*given_measurements(measured_tables(options.verdict), sweep.workload), *given.measured)
     check_measured(sweep, measured)
+    anchors = given_measurements(options.anchor, sweep.workload)
+    check_anchored(sweep, anchors)
     limit = tolerance_of(options.verdict, bool(options.formula))
     for note in _notes(sweep):
         complain(f"note: {note}")
@@ -89,6 +92,7 @@ def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
     elif "plot" in files:
         formulas = [*(one.name for one in given.formulas), *(sweep.workload.formulas if options.asks_trust else ())]
         columns = _columns(sweep, formulas, bool(measured or sweep.workload.measured))
+        columns += anchored_columns(sweep.simulate) if anchors else []
         check_plot(columns, sweep.design.axes, options.of, options.form)
     file = _store_file(options, sweep)
     table, outcome = _forecast(options, sweep) if file is None else _stored(options, sweep, file)
@@ -96,6 +100,7 @@ def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
     trust = trust_map(sweep, table, times, fraction) if options.asks_trust else None
     rows = measured_rows(sweep, table, measured, sweep.workload.measured)
     complete = with_measured_columns(with_formula_columns(table, times), rows, times)
+    complete = with_anchored_columns(complete, sweep, anchors)
     _show(options, files, sweep, complete, [one.column for one in times], trust)
     if rows.note:
         complain(f"note: {rows.note}")

@@ -16,6 +16,7 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
+from simcodesign.report.results.anchored_tables import anchored_tables
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
 from simcodesign.report.results.ladder_rows import SUM, hops_line, not_here_line, rungs_shown
 from simcodesign.report.results.measured_tables import measured_lines
@@ -77,6 +78,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         verdict(comparison),
         *formula_verdict(comparison),
         *measured_lines(comparison),
+        *anchored_tables(comparison.anchored),
     ]
 
 
@@ -153,7 +155,8 @@ def ladder_table(comparison: Comparison) -> Table:
     """What each effect adds, switched on one after another."""
     measured_s = [] if comparison.not_explained is None else [comparison.not_explained.time_s]
     rungs = rungs_shown(comparison)
-    show = Seconds([*(float(rung.simulation.headline_s) for rung in rungs), *measured_s])
+    beyond_s = [*measured_s, *(step.time_s for step in comparison.anchor_ladder)]
+    show = Seconds([*(float(rung.simulation.headline_s) for rung in rungs), *beyond_s])
     what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
     title = f"{what}, switched on one after another ({show.unit})"
     fraction = "fraction of what effects add" if comparison.forecast.formulas else "fraction of the gap"
@@ -170,6 +173,10 @@ def ladder_table(comparison: Comparison) -> Table:
     if (last := comparison.not_explained) is not None:
         table.add_section()
         table.add_row(last.step, show(last.time_s), show(last.change_s, "+"), "", to_measured[-1])
+    if comparison.anchor_ladder:
+        table.add_section()
+    for step in comparison.anchor_ladder:
+        table.add_row(step.step, show(step.time_s), show(step.change_s, "+"), "")
     return table
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from simcodesign.report.common.numbers import Digits, binary_unit, shared_unit, signed_percent
 from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.studies.anchored.sweep_columns import ANCHORED, NOTE
 from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.run import SweepOutcome
 from simcodesign.studies.sweep.table import ERROR, NUMBER
@@ -38,6 +39,7 @@ def sweep_tables(
     names += [name for one in formulas for name in (f"{one}_s", f"{one}_error") if name in table.columns]
     names += [name for name in table.columns if name in (MEASURED, LOW, HIGH) and table[name].notna().any()]
     names += [name for name in table.columns if name.startswith("measured_") and name.endswith("_error")]
+    names += [name for name in table.columns if name.startswith(ANCHORED) and name.endswith("_s")]
     errors = {name for name in names if name.endswith("_error")}
     columns = [_column(axis.name.replace(".", ".\n"), axis.unit, shown[axis.name]) for axis in axes]
     times = [name for name in names if _ending(name) == "_s"]  # in one unit, so that they can be compared
@@ -59,7 +61,7 @@ def sweep_tables(
             printed.add_row(f"... {len(table) - MOST_ROWS:,} more", *[""] * len(columns))
         printed.add_row(str(number), *(texts[at] for _, texts in columns))
     ratio = [paragraph(RATIO_WORDS)] if RATIO in names else []
-    return [Text(title, style="bold"), printed, *ratio, *_reasons(table)]
+    return [Text(title, style="bold"), printed, *ratio, *_anchor_notes(table), *_reasons(table)]
 
 
 def outcome_line(outcome: SweepOutcome, where: str) -> str:
@@ -97,6 +99,14 @@ def _text(value: float, show: Digits) -> str:
 
 def _ending(name: str) -> str:
     return next((ending for ending in _UNITS if name.endswith(ending)), "")
+
+
+def _anchor_notes(table: pd.DataFrame) -> list[RenderableType]:
+    """Why points have no anchor, and what to be careful of: the commonest notes, with how many points have each."""
+    if NOTE not in table.columns:
+        return []
+    counts = table.loc[table[NOTE] != "", NOTE].value_counts()
+    return [paragraph(f"Anchors, {count:,} of {len(table):,} points: {note}.") for note, count in counts[:3].items()]
 
 
 def _reasons(table: pd.DataFrame) -> list[RenderableType]:

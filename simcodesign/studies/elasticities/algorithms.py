@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from simcodesign.describe.demands.base import Demand
-from simcodesign.describe.demands.collective import SEGMENTED, Collective, every_algorithm
+from simcodesign.describe.demands.collective import Collective, every_algorithm
 from simcodesign.describe.evaluation import Evaluation
-from simcodesign.describe.programs.program import Block, Step
+from simcodesign.describe.programs.other_algorithms import with_algorithm
 from simcodesign.describe.scenario import Scenario
 from simcodesign.studies.elasticities.changes import Change
 
@@ -34,18 +34,4 @@ def algorithm_changes(scenario: Scenario) -> Iterator[Change]:
 
 def _with_algorithm(demands: list[Demand | None], algorithm: str, scenario: Scenario) -> Scenario:
     workload = scenario.workload
-    return replace(scenario, workload=replace(workload, program=_replaced(workload.program, demands, algorithm)))
-
-
-def _replaced(program: tuple[Step, ...], demands: list[Demand | None], algorithm: str) -> tuple[Step, ...]:
-    """The program in which these demands, the very objects, take another algorithm."""
-    steps: list[Step] = []
-    for step in program:
-        if isinstance(step, Block):
-            steps.append(replace(step, body=_replaced(step.body, demands, algorithm)))
-        elif isinstance(step, Collective) and any(step is one for one in demands):
-            segment = step.segment if (step.name, algorithm) in SEGMENTED else None
-            steps.append(replace(step, algorithm=algorithm, segment=segment, chosen_by=""))
-        else:
-            steps.append(step)
-    return tuple(steps)
+    return replace(scenario, workload=replace(workload, program=with_algorithm(workload.program, demands, algorithm)))

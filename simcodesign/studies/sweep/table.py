@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing, replacing_text
@@ -85,3 +87,11 @@ def _load_pyarrow() -> None:
     except ImportError:
         what = "PyArrow is not installed"
         raise InputError(what, allowed="pip install 'simcodesign[parquet]', or a .csv file") from None
+
+
+def read_s(table: pd.DataFrame, reading: str) -> NDArray[np.float64] | None:
+    """The makespan by a reading at each row, or the response time of an open stream; None where it was not asked."""
+    for name in ("response_s", "makespan_s"):
+        if (column := f"{reading}_{name}") in table.columns:
+            return table[column].to_numpy(dtype=np.float64)
+    return None

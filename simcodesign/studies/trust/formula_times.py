@@ -23,7 +23,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.studies.sweep.evaluate import SIMULATED, SweepEvaluator, parameter_columns, structures
 from simcodesign.studies.sweep.sweep import Sweep
-from simcodesign.studies.sweep.table import ERROR, NUMBER
+from simcodesign.studies.sweep.table import ERROR, NUMBER, read_s
 
 #: So many points are looked at for one at which formulas can be checked before the sweep begins.
 _TRIED = 100
@@ -61,14 +61,6 @@ def simulated_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
     """What formulas are compared with at each row: the simulated makespan, or response time of an open stream; None
     where nothing was simulated."""
     return read_s(table, SIMULATED)
-
-
-def read_s(table: pd.DataFrame, reading: str) -> NDArray[np.float64] | None:
-    """The makespan by a reading at each row, or the response time of an open stream; None where it was not asked."""
-    for name in ("response_s", "makespan_s"):
-        if (column := f"{reading}_{name}") in table.columns:
-            return table[column].to_numpy(dtype=np.float64)
-    return None
 
 
 def signed_errors(time_s: NDArray[np.float64], of_s: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,8 +16,8 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.studies.sweep.evaluate import FORECAST, PREFIXES, SweepEvaluator, parameter_columns, structures
 from simcodesign.studies.sweep.sweep import Sweep
-from simcodesign.studies.sweep.table import ERROR, NUMBER
-from simcodesign.studies.trust.formula_times import FormulaTimes, read_s, signed_errors
+from simcodesign.studies.sweep.table import ERROR, NUMBER, read_s
+from simcodesign.studies.trust.formula_times import FormulaTimes, signed_errors
 
 #: The column of measured totals, of the ends of their spread, how many measurements there are, and what the spread is.
 MEASURED = "measured_s"

@@ -21,6 +21,7 @@ from simcodesign.core.to_json import PlainResult
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, Scenario, ScenarioKeywords, SimulationKeywords, WorkloadSource
 from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.anchored.sweep_columns import check_anchored, with_anchored_columns
 from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.evaluate import PackedSweep, PointTask, evaluate, forecast_frame, pack
 from simcodesign.studies.sweep.points import PointResult, Value
@@ -55,6 +56,7 @@ _OF_SCENARIO = (*ScenarioKeywords.__annotations__,)
 class PointOptions(TypedDict, total=False):
     """The keyword options of ``sweep`` about its points."""
 
+    anchor: MeasuredSources
     sample: tuple[int, str] | None
     tie: Mapping[str, str | Sequence[str | float]] | None
     jobs: int
@@ -66,12 +68,13 @@ class SweepOptions(SimulationKeywords, PointOptions, total=False):
 
 def _points(
     *,
+    anchor: MeasuredSources = None,
     sample: tuple[int, str] | None = None,
     tie: Mapping[str, str | Sequence[str | float]] | None = None,
     jobs: int = 1,
-) -> tuple[tuple[int, str] | None, list[str], int]:
-    """The options about points: the sample, the ties as texts, and the most processes."""
-    return sample, [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()], jobs
+) -> tuple[MeasuredSources, tuple[int, str] | None, list[str], int]:
+    """The options about points: what anchors them, the sample, the ties as texts, and the most processes."""
+    return anchor, sample, [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()], jobs
 
 
 @shows_keywords(PointOptions, taken_by=_points)
@@ -98,8 +101,10 @@ def sweep(
     ``formulas``: as for ``compare``; each gives the table the columns ``formula_NAME_s`` and, with simulations,
     ``formula_NAME_error``. ``measured``: as for ``compare``, beside those of the workload; points with a measured
     total get it with its spread (``measured_s``, ``measured_low_s``, ...), and the errors of both readings and of
-    formulas against it. ``within``: the fraction of the simulation within which formulas, those of the workload among
-    them, and our forecast are trusted; 0.1 where formulas are given and points are simulated.
+    formulas against it. ``anchor``: as for ``compare``; gives the table the columns ``anchored_forecast_s``,
+    ``anchored_simulated_s``, the ends of their intervals, ``anchored_at_P`` and ``anchored_note``. ``within``: the
+    fraction of the simulation within which formulas, those of the workload among them, and our forecast are trusted;
+    0.1 where formulas are given and points are simulated.
 
     Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
 
@@ -110,7 +115,8 @@ def sweep(
     """
     axes = vary if not isinstance(vary, Mapping) else [f"{name}={_texts(values)}" for name, values in vary.items()]
     kept: dict[str, Any] = dict(options)
-    sample, ties, jobs = _points(**{name: kept.pop(name) for name in PointOptions.__annotations__ if name in kept})
+    of_points = {name: kept.pop(name) for name in PointOptions.__annotations__ if name in kept}
+    anchor, sample, ties, jobs = _points(**of_points)
     work, on, settings = _given(workload, machine, parameters or {}, kept)
     whole = sweep_of(work, on, axes, settings=settings, sample=sample, ties=ties, simulate=simulate, **kept)
     given = given_formulas(formulas)
@@ -121,11 +127,14 @@ def sweep(
     fraction = check_fraction(WITHIN if within is None else within)
     check_formulas(whole, given)
     check_measured(whole, seen)
+    anchors = given_measurements(anchor, whole.workload)
+    check_anchored(whole, anchors)
     table = table_of(_rows(whole, jobs)) if simulate else forecast_frame(whole)
     times = formula_times(whole, table, given, own=asks_trust)
     trust = trust_map(whole, table, times, fraction) if asks_trust else None
     rows = measured_rows(whole, table, seen, whole.workload.measured)
     complete = with_measured_columns(with_formula_columns(table, times), rows, times)
+    complete = with_anchored_columns(complete, whole, anchors)
     return SweepTable(complete, trust, tuple(filter(None, [rows.note])), tuple(whole.design.axes))
 
 

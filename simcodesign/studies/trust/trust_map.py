@@ -16,8 +16,8 @@ from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.evaluate import FORECAST
 from simcodesign.studies.sweep.sweep import Sweep
-from simcodesign.studies.sweep.table import ERROR
-from simcodesign.studies.trust.formula_times import FormulaTimes, read_s, signed_errors, simulated_s
+from simcodesign.studies.sweep.table import ERROR, read_s
+from simcodesign.studies.trust.formula_times import FormulaTimes, signed_errors, simulated_s
 from simcodesign.studies.trust.regions import Condition, Coordinate, condition_of
 
 #: Share of the simulation within which a formula is trusted if nothing else is asked.

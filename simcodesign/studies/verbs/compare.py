@@ -13,6 +13,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.anchored.anchor import Anchors
+from simcodesign.studies.anchored.comparisons import with_anchors
 from simcodesign.studies.candidates.several import SeveralComparisons, compare_several
 from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparison
 from simcodesign.studies.verbs.repetition import RepetitionOptions, repetition, taken_from
@@ -31,6 +33,8 @@ class _OnceOptions(TypedDict, total=False):
 
 class CompareOptions(SimulationKeywords, RepetitionOptions, _OnceOptions, total=False):
     """The keyword options of ``compare``."""
+
+    anchor: MeasuredSources
 
 
 @overload
@@ -82,6 +86,7 @@ def compare(
     vary: Mapping[str, Sequence[float]] | None = None,
     replications: int | None = None,
     precision: float | None = None,
+    anchor: MeasuredSources = None,
     **options: Any,
 ) -> Comparison | SeveralComparisons | ReplicatedComparison:
     """Forecast, then simulate with no effect and with the effects switched on one after another.
@@ -98,6 +103,9 @@ def compare(
     ``measured``: times that were measured, with their spread: the path of a table (``.csv``), a DataFrame with the same
     columns, ``MeasuredTimes``, or several. Those of this design point stand beside both readings, and the ladder goes
     on to them; ``measured_elsewhere`` says where there are others if it has none.
+
+    ``anchor``: times that were measured on fewer ranks, as for ``measured``, at which both readings are anchored
+    (``sc.anchored``): ``Comparison.anchored`` and ``anchor_ladder``.
 
     ``replications``: of the whole ladder, with independent random numbers; among several machines, of what has
     anything random, by default 10. ``precision``: as many as the mean takes, or with several machines the difference
@@ -126,10 +134,17 @@ def compare(
     how = repetition(replications, precision, **repeats)
     work: Any = workload
     on: Any = machine
+    if anchor is not None and (several or is_repeated):
+        raise InputError("an anchor is of one workload on one machine, once", allowed="sweep(..., anchor=...)")
     if several:
         return compare_several(work, on, parameters, vary=vary, **how, **options)
     if not is_repeated:
-        return compare_once(work, on, parameters, **options)
+        comparison = compare_once(work, on, parameters, **options)
+        if anchor is None:
+            return comparison
+        kept = {name: value for name, value in options.items() if name in SimulationKeywords.__annotations__}
+        experiment = Experiment.of(work, on, parameters, **kept)
+        return with_anchors(comparison, experiment, Anchors.of(anchor, experiment.scenario, on))
     if any(options.pop(name, None) is not None for name in ("formulas", "measured")):
         what = "replications of one machine have no formulas and measurements"
         raise InputError(what, allowed="machines as a list: compare(workload, [machine], ...)")

@@ -1,0 +1,1 @@
+"""Predictions for more ranks than were measured, anchored at the largest scale that was."""

@@ -1,0 +1,157 @@
+"""Measured times at which a prediction can be anchored, and why others cannot be used."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simcodesign.comparison.measured.at_point import of_what_runs
+from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.measured.times import MeasuredTimes
+from simcodesign.describe.measured_tables.rows import NODES_USED
+from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.scenario import Scenario
+
+#: The largest factor between a size that was measured and the one that is predicted.
+NEARBY = 8.0
+_SAME = 1e-9
+#: The machine with changes in its file.
+MachineWith = Callable[[Mapping[str, object]], Machine]
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """A measured time on fewer ``ranks``: of ``scenario``, with sizes ``at``, which differ by these ``factors`` from
+    those of the prediction. ``changes``: of the machine's file. ``phase``: the only one, empty for all that run."""
+
+    ranks: float
+    measured_s: float
+    scenario: Scenario
+    at: Mapping[str, float | str]
+    changes: Mapping[str, object]
+    factors: Mapping[str, float]
+    phase: str = ""
+
+    @property
+    def distance(self) -> float:
+        """From the prediction: the sum of the logarithms of factors."""
+        return sum(map(math.log, self.factors.values()))
+
+    @property
+    def key(self) -> object:
+        """Equal for rows whose predictions are."""
+        parameters = tuple(sorted((name, str(value)) for name, value in self.scenario.parameters.items()))
+        return self.phase, parameters, tuple(sorted((name, str(value)) for name, value in self.changes.items()))
+
+
+@dataclass(frozen=True)
+class _UnusableError(Exception):
+    reason: str
+
+
+def rows_nearby(
+    several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith
+) -> tuple[list[MeasuredRow], str]:
+    """Return the measured times that can anchor a prediction of a single design point, and in words why others cannot:
+    they are of another machine or other choices, of as many ranks or more, of sizes more than a factor of 8 away, or of
+    a single node where the prediction is of several, which is another regime."""
+    point = scenario.bind()
+    rows, reasons = [], Counter[str]()
+    for one in several:
+        try:
+            row = _row(one, point, scenario, machine_with)
+            for name, factor in row.factors.items():
+                if factor > NEARBY * (1 + _SAME):
+                    raise _UnusableError(f"of a {name} more than a factor of {NEARBY:g} away")
+            rows.append(row)
+        except _UnusableError as unusable:
+            reasons[unusable.reason] += 1
+    words = "; ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+    return rows, words
+
+
+def rows_of_phases(
+    several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith
+) -> Iterator[MeasuredRow]:
+    """Yield the measured times of every phase by itself, of any size, on fewer ranks than a single design point has."""
+    point = scenario.bind()
+    for one in several:
+        for phase, value in one.phases.items():
+            alone = replace(one, total=None, phases={phase: value}, components={}, parts={})
+            try:
+                yield _row(alone, point, replace(scenario, phases=[phase]), machine_with, phase)
+            except _UnusableError:
+                continue
+
+
+def _row(
+    one: MeasuredTimes, point: DesignPoint, scenario: Scenario, machine_with: MachineWith, phase: str = ""
+) -> MeasuredRow:
+    """The row of a measured time. Raises _UnusableError with the reason."""
+    if one.machine not in ("", point.machine.name):
+        raise _UnusableError(f"of the machine {one.machine}")
+    ranks = one.at.get("P")
+    if not isinstance(ranks, float | int):
+        raise _UnusableError("without a number of ranks (column P)")
+    if ranks >= point.ranks:
+        raise _UnusableError(f"of {point.ranks:,} ranks or more")
+    sizes, changes = _sizes_and_changes(one, point)
+    factors = {name: _factor(name, value, point) for name, value in sizes.items()}
+    there = scenario.at({"P": ranks, **sizes})
+    if changes:
+        there = there.on(machine_with(changes))
+    try:
+        training = there.bind()
+    except InputError as error:
+        raise _UnusableError(f"of values that the machine or workload refuses ({error})") from None
+    _check_nodes(one, training, point)
+    here = of_what_runs(one, training, whole_program=scenario.phases is None)
+    if here is None or not here.total_s:
+        raise _UnusableError("without a measured total")
+    return MeasuredRow(float(ranks), here.total_s, there, sizes, changes, factors, phase)
+
+
+def _sizes_and_changes(one: MeasuredTimes, point: DesignPoint) -> tuple[dict[str, float | str], dict[str, object]]:
+    """Values of parameters of the workload, and of keys of the machine file that differ."""
+    known = {**point.machine.varying(), **point.values}
+    sizes: dict[str, float | str] = {}
+    changes: dict[str, object] = {}
+    for name, value in one.at.items():
+        if name in ("P", NODES_USED):
+            continue
+        if name in point.workload.parameters:
+            sizes[name] = value
+        elif name in known:
+            if not math.isclose(float(known[name]), float(value), rel_tol=_SAME):
+                raise _UnusableError(f"of another {name}")
+        elif name.startswith(PREFIX):
+            raise _UnusableError(f"of another {name}")
+        else:
+            changes[name] = value
+    return sizes, changes
+
+
+def _factor(name: str, value: float | str, point: DesignPoint) -> float:
+    """Of a parameter, between what was measured and what is predicted: 1 or more."""
+    here, parameter = point.values[name], point.workload.parameters[name]
+    if isinstance(value, str) or parameter.choices:
+        if value != here:
+            raise _UnusableError(f"of another {name}")
+        return 1.0
+    a, b = float(value), float(here)
+    if a == b:
+        return 1.0
+    return max(a / b, b / a) if a > 0 and b > 0 else math.inf
+
+
+def _check_nodes(one: MeasuredTimes, training: DesignPoint, point: DesignPoint) -> None:
+    used = training.machine.placement.nodes_used(training.ranks)
+    stated = one.at.get(NODES_USED, used)
+    if float(stated) != float(used):
+        raise _UnusableError(f"on another number of nodes than the machine has for P = {training.ranks:,}")
+    if float(used) == 1 and float(point.machine.placement.nodes_used(point.ranks)) > 1:
+        raise _UnusableError("on a single node, which is another regime")
