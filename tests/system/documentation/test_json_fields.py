@@ -120,6 +120,7 @@ def ring(rank, size, *, n=4096):
     yield sc.rank.compute(flops=n)
     yield sc.rank.world.barrier()
 """,
+    "fewer.csv": "P,value\n4,1 ms\n6,2 ms\n",
     "sum.py": "from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\n",
 }
 
@@ -137,6 +138,9 @@ simulate arrivals.yaml little.yaml --json
 simulate small.yaml little.yaml -P 4 --write events:- --json
 simulate offloaded.yaml attached.yaml -P 6 --effects all --json
 simulate small.yaml little.yaml -P 2 --effects none --why --json
+compare small.yaml little.yaml -P 8 --anchor fewer.csv --effects none --json
+forecast small.yaml little.yaml -P 8 --anchor fewer.csv --json
+forecast small.yaml little.yaml -P 2 --anchor fewer.csv --json
 compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --measured measured.csv --tolerance 500% --tolerance-of forecast --json
 compare arrivals.yaml little.yaml --json
 compare small.yaml little.yaml together.yaml --vary P=1,2 --effects hops,noise --replications 2 --json
