@@ -8,12 +8,12 @@ import numpy as np
 
 from simcodesign.core.result import Result
 from simcodesign.core.units import format_quantity
-from simcodesign.describe.demands.algorithm_choice import ALL_RULES
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.algorithm_choice import ALL_RULES
 from simcodesign.describe.network.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
 from simcodesign.describe.network.network import Network
 

@@ -246,8 +246,7 @@ class EvaluatedBlock:
             if isinstance(step, Block):
                 yield EvaluatedBlock(self.evaluation, step, self)
             else:
-                tunings = self.evaluation.machine.network.tunings
-                yield EvaluatedStep(step.at(self.evaluation.names, tunings), self, step)
+                yield EvaluatedStep(step.at(self.evaluation.names, self.evaluation.machine), self, step)
 
     def demands(self) -> Iterator[EvaluatedStep]:
         """All demands in it and in its blocks, in their order."""

@@ -82,6 +82,8 @@ class Machine(MachineNodes, ShownInNotebooks):
     - ``partitions``: kinds of nodes with constants, processors and networks of their own, numbered one partition after
       another.
     - ``custom``: parameters, properties, resources, conflicts and components that its file defines.
+    - ``collectives``: rules by which collective operations with ``algorithm: auto`` take an algorithm, by operation;
+      those of MPICH for others.
     - ``place``: where it stands in its file. ``changes``: KEY=VALUE, other than in its file.
 
     What is None, the machine does not have or state. Raises InputError for values that cannot be: constants that are

@@ -27,6 +27,7 @@ from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.message_memory import MessageMemory, cache_share_bytes, message_load_s_per_byte
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.machine_parts.storage import Storage
+from simcodesign.describe.network.algorithm_choice import Decisions
 from simcodesign.describe.network.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
@@ -66,6 +67,7 @@ class MachineNodes(Variant):
     node_network: Network | None = None
     socket_network: Network | None = None
     node_memory: MessageMemory | None = None
+    collectives: Decisions = field(default_factory=dict, hash=False)
     changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     @property

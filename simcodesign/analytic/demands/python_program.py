@@ -302,7 +302,7 @@ def _cost_alike(
     _, name, size_bytes, algorithm, _, options, _ = recording.operations[op]
     key = (name, size_bytes, algorithm, options, ranks)
     if key not in known:
-        demand = as_demand(recording, op, ranks)
+        demand = as_demand(recording, op, ranks, machine.collectives)
         prices, form = price(demand.sent_on(machine).network, float(ranks)), algorithm_form_of(demand)
         cost = (form.segmented or form.cost)(size_bytes, prices, *options) if options else form.cost(size_bytes, prices)
         known[key] = _of_each(cost, all_busy_s(cost, prices), ranks)
@@ -312,7 +312,7 @@ def _cost_alike(
 def _cost_there(recording: Recording, op: int, members: NDArray[np.int64], machine: Machine) -> tuple[float, ...]:
     """The same of these ranks, where messages cost what the level of their pair says."""
     _, _, size_bytes, _, root, options, _ = recording.operations[op]
-    demand, count = as_demand(recording, op, len(members)), len(members)
+    demand, count = as_demand(recording, op, len(members), machine.collectives), len(members)
     segments = float(options[0]) if options else None
     from_root = np.roll(members, -int(root))
     sent = demand.sent_on(machine)

@@ -140,7 +140,7 @@ class _Entries:
     def _alike(self, op: int, members: Ints) -> Expansion:
         """Operations of one kind, (n, size) entries by rank in the group."""
         count, size = members.shape
-        demand = as_demand(self._recording, op, size)
+        demand = as_demand(self._recording, op, size, self._machine.collectives)
         self._graph.spend(closed_form(demand).message_rows(demand, size) * count)
         _, _, size_bytes, _, root, options, _ = self._recording.operations[op]
         machine, parts = demand.sent_on(self._machine), int(options[0]) if options else 1

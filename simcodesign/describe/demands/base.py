@@ -22,7 +22,6 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.network.interfaces import Tunings
 from simcodesign.describe.randomness.distribution import Distribution
 
 #: Evaluates an expression, and names it in errors.
@@ -72,9 +71,9 @@ class Demand:
         """The data structures of the workload that it names, and where."""
         yield from ()
 
-    def at(self, names: Mapping[str, FloatOrArray], tunings: Tunings) -> Demand:
-        """Return the demand where names have these values, on a machine with these tunings: itself, unless it leaves
-        something to be chosen by them."""
+    def at(self, names: Mapping[str, FloatOrArray], machine: Machine) -> Demand:
+        """Return the demand where names have these values, on a machine: itself, unless it leaves something to be
+        chosen by them."""
         return self
 
     def expressions(self) -> Iterator[Expression]:

@@ -22,10 +22,10 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.algorithm_choice import ALL_RULES, Bools, Rule, chosen_algorithms
 from simcodesign.describe.demands.base import MESSAGES, Evaluate
 from simcodesign.describe.demands.footprint import MessageDemand, collective_footprint_bytes
-from simcodesign.describe.network.interfaces import Tunings
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.algorithm_choice import ALL_RULES, AUTO, Bools, Decisions, Rule, chosen_algorithms
 from simcodesign.describe.network.message_models.hockney import BLOCKING
 
 #: Where other packages name the modules that register algorithms.
@@ -172,6 +172,7 @@ class Collective(MessageDemand):
     root: Expression | None = None
     segment: Expression | None = None
     chosen_by: str = ""
+    machine_rules: tuple[Rule, ...] = ()
     sends: str | None = None
     alike_on_all_ranks = True
     can_be_started = True
@@ -206,7 +207,14 @@ class Collective(MessageDemand):
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules that choose its algorithm; none where it is stated."""
-        return ALL_RULES[self.algorithm][self.name] if self.is_open else ()
+        if not self.is_open:
+            return ()
+        return self.machine_rules or ALL_RULES[self.algorithm][self.name]
+
+    def by_rules_of(self, decisions: Decisions) -> Collective:
+        """Return the operation, which takes its algorithm by the rules of a machine if it is left to it by ``auto``."""
+        rules = decisions.get(self.name, ()) if self.algorithm == AUTO else ()
+        return replace(self, machine_rules=rules) if rules else self
 
     @property
     def possible(self) -> list[str]:
@@ -235,17 +243,17 @@ class Collective(MessageDemand):
         """The demand with every algorithm that it takes for any of these ranks and bytes, and where it takes that."""
         if not self.is_open:
             return [(self, np.asarray(True))]
-        every = chosen_algorithms(self.name, ranks, size_bytes, self.algorithm)
+        every = chosen_algorithms(self.rules, ranks, size_bytes)
         return [(replace(self, algorithm=algorithm, chosen_by=self.algorithm), where) for algorithm, where in every]
 
     def chosen(self, ranks: int, size_bytes: FloatOrArray) -> Collective:
         """The demand with the algorithm that it takes."""
         return self.choices(float(ranks), size_bytes)[0][0]
 
-    def at(self, names: Mapping[str, FloatOrArray], tunings: Tunings) -> Collective:
+    def at(self, names: Mapping[str, FloatOrArray], machine: Machine) -> Collective:
         """Return the operation with the algorithm that it takes, and in the segments that the machine states for it."""
-        chosen = self._chosen_at(names)
-        tuning = tunings.get(chosen.key)
+        chosen = self.by_rules_of(machine.collectives)._chosen_at(names)
+        tuning = machine.network.tunings.get(chosen.key)
         if tuning is None or tuning.segment is None or chosen.segment is not None:
             return chosen
         size, text = f"({chosen.bytes.text})", tuning.segment.text

@@ -57,7 +57,7 @@ def _of_step(step: EvaluatedStep, sizes: Callable[[EvaluatedStep], Sizes]) -> It
     demand, point = step.demand, step.evaluation.design_point
     if isinstance(demand, RecordedProgram) and not point.shape:
         values = demand.arguments(point.values, point.workload.parameters)
-        yield from algorithms_recorded(demand.recorded(point.ranks, values))
+        yield from algorithms_recorded(demand.recorded(point.ranks, values), point.machine.collectives)
     elif isinstance(demand, Collective) and (demand.is_open or demand.chosen_by):
         yield from _of_collective(step, demand, sizes(step))
 

@@ -7,7 +7,6 @@ from math import ceil, isfinite
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.describe.demands.algorithm_choice import NCCL
 from simcodesign.describe.demands.collective import (
     ALGORITHMS,
     ON_NODES,
@@ -18,6 +17,7 @@ from simcodesign.describe.demands.collective import (
     algorithm_in_order,
     algorithm_names,
 )
+from simcodesign.describe.network.algorithm_choice import NCCL
 from simcodesign.describe.python_programs.memory_calls import memory_demand
 from simcodesign.describe.python_programs.recorded_operations import (
     ACCESS,

@@ -12,6 +12,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.network.algorithm_choice import Decisions
 from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import Int64s, Recording, places_in_groups
 
@@ -180,20 +181,21 @@ def _check_numbers(recording: Recording, sent: NDArray[np.float64], received: ND
     raise InputError(what, recording.place_of(entry))
 
 
-def as_demand(recording: Recording, op: int, ranks: int) -> Collective:
-    """A collective operation of so many ranks as a demand, under which both readings know its algorithm."""
+def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -> Collective:
+    """A collective operation of so many ranks as a demand, under which both readings know its algorithm; by the rules
+    of a machine if it is left to it."""
     entries = np.flatnonzero(recording.op == op)
     _, name, size_bytes, algorithm, *_ = recording.operations[op]
     demand = Collective(None, recording.place_of(int(entries[0])), name=name, algorithm=algorithm, bytes=ONE)
-    return demand.chosen(ranks, size_bytes)
+    return demand.by_rules_of(decisions).chosen(ranks, size_bytes)
 
 
-def algorithms_recorded(recording: Recording) -> Iterator[ChosenAlgorithm]:
+def algorithms_recorded(recording: Recording, decisions: Decisions) -> Iterator[ChosenAlgorithm]:
     """What operations with ``algorithm: auto`` take, for each phase, size and group size."""
     calls = collective_calls(recording)
     keys = np.stack([recording.phase[calls.entry], recording.op[calls.entry], calls.size], axis=1)
     for phase, op, ranks in np.unique(keys, axis=0).tolist():
-        demand, size_bytes = as_demand(recording, op, ranks), recording.operations[op][2]
+        demand, size_bytes = as_demand(recording, op, ranks, decisions), recording.operations[op][2]
         if demand.chosen_by:
             row = (ranks, ranks, size_bytes, size_bytes)
             yield ChosenAlgorithm(recording.phases[phase], demand.label, demand.algorithm, *row)

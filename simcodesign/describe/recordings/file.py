@@ -18,7 +18,6 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.describe.demands.algorithm_choice import AUTO
 from simcodesign.describe.demands.collective import (
     ALGORITHMS,
     ON_NODES,
@@ -27,6 +26,7 @@ from simcodesign.describe.demands.collective import (
     algorithm_names,
     every_algorithm,
 )
+from simcodesign.describe.network.algorithm_choice import AUTO
 from simcodesign.describe.python_programs.checks import checked
 from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, MEMORY, RECEIVE, SEND, Operation
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE, Recording

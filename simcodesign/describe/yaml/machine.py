@@ -22,6 +22,7 @@ from simcodesign.describe.partitions import Partition, check_partitions
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.node_failures import FAILURES, Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.describe.yaml.collectives import COLLECTIVES, decisions_from
 from simcodesign.describe.yaml.constants import with_formulas_evaluated
 from simcodesign.describe.yaml.mapping import MAPPING, check_folded_size, mapping_from, names_nodes
 from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
@@ -103,6 +104,13 @@ def machine_section() -> Section:
             "how times vary; a fraction (lognormal) of computations, or a mapping (docs/describe-machines.md)",
             "0 %",
         ),
+        Key(
+            "collectives",
+            COLLECTIVES,
+            "rules by which operations with `algorithm: auto` take an algorithm: those of a library, or a table for"
+            " each operation (docs/collectives.md)",
+            "`mpich`",
+        ),
         Key("failures", FAILURES, "when nodes fail (docs/failures.md)"),
         Key("background", BACKGROUND, "what other jobs send over the same links (docs/placement.md)"),
         *CUSTOM,
@@ -173,6 +181,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         failures=_failures(items["failures"]) if "failures" in items else None,
         nodes_by_ranks=follows,
         partitions=partitions,
+        collectives=decisions_from(items["collectives"]) if "collectives" in items else {},
         background=Background(**BACKGROUND.read(items["background"]), place=items["background"].place)
         if "background" in items
         else None,

@@ -69,10 +69,10 @@ class RecordedProgramLowering(Lowering[RecordedProgram]):
             total += len(recording.entries_of(recording.of_kind(kinds.RECEIVE)))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
         total += accesses * (operations_of(writer.builder.machine, writer.builder.on) - 1)
-        for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
-            most = messages_of(as_demand(recording, *map(int, key))).most(int(key[1]))
-            segments = recording.operations[int(key[0])][5] or (1,)
-            total += 3.0 * most * segments[0] * np.count_nonzero((op == key[0]) & (size == key[1]))
+        for one, ranks in np.unique(np.stack([op, size], axis=1), axis=0).tolist() if len(op) else ():
+            most = messages_of(as_demand(recording, one, ranks, rules)).most(ranks)
+            segments = recording.operations[one][5] or (1,)
+            total += 3.0 * most * segments[0] * np.count_nonzero((op == one) & (size == ranks))
         return total
 
     def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram:
@@ -164,7 +164,9 @@ class _Layout:
         builder = self._builder
         writer = Ranks(ranks, DataCosts.of(builder.machine.network))
         segments = self.recording.operations[op][5]
-        messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
+        messages_of(as_demand(self.recording, op, ranks, builder.machine.collectives)).write(
+            writer, size_bytes, *segments
+        )
         columns = writer.columns
         if builder.prices.holds_receivers:
             unknown = (replace(one, held_s=np.nan) if one.kind == RECEIVE else one for one in columns)
@@ -338,7 +340,7 @@ class _Layout:
         keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
         named = {operation for operation, _ in (*ALGORITHM_SENDS, *machine.network.tunings)}
         of_key = [
-            as_demand(self.recording, op, ranks).sent_on(machine)
+            as_demand(self.recording, op, ranks, machine.collectives).sent_on(machine)
             if self.recording.operations[op][1] in named
             else machine
             for op, ranks in keys.T.tolist()

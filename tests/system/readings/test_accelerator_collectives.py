@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign import Machine, forecast, simulate
-from simcodesign.describe.demands.algorithm_choice import chosen_algorithms
+from simcodesign.describe.network.algorithm_choice import chosen_algorithms
 from simcodesign.describe.demands.collective import OF_ACCELERATORS
 from simcodesign.describe.network.network import LocalMessages
 from simcodesign.describe.workload import Workload

@@ -16,7 +16,7 @@ from simcodesign.analytic.formulas.formula import formula
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
-from simcodesign.describe.demands.algorithm_choice import RULES, chosen_algorithms
+from simcodesign.describe.network.algorithm_choice import RULES, chosen_algorithms
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload

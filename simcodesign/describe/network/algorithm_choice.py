@@ -1,5 +1,7 @@
 """``algorithm: auto`` and ``nccl``: which algorithm a collective operation takes, by its ranks and its bytes.
 
+A machine may have rules of its own for ``auto`` (its key ``collectives``): a decision table, or those of a library.
+
 The rules of ``auto`` are those of MPICH: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
 Communication Operations in MPICH", IJHPCA 19 (2005), section 4, with the bounds that MPICH has as defaults of its
 control variables (``MPIR_CVAR_BCAST_SHORT_MSG_SIZE`` and others): 12288 bytes and 8 ranks of a broadcast, 2048 bytes of
@@ -12,11 +14,15 @@ The rules of ``nccl`` for an allreduce are where NCCL's own model of latency and
 powers of two for nodes of 8 A100, whose rings have 192 GB/s between more than two nodes and 235 GB/s on one or two.
 That is an approximation: NCCL measures the machine, and later versions have other constants. A reduce-scatter and an
 allgather have the ring alone there; sends and receives of an all-to-all are posted together.
+
+Those of Open MPI are the fixed decisions of its component tuned (open-mpi/ompi, commit afbd032f,
+``ompi/mca/coll/tuned/coll_tuned_decision_fixed.c``), measured on up to 64 nodes with Myrinet: for operators that
+commute. Open MPI 4.1 and later have other tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,15 +79,27 @@ NCCL_RULES: Mapping[str, tuple[Rule, ...]] = {
     "allgather": (Rule("ring_channels"),),
     "all_to_all": (Rule("linear"),),
 }
-#: By the name that stands for them.
+#: The rules of Open MPI for what is an algorithm here: it passes broadcasts and reductions on in segments of sizes that
+#: no rule states.
+OPEN_MPI_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "allreduce": (Rule("recursive_doubling", "n < 10000"), Rule("ring")),
+    "allgather": (
+        Rule("recursive_doubling", "(n * P < 50000) * (log2(P) % 1 == 0)"),
+        Rule("bruck", "n * P < 50000"),
+        Rule("neighbour_exchange", "P % 2 == 0"),
+        Rule("ring"),
+    ),
+    "all_to_all": (Rule("bruck", "(n < 200) * (P > 12)"), Rule("linear", "n < 3000"), Rule("pairwise")),
+}
+#: By the name that stands for them in a demand.
 ALL_RULES: Mapping[str, Mapping[str, tuple[Rule, ...]]] = {AUTO: RULES, NCCL: NCCL_RULES}
+#: The rules that a machine may have for ``auto``: by operation, and by the name of a library.
+Decisions = Mapping[str, tuple[Rule, ...]]
+LIBRARIES: Mapping[str, Decisions] = {"mpich": RULES, "nccl": NCCL_RULES, "open_mpi": OPEN_MPI_RULES}
 
 
-def chosen_algorithms(
-    operation: str, ranks: FloatOrArray, size_bytes: FloatOrArray, chooser: str = AUTO
-) -> list[tuple[str, Bools]]:
-    """The algorithms that are taken for any of these ranks and bytes, and where each is."""
-    rules = ALL_RULES[chooser][operation]
+def chosen_algorithms(rules: Sequence[Rule], ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[str, Bools]]:
+    """The algorithms that are taken by rules for any of these ranks and bytes, and where each is."""
     which = np.argmax([rule.holds(ranks, size_bytes) for rule in rules], axis=0)
     every = [(rule.algorithm, np.asarray(which == number)) for number, rule in enumerate(rules)]
     return [(algorithm, where) for algorithm, where in every if where.any()]
