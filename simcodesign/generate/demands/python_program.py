@@ -70,7 +70,7 @@ class RecordedProgramLowering(Lowering[RecordedProgram]):
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
         total += accesses * (operations_of(writer.builder.machine, writer.builder.on) - 1)
         for one, ranks in np.unique(np.stack([op, size], axis=1), axis=0).tolist() if len(op) else ():
-            most = messages_of(as_demand(recording, one, ranks, rules)).most(ranks)
+            most = messages_of(as_demand(recording, one, ranks, writer.builder.machine.collectives)).most(ranks)
             segments = recording.operations[one][5] or (1,)
             total += 3.0 * most * segments[0] * np.count_nonzero((op == one) & (size == ranks))
         return total
