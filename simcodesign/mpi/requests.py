@@ -257,6 +257,10 @@ class Request(OfSeveral):
 
     under_way: World | None = None  # the run, for a program's ``MPI.Request()``
     _cancelled, _ended, _value, _empty_source = False, False, None, ANY_SOURCE
+    _message: Message | None = None
+    _receive: Receive | None = None
+    _box: Mailbox | None = None
+    _finish: Callable[[Any], Any] | None = None
 
     def __init__(
         self,
@@ -269,7 +273,7 @@ class Request(OfSeveral):
         finish: Callable[[Any], Any] | None = None,
     ) -> None:
         self.world: Any = world
-        self._place, self._message, self._receive, self._finish, self._box = place, message, receive, finish, box
+        self._place, self._message, self._receive, self._box, self._finish = place, message, receive, box, finish
         if world is None:
             self.world, self._ended = self.under_way, True
 
@@ -285,8 +289,11 @@ class Request(OfSeveral):
     ) -> Request:
         """Return a request of the run; faster than a call of the class, which may be a program's that wants a copy."""
         made: Request = object.__new__(cls)
-        made.world = world
-        made._place, made._message, made._receive, made._finish, made._box = place, message, receive, finish, box
+        made.world, made._place = world, place
+        if receive is not None:
+            made._receive, made._box, made._finish = receive, box, finish
+        elif message is not None:
+            made._message = message
         return made
 
     @classmethod

@@ -41,15 +41,15 @@ class RankLog:
     def __init__(self, rank: int, builder: RecordingBuilder) -> None:
         self.rank, self.line = rank, 0
         self.op, self.lines = array("i"), array("i")
-        self.started, self.waits = array("i"), array("i")
+        self.waits = array("i")  # entries of waits, each followed by the handle of what is waited for
         self.limits: list[tuple[int, float]] = []  # entries of receives, and the most bytes that they take
         self.phase_changes = [(0, "main")]
         self._open: set[int] = set()
-        self._builder, self._numbers = builder, builder.numbers
+        self._builder, self._numbers, self._starts = builder, builder.numbers, builder.starts
 
     def clear(self) -> None:
         """Drop the entries, which a recording holds now."""
-        self.op, self.lines, self.started, self.waits = (array("i") for _ in range(4))
+        self.op, self.lines, self.waits = (array("i") for _ in range(3))
 
     def _add(self, key: tuple[Any, ...]) -> None:
         number = self._numbers.get(key)
@@ -60,12 +60,11 @@ class RankLog:
 
     def _start(self, key: tuple[Any, ...]) -> int:
         """Let an operation go on beside what comes."""
-        entry = len(self.op)
-        self._add(key)
-        self.started.append(entry)
+        line, lines, entry = self.line, self.lines, len(self.op)
+        self.op += self._starts.get(key) or self._builder.start_of(key, self.rank, line)
+        lines.append(line)
+        lines.append(line)
         self._open.add(entry)
-        self.op.append(NONE)
-        self.lines.append(self.line)
         return entry
 
     @property
@@ -118,7 +117,6 @@ class RankLog:
     def was_nothing(self, handle: int) -> None:
         """Take back what was started and is not waited for."""
         self.op[handle] = NONE
-        self.started.remove(handle)
         self._open.remove(handle)
 
     def _was(self, handle: int, *key: Any) -> None:
@@ -154,11 +152,14 @@ class RankLog:
 
     def wait(self, handle: int) -> None:
         """Wait for what was started. Raises InputError for what was not, or is waited for again."""
-        if handle not in self._open:
-            raise InputError(f"rank {self.rank} waits for what it has not started", self.place)
-        self._open.remove(handle)
-        self.waits.extend((len(self.op), handle))
-        self.op.append(NONE)
+        try:
+            self._open.remove(handle)
+        except KeyError:
+            raise InputError(f"rank {self.rank} waits for what it has not started", self.place) from None
+        op, waits = self.op, self.waits
+        waits.append(len(op))
+        waits.append(handle)
+        op.append(NONE)
         self.lines.append(self.line)
 
     def wait_for_all(self) -> None:
@@ -214,6 +215,7 @@ class RecordingBuilder:
     def __init__(self, ranks: int, file: str, files: Sequence[str] = ()) -> None:
         self.ranks, self.file, self.files = ranks, file, tuple(files)
         self.numbers: dict[tuple[Any, ...], int] = {}
+        self.starts: dict[tuple[Any, ...], array[int]] = {}  # entries of operations that are started
         self.communicators = Communicators(ranks)
         self._keys: list[tuple[Any, ...]] = []
         self._first: list[tuple[int, int]] = []  # rank and line of the first of each distinct operation
@@ -230,6 +232,10 @@ class RecordingBuilder:
             self._keys.append(key)
             self._first.append((rank, line))
         return number
+
+    def start_of(self, key: tuple[Any, ...], rank: int, line: int) -> array[int]:
+        """Return the entries of the start of an operation, which may be new."""
+        return self.starts.setdefault(key, array("i", [self.number_of(key, rank, line), NONE]))
 
     def key_of(self, number: int) -> tuple[Any, ...]:
         """Return the operation of a number."""
@@ -280,7 +286,8 @@ class RecordingBuilder:
             op = number[np.array(log.op)]
             op[peer[op] == log.rank] = NONE  # no message to itself: waits for it wait for nothing
             own["op"][:], own["line"][:] = op, log.lines
-            begun, waits = np.array(log.started), np.array(log.waits).reshape(-1, 2)
+            waits = np.array(log.waits).reshape(-1, 2)
+            begun = waits[:, 1]  # all that was started, as ranks wait for it at their end
             own["started"][begun[op[begun] != NONE]] = True
             waits = waits[own["started"][waits[:, 1]]]
             own["waits_for"][waits[:, 0]] = begin + waits[:, 1].astype(kind)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from simcodesign.mpi.buffers import Buffer
+from simcodesign.mpi.buffers import fill, items_of
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.point_to_point import PointToPoint, elements, unpickled
+from simcodesign.mpi.point_to_point import PointToPoint, unpickled
 from simcodesign.mpi.ranks import matching
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -58,7 +59,7 @@ class Message(Simulated):
         """Receive into a buffer."""
         message = self._received(status)
         if message is not None:
-            Buffer(buf).take(elements(message.data))
+            fill(items_of(buf), message.data)
 
     @mpi_call
     def recv(self, status: Status | None = None) -> Any:
@@ -69,8 +70,7 @@ class Message(Simulated):
     @mpi_call
     def Irecv(self, buf: Any) -> Request:
         """Begin to receive into a buffer."""
-        room = Buffer(buf)
-        return self._begun(lambda data: room.take(elements(data)))
+        return self._begun(partial(fill, items_of(buf)))
 
     @mpi_call
     def irecv(self) -> Request:

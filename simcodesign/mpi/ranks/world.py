@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from itertools import chain
 from math import frexp, ldexp
+from threading import get_ident
 from types import FrameType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -90,15 +90,14 @@ class World:
         self._free_s, self._sent, self._repeats = [0.0] * size, [0] * size, [bool(known.sends)] * size
         self.depth = [0] * size  # of calls of MPI within calls, by rank
         self._since_s, self._gap_s = 0.0, _empty_gap_s()
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self.thread_error: InputError | None = None  # raised at the end of the run
 
     def end(self) -> None:
         """Take back receives that never had a message. Raises InputError for a message that no rank has received."""
         for box in chain(*self.boxes):
             for receive in box.receives:
-                if receive.on_match is not None:
-                    receive.on_match(None)
+                receive.withdraw()
             for message in (*box.messages, *box.probed):
                 what = f"rank {box.owner} never receives this message of rank {message.sender} (tag {message.tag})"
                 place = self.log.place_of(message.sender, message.entry)
@@ -113,7 +112,7 @@ class World:
         """Return what the current rank notes its operation in."""
         return self.log.of_rank[self.scheduler.current]
 
-    def departs(self, target: int, size_bytes: int, *, blocking: bool) -> float:
+    def departs(self, target: int, size_bytes: int, blocking: bool) -> float:
         """Begin a send of the current rank, and let its time pass if it is ``blocking``; return when the message is
         there."""
         rank, scheduler = self.scheduler.current, self.scheduler
@@ -122,8 +121,10 @@ class World:
             if known is not None:
                 scheduler.pass_until(known.finish_s if blocking else known.ready_s)
                 return known.arrival_s
-        times = self.times.of(size_bytes)
-        begin_s = max(scheduler.ranks[rank].clock_s, self._free_s[rank])
+        times = self.times[size_bytes]
+        clock_s, begin_s = scheduler.ranks[rank].clock_s, self._free_s[rank]
+        if clock_s > begin_s:
+            begin_s = clock_s
         self._free_s[rank] = begin_s + times.next_send_s
         if blocking:
             scheduler.pass_until(begin_s + times.send_s)
@@ -144,7 +145,7 @@ class World:
         """Let the time of the current rank pass until it has received a message."""
         rank, arrival_s = self.scheduler.ranks[self.scheduler.current], message.arrival_s
         begin_s = arrival_s if arrival_s > rank.clock_s else rank.clock_s
-        rank.clock_s = begin_s + self.times.of(message.size_bytes).receive_s
+        rank.clock_s = begin_s + self.times[message.size_bytes].receive_s
 
     def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox | None) -> Message:
         """Let others run until a receive of the current rank has its message, and return it. ``box``: in which it
@@ -184,13 +185,15 @@ class World:
 
         ``caller``: the frame that makes the call, or one that it has called; None: of the caller of this method.
         """
-        if threading.get_ident() != self._thread:
+        if get_ident() != self._thread:
             what = "a thread of the program calls MPI or reads the clock"
             self.thread_error = InputError(what, place_of_call(), allowed="the main thread")
             raise SystemExit
         rank = self.scheduler.current
         if not self.depth[rank]:
-            self.log.begin_call(rank, caller or sys._getframe(1))
+            frame, log = caller or sys._getframe(1), self.log
+            known = log.lines.get((id(frame.f_code), frame.f_lasti))
+            log.of_rank[rank].line = log.line_of(frame) if known is None else known[0]
             if self.speed is not None:
                 self._note_computation(rank, self.speed)
             for called in self.on_call:
@@ -216,7 +219,7 @@ class World:
     def declare(self, flops: float) -> None:
         """Note floating-point operations in place of the CPU time since the last call."""
         if self._declared:
-            self.log.begin_call(self.current, sys._getframe(1))
+            self.note().line = self.log.line_of(sys._getframe(1))
             for called in self.on_call:
                 called(self.current)
             self.note().compute(flops, "flops")
