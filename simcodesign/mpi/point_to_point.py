@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.describe.recordings.communicators import WORLD, Tag
-from simcodesign.mpi.buffers import fill, items_of
+from simcodesign.mpi.buffers import Flat, Scattered, fill, items_of
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import hold
 from simcodesign.mpi.pickles import PICKLE
@@ -68,8 +67,6 @@ class PointToPoint(Simulated):
     def check_peer(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
         """Raise MpiError for a rank that is not at the other end, and for a tag that there is not."""
         others = len(self.peers)
-        if 0 <= rank < others and 0 <= tag <= MOST_TAG:  # the usual case
-            return
         if not 0 <= rank < others and not (any_is_allowed and rank == ANY_SOURCE):
             what = f"rank {self.world.current}: rank at the other end"
             raise MpiError(what, place_of_call(), value=rank, allowed=f"0 to {others - 1}", name="RANK")
@@ -93,10 +90,12 @@ class PointToPoint(Simulated):
 
         ``start``: return while it goes on; ``is_attached``: the message is kept in the attached buffer.
         """
+        world, peers, number = self.world, self.peers, self.number
         if dest == PROC_NULL:
-            return Request.of_nobody(self.world)
-        self.check_peer(dest, tag, any_is_allowed=False)
-        world, target, number = self.world, self.peers[dest], self.number
+            return Request.of_nobody(world)
+        if not (0 <= dest < len(peers) and 0 <= tag <= MOST_TAG):
+            self.check_peer(dest, tag, any_is_allowed=False)
+        target = peers[dest]
         me = world.scheduler.current
         is_held = size_bytes > world.eager_bytes if waits is None else waits
         note, noted_tag, place = world.log.of_rank[me], (tag if number == WORLD else (number, tag)), None
@@ -218,7 +217,7 @@ class PointToPoint(Simulated):
         world.in_time += source == ANY_SOURCE
         receive = Receive(source, tag, world.scheduler.clock_s)
         box.post_receive(receive)
-        message = world.wait_for(receive.__str__, receive, box)
+        message = world.wait_for(receive.__str__, receive)
         self.note_received(message, status)
         return message
 
@@ -228,22 +227,25 @@ class PointToPoint(Simulated):
         if status is not None:
             status.note(message)
 
-    def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
+    def _begin_receive(
+        self, source: int, tag: int, use: Callable[[Any], Any] | None = None, room: Flat | Scattered | None = None
+    ) -> Request:
+        """Begin to receive, into ``room``, or to return ``use`` of what comes."""
         if source == PROC_NULL:
             return Request.of_nobody(self.world)
-        self.check_peer(source, tag, any_is_allowed=True)
-        world, number, box = self.world, self.number, self.own_box
+        world, peers, number, on_match = self.world, self.peers, self.number, None
         rank = world.scheduler.ranks[world.scheduler.current]
-        note, on_match = world.log.of_rank[rank.number], None
-        if source == ANY_SOURCE or tag == ANY_TAG:
+        note = world.log.of_rank[rank.number]
+        if 0 <= source < len(peers) and 0 <= tag <= MOST_TAG:
+            place = note.start_receive(peers[source], None, tag if number == WORLD else (number, tag))
+        else:
+            self.check_peer(source, tag, any_is_allowed=True)
             place = note.start_receive(None, None, None)
             on_match = self._noting(note, place)
             world.in_time += source == ANY_SOURCE
-        else:
-            place = note.start_receive(self.peers[source], None, tag if number == WORLD else (number, tag))
         receive = Receive(source, tag, rank.clock_s, note, place, on_match)
-        box.post_receive(receive)
-        return Request.begun(world, place, None, receive, box, use)
+        self.own_box.post_receive(receive)
+        return Request.begun(world, place, None, receive, room, use)
 
     def _noting(self, note: RankLog, place: int) -> Callable[[Message], None]:
         """Return what notes the message that a receive, begun at ``place``, took."""
@@ -259,7 +261,7 @@ class PointToPoint(Simulated):
     @mpi_call
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer."""
-        return self._begin_receive(source, tag, partial(fill, items_of(buf)))
+        return self._begin_receive(source, tag, None, items_of(buf))
 
     @mpi_call
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:

@@ -42,8 +42,8 @@ class Message:
 
 @dataclass(eq=False, slots=True)
 class Receive:
-    """A receive that was posted, and its message. ``note``: the log that has its start, at ``place``; ``on_match`` is
-    called with the message when it is matched."""
+    """A receive that was posted in a ``box``, and its message. ``note``: the log that has its start, at ``place``;
+    ``on_match`` is called with the message when it is matched."""
 
     source: int
     tag: int
@@ -52,6 +52,7 @@ class Receive:
     place: int = 0
     on_match: Callable[[Message], None] | None = None
     message: Message | None = None
+    box: Mailbox | None = None
     number: int = 0  # of its posting, in its mailbox
 
     def __str__(self) -> str:
@@ -145,7 +146,7 @@ class Mailbox:
     def post_receive(self, receive: Receive) -> None:
         """Give a receive the first message that fits; keep it if there is none, or if time decides."""
         self._posted += 1
-        receive.number = self._posted
+        receive.box, receive.number = self, self._posted
         if receive.source == ANY_SOURCE:
             self.any_source += 1
             self._is_noted = True
