@@ -212,11 +212,12 @@ class PointToPoint(Simulated):
             if status is not None:
                 status.clear(PROC_NULL)
             return None
-        self.check_peer(source, tag, any_is_allowed=True)
-        world, box = self.world, self.own_box
-        world.in_time += source == ANY_SOURCE
+        world = self.world
+        if not (0 <= source < len(self.peers) and 0 <= tag <= MOST_TAG):
+            self.check_peer(source, tag, any_is_allowed=True)
+            world.in_time += source == ANY_SOURCE
         receive = Receive(source, tag, world.scheduler.clock_s)
-        box.post_receive(receive)
+        self.own_box.post_receive(receive)
         message = world.wait_for(receive.__str__, receive)
         self.note_received(message, status)
         return message
