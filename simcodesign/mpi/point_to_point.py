@@ -99,7 +99,7 @@ class PointToPoint(Simulated):
         me = world.scheduler.current
         is_held = size_bytes > world.eager_bytes if waits is None else waits
         note, noted_tag, place = world.log.of_rank[me], (tag if number == WORLD else (number, tag)), None
-        entry = len(note.op)
+        entry = len(note.entries) // 2
         if start:
             place = note.start_send(target, size_bytes, noted_tag)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,10 @@ from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE
 from simcodesign.describe.recordings.communicators import WORLD, Communicator, Communicators, Tag, groups_of
 
 Int64s = NDArray[np.int64]
+#: Of a wait for the entry e, the logs have this less e.
+_WAIT = NONE - 1
+#: Entries of logs that are put into columns together.
+_TOGETHER = 100_000
 #: A message of a collective operation whose sizes differ: to or from the member that is so many further on.
 _PART = "part"
 #: Makes a Place of a rank and a line.
@@ -35,35 +39,36 @@ class RankLog:
     """What one rank does, in its order. A reader sets ``line``, that of the trace, before each call.
 
     Peers and roots are ranks of the ``communicator``, a number of the builder's ``communicators``. What is started
-    returns a handle for ``wait``; None for a message of a rank to itself.
+    returns a handle for ``wait``; None for a message of a rank to itself. ``entries``: the number of each operation,
+    NONE or of a wait, followed by its line.
     """
 
     def __init__(self, rank: int, builder: RecordingBuilder) -> None:
         self.rank, self.line = rank, 0
-        self.op, self.lines = array("i"), array("i")
-        self.waits = array("i")  # entries of waits, each followed by the handle of what is waited for
+        self.entries = array("i")
         self.limits: list[tuple[int, float]] = []  # entries of receives, and the most bytes that they take
         self.phase_changes = [(0, "main")]
         self._open: set[int] = set()
         self._builder, self._numbers, self._starts = builder, builder.numbers, builder.starts
 
-    def clear(self) -> None:
-        """Drop the entries, which a recording holds now."""
-        self.op, self.lines, self.waits = (array("i") for _ in range(3))
+    def __len__(self) -> int:
+        return len(self.entries) // 2
+
+    def line_of(self, entry: int) -> int:
+        """Return the line of an entry."""
+        return self.entries[2 * entry + 1]
 
     def _add(self, key: tuple[Any, ...]) -> None:
         number = self._numbers.get(key)
         if number is None:
             number = self._builder.number_of(key, self.rank, self.line)
-        self.op.append(number)
-        self.lines.append(self.line)
+        self.entries.append(number)
+        self.entries.append(self.line)
 
     def _start(self, key: tuple[Any, ...]) -> int:
         """Let an operation go on beside what comes."""
-        line, lines, entry = self.line, self.lines, len(self.op)
-        self.op += self._starts.get(key) or self._builder.start_of(key, self.rank, line)
-        lines.append(line)
-        lines.append(line)
+        line, entry = self.line, len(self.entries) // 2
+        self.entries += self._starts.get((key, line)) or self._builder.start_of(key, self.rank, line)
         self._open.add(entry)
         return entry
 
@@ -74,7 +79,7 @@ class RankLog:
 
     def phase(self, name: str) -> None:
         """Book what follows under ``name``."""
-        self.phase_changes.append((len(self.op), name))
+        self.phase_changes.append((len(self), name))
 
     def compute(self, amount: float, unit: str = "seconds") -> None:
         """Compute for so many ``seconds``, ``flops`` or ``instructions``."""
@@ -97,7 +102,7 @@ class RankLog:
     ) -> None:
         """Receive a message of at most ``most_bytes``; its size is that of the send. None: any rank, any tag."""
         if most_bytes is not None:
-            self.limits.append((len(self.op), most_bytes))
+            self.limits.append((len(self), most_bytes))
         self._add((RECEIVE, source, tag, communicator))
 
     def start_receive(
@@ -105,24 +110,23 @@ class RankLog:
     ) -> int:
         """Start a receive. Of any rank or tag: until ``received`` says which."""
         if most_bytes is not None:
-            self.limits.append((len(self.op), most_bytes))
+            self.limits.append((len(self), most_bytes))
         return self._start((RECEIVE, source, tag, communicator))
 
     def received(self, handle: int, source: int, tag: Tag, communicator: int | None = None) -> None:
         """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
         if communicator is None:
-            communicator = self._builder.key_of(self.op[handle])[-1]
+            communicator = self._builder.key_of(self.entries[2 * handle])[-1]
         self._was(handle, RECEIVE, source, tag, communicator)
 
     def was_nothing(self, handle: int) -> None:
         """Take back what was started and is not waited for."""
-        self.op[handle] = NONE
+        self.entries[2 * handle] = NONE
         self._open.remove(handle)
 
     def _was(self, handle: int, *key: Any) -> None:
         """Replace an operation."""
-        number = self._numbers.get(key)
-        self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle]) if number is None else number
+        self.entries[2 * handle] = self._builder.number_of(key, self.rank, self.line_of(handle))
 
     def collective(
         self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
@@ -140,7 +144,7 @@ class RankLog:
     def unknown_collective(self) -> int:
         """Take part in a collective operation of which ``was_collective`` says later what it is."""
         self._add((COLLECTIVE, None, 0.0, None, WORLD))
-        return len(self.op) - 1
+        return len(self) - 1
 
     def start_unknown(self) -> int:
         """Start such an operation."""
@@ -156,11 +160,8 @@ class RankLog:
             self._open.remove(handle)
         except KeyError:
             raise InputError(f"rank {self.rank} waits for what it has not started", self.place) from None
-        op, waits = self.op, self.waits
-        waits.append(len(op))
-        waits.append(handle)
-        op.append(NONE)
-        self.lines.append(self.line)
+        self.entries.append(_WAIT - handle)
+        self.entries.append(self.line)
 
     def wait_for_all(self) -> None:
         """Wait for all that was started and not waited for, in the order of the starts."""
@@ -215,7 +216,7 @@ class RecordingBuilder:
     def __init__(self, ranks: int, file: str, files: Sequence[str] = ()) -> None:
         self.ranks, self.file, self.files = ranks, file, tuple(files)
         self.numbers: dict[tuple[Any, ...], int] = {}
-        self.starts: dict[tuple[Any, ...], array[int]] = {}  # entries of operations that are started
+        self.starts: dict[tuple[tuple[Any, ...], int], array[int]] = {}  # entries of a start, by operation and line
         self.communicators = Communicators(ranks)
         self._keys: list[tuple[Any, ...]] = []
         self._first: list[tuple[int, int]] = []  # rank and line of the first of each distinct operation
@@ -234,8 +235,9 @@ class RecordingBuilder:
         return number
 
     def start_of(self, key: tuple[Any, ...], rank: int, line: int) -> array[int]:
-        """Return the entries of the start of an operation, which may be new."""
-        return self.starts.setdefault(key, array("i", [self.number_of(key, rank, line), NONE]))
+        """Return the entries of the start of an operation, which may be new, in a line."""
+        entries = array("i", [self.number_of(key, rank, line), line, NONE, line])
+        return self.starts.setdefault((key, line), entries)
 
     def key_of(self, number: int) -> tuple[Any, ...]:
         """Return the operation of a number."""
@@ -250,13 +252,13 @@ class RecordingBuilder:
         """
         for log in self.logs:
             log.wait_for_all()
-        entries = sum(len(log.op) for log in self.logs)
+        entries = sum(map(len, self.logs))
         check_memory(f"a recording of {entries:.3g} operations takes", entries * BYTES_PER_ENTRY, Place(self.file))
         self.communicators.resolve()
         used = self._used()
         self._check_sources(used)
         operations, number, colours = self._final_operations(np.flatnonzero(used))
-        first = np.concatenate([[0], np.cumsum([len(log.op) for log in self.logs])]).astype(np.int64)
+        first = np.concatenate([[0], np.cumsum([len(log) for log in self.logs])]).astype(np.int64)
         columns, phases = self._columns(first, operations, number)
         recording = Recording(operations, phases, colours, first, **columns, file=self.file, files=self.files)
         self._check(recording, first[:-1].tolist())
@@ -264,16 +266,30 @@ class RecordingBuilder:
 
     def _used(self) -> NDArray[np.bool_]:
         """Which of the distinct operations are in the logs."""
-        used = np.zeros(len(self._keys) + 1, bool)  # the last one: NONE
+        used = np.zeros(len(self._keys), bool)
+        for logs in self._together():
+            op = _entries(logs)[:, 0]
+            used[op[op >= 0]] = True
+        return used
+
+    def _together(self) -> Iterator[list[RankLog]]:
+        """The logs, short ones together."""
+        several: list[RankLog] = []
+        entries = 0
         for log in self.logs:
-            used[np.array(log.op)] = True
-        return used[:-1]
+            several.append(log)
+            entries += len(log)
+            if entries > _TOGETHER:
+                yield several
+                several, entries = [], 0
+        if several:
+            yield several
 
     def _columns(
         self, first: Int64s, operations: Sequence[Operation], number: Int64s
     ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-        """The columns of the recording, and its phases. Empties one log after another, so that memory does not hold
-        everything twice."""
+        """The columns of the recording, and its phases. Empties the logs one after another, so that memory does not
+        hold everything twice."""
         entries = int(first[-1])
         kind = np.int32 if entries <= np.iinfo(np.int32).max else np.int64
         columns = {name: np.empty(entries, kind) for name in ("op", "phase", "line")}
@@ -281,18 +297,22 @@ class RecordingBuilder:
         number = np.append(number, NONE)
         peer = np.array([one[3] if one[0] in (SEND, RECEIVE) else NONE for one in operations] + [NONE], np.int64)
         names: dict[str, int] = {}
-        for log, begin, end in zip(self.logs, first[:-1].tolist(), first[1:].tolist(), strict=True):
-            own = {name: column[begin:end] for name, column in columns.items()}
-            op = number[np.array(log.op)]
-            op[peer[op] == log.rank] = NONE  # no message to itself: waits for it wait for nothing
-            own["op"][:], own["line"][:] = op, log.lines
-            waits = np.array(log.waits).reshape(-1, 2)
-            begun = waits[:, 1]  # all that was started, as ranks wait for it at their end
-            own["started"][begun[op[begun] != NONE]] = True
-            waits = waits[own["started"][waits[:, 1]]]
-            own["waits_for"][waits[:, 0]] = begin + waits[:, 1].astype(kind)
-            _number_phases(log, own["phase"], names)
-            log.clear()
+        for logs in self._together():
+            ranks = np.arange(logs[0].rank, logs[-1].rank + 1)
+            begins = first[ranks]
+            own = {name: column[begins[0] : first[ranks[-1] + 1]] for name, column in columns.items()}
+            noted, lengths = _entries(logs), [len(log) for log in logs]
+            op = number[np.maximum(noted[:, 0], NONE)]
+            op[peer[op] == np.repeat(ranks, lengths)] = NONE  # no message to itself: waits for it wait for nothing
+            own["op"][:], own["line"][:] = op, noted[:, 1]
+            waits = np.flatnonzero(noted[:, 0] <= _WAIT)
+            begun = np.repeat(begins - begins[0], lengths)[waits] + (_WAIT - noted[waits, 0])
+            own["started"][begun[op[begun] != NONE]] = True  # all that was, as ranks wait for it at their end
+            is_begun = own["started"][begun]
+            own["waits_for"][waits[is_begun]] = begins[0] + begun[is_begun]
+            for log, begin, length in zip(logs, (begins - begins[0]).tolist(), lengths, strict=True):
+                _number_phases(log, own["phase"][begin : begin + length], names)
+                log.entries = array("i")
         return columns, tuple(names) or ("main",)
 
     def _check_sources(self, used: NDArray[np.bool_]) -> None:
@@ -303,14 +323,15 @@ class RecordingBuilder:
         unknown = {n for n, key in keys if key[0] in places and None in key[places[key[0]]]}
         if not unknown:
             return
-        log, entry = next((log, entry) for log in self.logs for entry, n in enumerate(log.op) if n in unknown)
-        kind, source, *_ = self._keys[log.op[entry]]
+        every = ((log, entry, n) for log in self.logs for entry, n in enumerate(log.entries[::2]))
+        log, entry, number = next(one for one in every if one[2] in unknown)
+        kind, source, *_ = self._keys[number]
         words = "starts a collective operation"
         if kind == RECEIVE:
             any_one = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
             words = f"receives {any_one}"
         what = f"rank {log.rank} {words}, and the trace does not say what it was"
-        raise InputError(what, self.place_of(log.rank, log.lines[entry]))
+        raise InputError(what, self.place_of(log.rank, log.line_of(entry)))
 
     def _final_operations(self, used: Int64s) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
         """The distinct operations, the number among them of each that was added and is ``used``, and the groups."""
@@ -380,6 +401,11 @@ class RecordingBuilder:
                     what = f"rank {log.rank} receives a message of {sizes[begin + entry]:g} bytes here"
                     place = recording.place_of(begin + entry)
                     raise InputError(what, place, allowed=f"up to {most_bytes:g} bytes, for which it asks")
+
+
+def _entries(logs: Sequence[RankLog]) -> NDArray[np.int32]:
+    """(N, 2) the entries of some logs."""
+    return np.frombuffer(b"".join(log.entries for log in logs), np.intc).reshape(-1, 2)
 
 
 def _number_phases(log: RankLog, phase: NDArray[Any], names: dict[str, int]) -> None:

@@ -42,18 +42,18 @@ class Log:
 
     def place_of(self, rank: int, entry: int) -> Place:
         """Return the line of the program in which an entry of a rank stands."""
-        return Place(self._script, self.of_rank[rank].lines[entry])
+        return Place(self._script, self.of_rank[rank].line_of(entry))
 
     def read_clock(self, rank: int) -> None:
         """Note that a rank asks for the time."""
-        self.reads[rank].append(len(self.of_rank[rank].op))
+        self.reads[rank].append(len(self.of_rank[rank]))
 
     @contextmanager
     def parts(self, note: RankLog) -> Iterator[None]:
         """What a rank notes within are messages of a collective operation, not of the program."""
-        begin = len(note.op)
+        begin = len(note)
         yield
-        self.parts_of[note.rank].extend(range(begin, len(note.op)))
+        self.parts_of[note.rank].extend(range(begin, len(note)))
 
     def communicator(self, members: Sequence[int]) -> int:
         """Return the number of a new communicator of these ranks, in its order."""
