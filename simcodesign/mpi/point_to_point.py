@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.describe.recordings.communicators import WORLD, Tag
+from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.mpi.buffers import Flat, Scattered, fill, items_of
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import hold

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.describe.recordings.rank_log import RankLog
 
 
 class UnnamedReceives:

@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec
 
 from simcodesign.describe.demands.collective import SIGNALS
-from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.point_to_point import PointToPoint

@@ -9,7 +9,8 @@ from types import CodeType, FrameType
 
 from simcodesign.core.errors import Place
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
+from simcodesign.describe.recordings.rank_log import RankLog
 
 
 class Log:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.describe.recordings.rank_log import RankLog
 
 ANY_SOURCE, ANY_TAG = -1, -1
 

@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.mpi.ranks.log import Log
 from simcodesign.mpi.ranks.matching import Mailbox, Message, Receive
 from simcodesign.mpi.ranks.message_times import MessageTimes
