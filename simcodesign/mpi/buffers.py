@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.mpi.objects.datatypes import Datatype, of_dtype
+from simcodesign.mpi.objects.datatypes import Datatype, has_datatype, of_dtype
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.values.errors import MpiError
@@ -142,16 +142,18 @@ class Buffer:
         return self._memory.view(np.uint8)[first : first + count * layout.extent].view(datatype.dtype)
 
 
-def copied(given: Any) -> Flat:
-    """Return a copy of the basic elements of all items of a buffer."""
-    if isinstance(given, np.ndarray):  # the usual case, of which a Buffer would hold the same
-        of_dtype(given.dtype)
-        return memory_of(given).copy()
-    return Buffer(given).items.copy()
+def items_of(given: Any) -> Flat | Scattered:
+    """Return all items of a buffer."""
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.flags.c_contiguous and has_datatype(given.dtype):
+        return given  # the usual case, of which a Buffer has the same items
+    return Buffer(given).items
 
 
-def fill(room: Flat | Scattered, data: Flat) -> None:
-    """Copy ``data`` to the beginning of ``room``, byte by byte if the types differ."""
+def fill(room: Flat | Scattered, data: Flat | bytes) -> None:
+    """Copy ``data``, elements or the bytes of an object, to the beginning of ``room``, byte by byte if the types
+    differ."""
+    if isinstance(data, bytes):
+        data = Buffer(data).flat
     if data.nbytes > room.nbytes:
         what = "a message is longer than its buffer (MPI_ERR_TRUNCATE)"
         raise MpiError(what, place_of_call(), value=f"{data.nbytes} B", allowed=f"up to {room.nbytes} B")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from simcodesign.describe.recordings.communicators import WORLD, Tag
-from simcodesign.mpi.buffers import Buffer, copied
+from simcodesign.describe.recordings.rank_log import RankLog
+from simcodesign.mpi.buffers import Flat, Scattered, fill, items_of
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.attached import hold
 from simcodesign.mpi.pickles import PICKLE
@@ -81,7 +82,6 @@ class PointToPoint(Simulated):
         size_bytes: int,
         dest: int,
         tag: int,
-        *,
         waits: bool | None = None,
         start: bool = False,
         is_attached: bool = False,
@@ -90,25 +90,27 @@ class PointToPoint(Simulated):
 
         ``start``: return while it goes on; ``is_attached``: the message is kept in the attached buffer.
         """
+        world, peers, number = self.world, self.peers, self.number
         if dest == PROC_NULL:
-            return Request.of_nobody(self.world)
-        self.check_peer(dest, tag, any_is_allowed=False)
-        world, target, number = self.world, self.peers[dest], self.number
+            return Request.of_nobody(world)
+        if not (0 <= dest < len(peers) and 0 <= tag <= MOST_TAG):
+            self.check_peer(dest, tag, any_is_allowed=False)
+        target = peers[dest]
         me = world.scheduler.current
         is_held = size_bytes > world.eager_bytes if waits is None else waits
         note, noted_tag, place = world.log.of_rank[me], (tag if number == WORLD else (number, tag)), None
-        entry = len(note.op)
+        entry = len(note.entries) // 2
         if start:
             place = note.start_send(target, size_bytes, noted_tag)
         else:
             note.send(target, size_bytes, noted_tag)
-        arrival_s = world.departs(target, size_bytes, blocking=not start)
+        arrival_s = world.departs(target, size_bytes, not start)
         message = Message(self.rank, dest, tag, data, size_bytes, me, entry, is_held, arrival_s)
         if is_attached:
             hold(world, message)
         box = self._boxes.get(target)
         (self._box(target) if box is None else box).post_message(message)
-        request = Request.begun(world, place, message=message if is_held else None)
+        request = Request.begun(world, place, message if is_held else None)
         if is_held and not start:
             request.wait_for_message()
         return request
@@ -117,13 +119,29 @@ class PointToPoint(Simulated):
         """Return a tag of this communicator, as the log has it."""
         return tag if self.number == WORLD else (self.number, tag)
 
-    def _send_buffer(self, buf: Any, dest: int, tag: int, **how: Any) -> Request:
-        data = copied(buf)
-        return self._post(data, data.nbytes, dest, tag, **how)
+    def _send_buffer(
+        self,
+        buf: Any,
+        dest: int,
+        tag: int,
+        waits: bool | None = None,
+        start: bool = False,
+        is_attached: bool = False,
+    ) -> Request:
+        data = items_of(buf).copy()
+        return self._post(data, data.nbytes, dest, tag, waits, start, is_attached)
 
-    def _send_object(self, obj: Any, dest: int, tag: int, **how: Any) -> Request:
+    def _send_object(
+        self,
+        obj: Any,
+        dest: int,
+        tag: int,
+        waits: bool | None = None,
+        start: bool = False,
+        is_attached: bool = False,
+    ) -> Request:
         data = PICKLE.dumps(obj)
-        return self._post(data, len(data), dest, tag, **how)
+        return self._post(data, len(data), dest, tag, waits, start, is_attached)
 
     @mpi_call
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
@@ -189,22 +207,18 @@ class PointToPoint(Simulated):
 
     # --- Receiving -------------------------------------------------------------------------------------------
 
-    def _begin(self, source: int, tag: int, on_match: Callable[[Message | None], None] | None = None) -> Receive:
-        self.check_peer(source, tag, any_is_allowed=True)
-        world = self.world
-        world.in_time += source == ANY_SOURCE
-        scheduler = world.scheduler
-        receive = Receive(source, tag, scheduler.ranks[scheduler.current].clock_s, on_match=on_match)
-        self.own_box.post_receive(receive)
-        return receive
-
     def _receive(self, source: int, tag: int, status: Status | None) -> Message | None:
         if source == PROC_NULL:
             if status is not None:
                 status.clear(PROC_NULL)
             return None
-        receive = self._begin(source, tag)
-        message = self.world.wait_for(receive.__str__, receive, self.own_box)
+        world = self.world
+        if not (0 <= source < len(self.peers) and 0 <= tag <= MOST_TAG):
+            self.check_peer(source, tag, any_is_allowed=True)
+            world.in_time += source == ANY_SOURCE
+        receive = Receive(source, tag, world.scheduler.clock_s)
+        self.own_box.post_receive(receive)
+        message = world.wait_for(receive.__str__, receive)
         self.note_received(message, status)
         return message
 
@@ -214,35 +228,41 @@ class PointToPoint(Simulated):
         if status is not None:
             status.note(message)
 
-    def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
+    def _begin_receive(
+        self, source: int, tag: int, use: Callable[[Any], Any] | None = None, room: Flat | Scattered | None = None
+    ) -> Request:
+        """Begin to receive, into ``room``, or to return ``use`` of what comes."""
         if source == PROC_NULL:
             return Request.of_nobody(self.world)
-        world, number = self.world, self.number
-        own = world.log.of_rank[world.scheduler.current]
-        place = own.start_receive(None, None, None)
+        world, peers, number, on_match = self.world, self.peers, self.number, None
+        rank = world.scheduler.ranks[world.scheduler.current]
+        note = world.log.of_rank[rank.number]
+        if 0 <= source < len(peers) and 0 <= tag <= MOST_TAG:
+            place = note.start_receive(peers[source], None, tag if number == WORLD else (number, tag))
+        else:
+            self.check_peer(source, tag, any_is_allowed=True)
+            place = note.start_receive(None, None, None)
+            on_match = self._noting(note, place)
+            world.in_time += source == ANY_SOURCE
+        receive = Receive(source, tag, rank.clock_s, note, place, on_match)
+        self.own_box.post_receive(receive)
+        return Request.begun(world, place, None, receive, room, use)
 
-        def note(message: Message | None) -> None:
-            if message is None:
-                own.was_nothing(place)
-            else:
-                tag = message.tag
-                own.received(place, message.sender, tag if number == WORLD else (number, tag), WORLD)
-
-        receive = self._begin(source, tag, note)
-        return Request.begun(world, place, receive=receive, box=self.own_box, finish=use)
+    def _noting(self, note: RankLog, place: int) -> Callable[[Message], None]:
+        """Return what notes the message that a receive, begun at ``place``, took."""
+        return lambda message: note.received(place, message.sender, self.tag_of(message.tag), WORLD)
 
     @mpi_call
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         """Receive into a buffer."""
         message = self._receive(source, tag, status)
         if message is not None:
-            Buffer(buf).take(elements(message.data))
+            fill(items_of(buf), message.data)
 
     @mpi_call
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer."""
-        room = Buffer(buf)
-        return self._begin_receive(source, tag, lambda data: room.take(elements(data)))
+        return self._begin_receive(source, tag, None, items_of(buf))
 
     @mpi_call
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
@@ -300,11 +320,6 @@ class PointToPoint(Simulated):
     ) -> None:
         """Send a buffer while another message is received into it."""
         self.Sendrecv(buf, dest, sendtag, buf, source, recvtag, status)
-
-
-def elements(data: Any) -> Any:
-    """Return what a buffer of elements takes: the bytes, if an object was sent."""
-    return Buffer(data).flat if isinstance(data, bytes) else data
 
 
 def unpickled(data: Any) -> Any:

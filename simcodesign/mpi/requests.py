@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.buffers import Flat, Scattered, fill
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import BYTE, Datatype
 from simcodesign.mpi.objects.packing import MIXED
-from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
+from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Message, Receive
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.values.constants import PROC_NULL, UNDEFINED
@@ -251,25 +252,20 @@ class OfSeveral(Completion):
 class Request(OfSeveral):
     """A message that was begun. ``place``: of its start in the log; None of one that takes no time.
 
-    ``message``: one that must be taken before the send is done; ``receive``: a receive, in a ``box``, the data of whose
-    message ``finish`` uses.
+    ``message``: one that must be taken before the send is done; ``receive``: a receive, the data of whose message go to
+    ``room``, or to ``finish``, which returns what was received.
     """
 
     under_way: World | None = None  # the run, for a program's ``MPI.Request()``
     _cancelled, _ended, _value, _empty_source = False, False, None, ANY_SOURCE
+    _message: Message | None = None
+    _receive: Receive | None = None
+    _room: Flat | Scattered | None = None
+    _finish: Callable[[Any], Any] | None = None
 
-    def __init__(
-        self,
-        world: World | None = None,
-        place: int | None = None,
-        *,
-        message: Message | None = None,
-        receive: Receive | None = None,
-        box: Mailbox | None = None,
-        finish: Callable[[Any], Any] | None = None,
-    ) -> None:
+    def __init__(self, world: World | None = None, place: int | None = None) -> None:
         self.world: Any = world
-        self._place, self._message, self._receive, self._finish, self._box = place, message, receive, finish, box
+        self._place = place
         if world is None:
             self.world, self._ended = self.under_way, True
 
@@ -280,13 +276,16 @@ class Request(OfSeveral):
         place: int | None,
         message: Message | None = None,
         receive: Receive | None = None,
-        box: Mailbox | None = None,
+        room: Flat | Scattered | None = None,
         finish: Callable[[Any], Any] | None = None,
     ) -> Request:
         """Return a request of the run; faster than a call of the class, which may be a program's that wants a copy."""
         made: Request = object.__new__(cls)
-        made.world = world
-        made._place, made._message, made._receive, made._finish, made._box = place, message, receive, finish, box
+        made.world, made._place = world, place
+        if receive is not None:
+            made._receive, made._room, made._finish = receive, room, finish
+        elif message is not None:
+            made._message = message
         return made
 
     @classmethod
@@ -322,7 +321,7 @@ class Request(OfSeveral):
             if receive.message is not None:
                 world.arrives(receive.message)
                 return receive.message
-            return world.wait_for(self._words, receive, self._box)
+            return world.wait_for(self._words, receive)
         if message is not None:
             world = self.world
             world.scheduler.wait(message.__str__, lambda: self.done_s() is not None)
@@ -341,9 +340,7 @@ class Request(OfSeveral):
         received = self.wait_for_message()
         self._ended = True
         if received is not None:
-            finish = self._finish
-            if finish is not None:
-                self._value = finish(received.data)
+            self._use(received)
         place = self._place
         if place is not None and not self._cancelled:
             world: World = self.world
@@ -351,6 +348,12 @@ class Request(OfSeveral):
         if status is not None:
             self.note(status)
         return self._value
+
+    def _use(self, message: Message) -> None:
+        if self._room is not None:
+            fill(self._room, message.data)
+        elif self._finish is not None:
+            self._value = self._finish(message.data)
 
     def note(self, status: Status) -> None:
         """Fill the status of what is done."""
@@ -362,14 +365,14 @@ class Request(OfSeveral):
 
     def Cancel(self) -> None:
         """Give up a receive that has no message yet. A send goes on, as in Open MPI."""
-        if self._receive is not None and self._box is not None and not self._ended and not self._receive.message:
-            self._cancelled = self._box.cancel(self._receive)
+        receive = self._receive
+        if receive is not None and receive.box is not None and not self._ended and receive.message is None:
+            self._cancelled = receive.box.cancel(receive)
 
     def Free(self) -> None:
         """Let the request end by itself."""
-        receive, finish = self._receive, self._finish
-        if receive is not None and finish is not None and not self._ended:
-            receive.when_matched(lambda message: finish(message.data))
+        if self._receive is not None and not self._ended:
+            self._receive.when_matched(self._use)
         self._ended = True
 
     cancel, free = Cancel, Free

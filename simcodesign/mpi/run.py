@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -190,8 +191,9 @@ def _until_settled(once: Callable[[Clock], Ran], recorded: Callable[[World], Rec
     while True:
         runs += 1
         began_s = time.process_time()
-        world, state = once(known)
-        recording = recorded(world)
+        with _uncollected():  # as long as the logs of all ranks are there, through which a collection goes
+            world, state = once(known)
+            recording = recorded(world)
         cpu_s = time.process_time() - began_s
         next_known = known
         if not (world.log.clock_reads or world.in_time):
@@ -230,10 +232,8 @@ def _ran(world: World, script: Path, source: bytes, arguments: Sequence[str], se
         raise InputError(f"SyntaxError: {error.msg}", Place(str(script), error.lineno)) from None
     except ValueError as error:  # as for a byte of 0
         raise InputError(f"not a file of Python: {error}", Place(str(script))) from None
-    enabled = gc.isenabled()
-    gc.disable()  # a collection would count as the computation of the rank in whose turn it falls
     try:
-        with installed(world), state.installed(), world.written.noted():
+        with _uncollected(), installed(world), state.installed(), world.written.noted():
             world.scheduler.run(state.body)
         if world.thread_error:
             raise world.thread_error
@@ -244,10 +244,19 @@ def _ran(world: World, script: Path, source: bytes, arguments: Sequence[str], se
         if world.thread_error:
             raise world.thread_error from error
         raise
+    return state
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let no collection of garbage count as the computation of the rank in whose turn it falls."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if enabled:
             gc.enable()
-    return state
 
 
 def _eager_bytes(machine: Machine) -> float:

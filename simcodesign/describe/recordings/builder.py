@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,187 +22,13 @@ from simcodesign.describe.python_programs.recorded_operations import (
     Operation,
 )
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE, Recording
-from simcodesign.describe.recordings.communicators import WORLD, Communicator, Communicators, Tag, groups_of
+from simcodesign.describe.recordings.communicators import Communicator, Communicators, groups_of
+from simcodesign.describe.recordings.rank_log import PART, WAIT, Key, NotedOperations, RankLog
 
 Int64s = NDArray[np.int64]
-#: A message of a collective operation whose sizes differ: to or from the member that is so many further on.
-_PART = "part"
-#: Makes a Place of a rank and a line.
-_PlaceOf = Callable[[int, int], Place]
-
-
-class RankLog:
-    """What one rank does, in its order. A reader sets ``line``, that of the trace, before each call.
-
-    Peers and roots are ranks of the ``communicator``, a number of the builder's ``communicators``. What is started
-    returns a handle for ``wait``; None for a message of a rank to itself.
-    """
-
-    def __init__(self, rank: int, builder: RecordingBuilder) -> None:
-        self.rank, self.line = rank, 0
-        self.op, self.lines = array("i"), array("i")
-        self.started, self.waits = array("i"), array("i")
-        self.limits: list[tuple[int, float]] = []  # entries of receives, and the most bytes that they take
-        self.phase_changes = [(0, "main")]
-        self._open: set[int] = set()
-        self._builder, self._numbers = builder, builder.numbers
-
-    def clear(self) -> None:
-        """Drop the entries, which a recording holds now."""
-        self.op, self.lines, self.started, self.waits = (array("i") for _ in range(4))
-
-    def _add(self, key: tuple[Any, ...]) -> None:
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._builder.number_of(key, self.rank, self.line)
-        self.op.append(number)
-        self.lines.append(self.line)
-
-    def _start(self, key: tuple[Any, ...]) -> int:
-        """Let an operation go on beside what comes."""
-        entry = len(self.op)
-        self._add(key)
-        self.started.append(entry)
-        self._open.add(entry)
-        self.op.append(NONE)
-        self.lines.append(self.line)
-        return entry
-
-    @property
-    def place(self) -> Place:
-        """Where in the trace the rank is."""
-        return self._builder.place_of(self.rank, self.line)
-
-    def phase(self, name: str) -> None:
-        """Book what follows under ``name``."""
-        self.phase_changes.append((len(self.op), name))
-
-    def compute(self, amount: float, unit: str = "seconds") -> None:
-        """Compute for so many ``seconds``, ``flops`` or ``instructions``."""
-        self._add((COMPUTE, unit, amount))
-
-    def start_access(self, kind: str, size_bytes: float) -> int:
-        """Start a ``read`` or ``write`` of the disk."""
-        return self._start((ACCESS, kind, size_bytes, 1))
-
-    def send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> None:
-        """Send, and wait until the message is on its way."""
-        self._add((SEND, size_bytes, to, tag, communicator))
-
-    def start_send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> int:
-        """Start a send."""
-        return self._start((SEND, size_bytes, to, tag, communicator))
-
-    def receive(
-        self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
-    ) -> None:
-        """Receive a message of at most ``most_bytes``; its size is that of the send. None: any rank, any tag."""
-        if most_bytes is not None:
-            self.limits.append((len(self.op), most_bytes))
-        self._add((RECEIVE, source, tag, communicator))
-
-    def start_receive(
-        self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
-    ) -> int:
-        """Start a receive. Of any rank or tag: until ``received`` says which."""
-        if most_bytes is not None:
-            self.limits.append((len(self.op), most_bytes))
-        return self._start((RECEIVE, source, tag, communicator))
-
-    def received(self, handle: int, source: int, tag: Tag, communicator: int | None = None) -> None:
-        """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
-        if communicator is None:
-            communicator = self._builder.key_of(self.op[handle])[-1]
-        self._was(handle, RECEIVE, source, tag, communicator)
-
-    def was_nothing(self, handle: int) -> None:
-        """Take back what was started and is not waited for."""
-        self.op[handle] = NONE
-        self.started.remove(handle)
-        self._open.remove(handle)
-
-    def _was(self, handle: int, *key: Any) -> None:
-        """Replace an operation."""
-        number = self._numbers.get(key)
-        self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle]) if number is None else number
-
-    def collective(
-        self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
-    ) -> None:
-        """Take part in a collective operation by its default algorithm. ``size_bytes`` as in workload files: what each
-        rank contributes (to each partner), or gets from the root."""
-        self._add((COLLECTIVE, name, size_bytes, root, communicator))
-
-    def start_collective(
-        self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
-    ) -> int:
-        """Start a collective operation."""
-        return self._start((COLLECTIVE, name, size_bytes, root, communicator))
-
-    def unknown_collective(self) -> int:
-        """Take part in a collective operation of which ``was_collective`` says later what it is."""
-        self._add((COLLECTIVE, None, 0.0, None, WORLD))
-        return len(self.op) - 1
-
-    def start_unknown(self) -> int:
-        """Start such an operation."""
-        return self._start((COLLECTIVE, None, 0.0, None, WORLD))
-
-    def was_collective(self, handle: int, name: str, size_bytes: float, root: int | None, communicator: int) -> None:
-        """Say what such an operation is."""
-        self._was(handle, COLLECTIVE, name, size_bytes, root, communicator)
-
-    def wait(self, handle: int) -> None:
-        """Wait for what was started. Raises InputError for what was not, or is waited for again."""
-        if handle not in self._open:
-            raise InputError(f"rank {self.rank} waits for what it has not started", self.place)
-        self._open.remove(handle)
-        self.waits.extend((len(self.op), handle))
-        self.op.append(NONE)
-        self.lines.append(self.line)
-
-    def wait_for_all(self) -> None:
-        """Wait for all that was started and not waited for, in the order of the starts."""
-        for handle in sorted(self._open):
-            self.wait(handle)
-
-    def gather_parts(
-        self, size_bytes: float, root: int, is_root: bool, members: int, communicator: int = WORLD
-    ) -> None:
-        """Send a part of any size to the root, which receives them one after another: MPI_Gatherv."""
-        if not is_root:
-            self._add((SEND, size_bytes, root, _PART, communicator))
-            return
-        for member in range(members):
-            if member != root:
-                self._add((RECEIVE, member, _PART, communicator))
-
-    def scatter_parts(self, sizes_bytes: Sequence[float], root: int, is_root: bool, communicator: int = WORLD) -> None:
-        """Receive a part of any size from the root, which sends ``sizes_bytes`` one after another: MPI_Scatterv."""
-        if not is_root:
-            self._add((RECEIVE, root, _PART, communicator))
-            return
-        for member, size_bytes in enumerate(sizes_bytes):
-            if member != root:
-                self._add((SEND, size_bytes, member, _PART, communicator))
-
-    def allgather_parts(self, sizes_bytes: Sequence[float], communicator: int = WORLD) -> None:
-        """Pass the parts of all members round a ring: MPI_Allgatherv."""
-        sizes = tuple(sizes_bytes)
-        for turn in range(len(sizes) - 1):
-            self._exchange(sizes, -turn, 1, -1, communicator)
-
-    def all_to_all_parts(self, sizes_bytes: Sequence[float], communicator: int = WORLD) -> None:
-        """Exchange with one member after another: MPI_Alltoallv. ``sizes_bytes``: what this rank sends to each."""
-        sizes = tuple(sizes_bytes)
-        for turn in range(1, len(sizes)):
-            self._exchange(sizes, turn, turn, -turn, communicator)
-
-    def _exchange(self, sizes: tuple[float, ...], part: int, to: int, source: int, communicator: int) -> None:
-        """Send the size at ``part``, and receive from ``source``: all counted from this member's own rank."""
-        handle = self._start((_PART, SEND, sizes, part, to, communicator, self.rank))
-        self._add((_PART, RECEIVE, sizes, 0, source, communicator, self.rank))
-        self.wait(handle)
+#: Entries of logs that are put into columns together.
+_TOGETHER = 100_000
+Made = TypeVar("Made")
 
 
 class RecordingBuilder:
@@ -213,27 +39,14 @@ class RecordingBuilder:
 
     def __init__(self, ranks: int, file: str, files: Sequence[str] = ()) -> None:
         self.ranks, self.file, self.files = ranks, file, tuple(files)
-        self.numbers: dict[tuple[Any, ...], int] = {}
         self.communicators = Communicators(ranks)
-        self._keys: list[tuple[Any, ...]] = []
-        self._first: list[tuple[int, int]] = []  # rank and line of the first of each distinct operation
-        self.logs = [RankLog(rank, self) for rank in range(ranks)]
+        noted = NotedOperations()
+        self._keys = noted.keys
+        self.logs = [RankLog(rank, noted, self.place_of) for rank in range(ranks)]
 
     def place_of(self, rank: int, line: int) -> Place:
         """Return the place of a line of a rank."""
         return Place(self.files[rank] if self.files else self.file, line)
-
-    def number_of(self, key: tuple[Any, ...], rank: int, line: int) -> int:
-        """Return the number of an operation, which may be new."""
-        number = self.numbers.setdefault(key, len(self.numbers))
-        if number == len(self._keys):
-            self._keys.append(key)
-            self._first.append((rank, line))
-        return number
-
-    def key_of(self, number: int) -> tuple[Any, ...]:
-        """Return the operation of a number."""
-        return self._keys[number]
 
     def recording(self) -> Recording:
         """Return the recording. Ranks that still wait for something wait at their end.
@@ -244,81 +57,125 @@ class RecordingBuilder:
         """
         for log in self.logs:
             log.wait_for_all()
-        entries = sum(len(log.op) for log in self.logs)
+        entries = sum(map(len, self.logs))
         check_memory(f"a recording of {entries:.3g} operations takes", entries * BYTES_PER_ENTRY, Place(self.file))
         self.communicators.resolve()
-        used = self._used()
+        codes = [np.unique(self._codes(logs)) for logs in self._together()]
+        used = np.unique(np.concatenate([np.zeros(0, np.int64), *codes]))
+        used = used[used != NONE]
         self._check_sources(used)
-        operations, number, colours = self._final_operations(np.flatnonzero(used))
-        first = np.concatenate([[0], np.cumsum([len(log.op) for log in self.logs])]).astype(np.int64)
-        columns, phases = self._columns(first, operations, number)
+        operations, numbers, colours = self._final_operations(used)
+        first = np.concatenate([[0], np.cumsum([len(log) for log in self.logs])]).astype(np.int64)
+        columns, phases = self._columns(first, operations, used, numbers)
         recording = Recording(operations, phases, colours, first, **columns, file=self.file, files=self.files)
         self._check(recording, first[:-1].tolist())
         return recording
 
-    def _used(self) -> NDArray[np.bool_]:
-        """Which of the distinct operations are in the logs."""
-        used = np.zeros(len(self._keys) + 1, bool)  # the last one: NONE
+    def _codes(self, logs: Sequence[RankLog]) -> Int64s:
+        """(N,) of the entries of some logs: what differs between operations among all ranks, NONE of no operation.
+
+        The number of an operation times the ranks; of a message, whose peer is counted from its rank, plus its rank.
+        """
+        number = np.maximum(_entries(logs)[:, 0], NONE).astype(np.int64)
+        rank = np.repeat([log.rank for log in logs], [len(log) for log in logs])
+        is_message = np.array([*(key[0] in (SEND, RECEIVE) for key in self._keys), False])
+        return np.where(number == NONE, NONE, number * self.ranks + is_message[number] * rank)
+
+    def _together(self) -> Iterator[list[RankLog]]:
+        """The logs, short ones together."""
+        several: list[RankLog] = []
+        entries = 0
         for log in self.logs:
-            used[np.array(log.op)] = True
-        return used[:-1]
+            several.append(log)
+            entries += len(log)
+            if entries > _TOGETHER:
+                yield several
+                several, entries = [], 0
+        if several:
+            yield several
 
     def _columns(
-        self, first: Int64s, operations: Sequence[Operation], number: Int64s
+        self, first: Int64s, operations: Sequence[Operation], used: Int64s, numbers: Int64s
     ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-        """The columns of the recording, and its phases. Empties one log after another, so that memory does not hold
-        everything twice."""
+        """The columns of the recording, and its phases. Empties the logs one after another, so that memory does not
+        hold everything twice."""
         entries = int(first[-1])
         kind = np.int32 if entries <= np.iinfo(np.int32).max else np.int64
         columns = {name: np.empty(entries, kind) for name in ("op", "phase", "line")}
         columns |= {"started": np.zeros(entries, bool), "waits_for": np.full(entries, NONE, kind)}
-        number = np.append(number, NONE)
+        used, numbers = np.append(NONE, used), np.append(NONE, numbers)
         peer = np.array([one[3] if one[0] in (SEND, RECEIVE) else NONE for one in operations] + [NONE], np.int64)
         names: dict[str, int] = {}
-        for log, begin, end in zip(self.logs, first[:-1].tolist(), first[1:].tolist(), strict=True):
-            own = {name: column[begin:end] for name, column in columns.items()}
-            op = number[np.array(log.op)]
-            op[peer[op] == log.rank] = NONE  # no message to itself: waits for it wait for nothing
-            own["op"][:], own["line"][:] = op, log.lines
-            begun, waits = np.array(log.started), np.array(log.waits).reshape(-1, 2)
-            own["started"][begun[op[begun] != NONE]] = True
-            waits = waits[own["started"][waits[:, 1]]]
-            own["waits_for"][waits[:, 0]] = begin + waits[:, 1].astype(kind)
-            _number_phases(log, own["phase"], names)
-            log.clear()
+        for logs in self._together():
+            ranks = np.arange(logs[0].rank, logs[-1].rank + 1)
+            begins = first[ranks]
+            own = {name: column[begins[0] : first[ranks[-1] + 1]] for name, column in columns.items()}
+            noted, lengths, codes = _entries(logs), [len(log) for log in logs], self._codes(logs)
+            own_codes = np.unique(codes)
+            op = numbers[np.searchsorted(used, own_codes)][np.searchsorted(own_codes, codes)]
+            op[peer[op] == np.repeat(ranks, lengths)] = NONE  # no message to itself: waits for it wait for nothing
+            own["op"][:], own["line"][:] = op, noted[:, 1]
+            waits = np.flatnonzero(noted[:, 0] <= WAIT)
+            begun = np.repeat(begins - begins[0], lengths)[waits] + (WAIT - noted[waits, 0])
+            own["started"][begun[op[begun] != NONE]] = True  # all that was, as ranks wait for it at their end
+            is_begun = own["started"][begun]
+            own["waits_for"][waits[is_begun]] = begins[0] + begun[is_begun]
+            for log, begin, length in zip(logs, (begins - begins[0]).tolist(), lengths, strict=True):
+                _number_phases(log, own["phase"][begin : begin + length], names)
+                log.entries = array("i")
         return columns, tuple(names) or ("main",)
 
-    def _check_sources(self, used: NDArray[np.bool_]) -> None:
+    def _check_sources(self, used: Int64s) -> None:
         """InputError for receives from any rank, or with any tag, of which the trace does not say what they took, and
         for collective operations of which it does not say what they are."""
         places = {RECEIVE: slice(1, 3), COLLECTIVE: slice(1, 2)}
-        keys = ((n, self._keys[n]) for n in np.flatnonzero(used).tolist())
+        keys = ((n, self._keys[n]) for n in np.unique(used // self.ranks).tolist())
         unknown = {n for n, key in keys if key[0] in places and None in key[places[key[0]]]}
         if not unknown:
             return
-        log, entry = next((log, entry) for log in self.logs for entry, n in enumerate(log.op) if n in unknown)
-        kind, source, *_ = self._keys[log.op[entry]]
+        log, entry, number = self._first(unknown, self.logs)
+        kind, source, *_ = self._keys[number]
         words = "starts a collective operation"
         if kind == RECEIVE:
             any_one = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
             words = f"receives {any_one}"
         what = f"rank {log.rank} {words}, and the trace does not say what it was"
-        raise InputError(what, self.place_of(log.rank, log.lines[entry]))
+        raise InputError(what, self.place_of(log.rank, log.line_of(entry)))
 
     def _final_operations(self, used: Int64s) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
-        """The distinct operations, the number among them of each that was added and is ``used``, and the groups."""
-        places = {number: self.place_of(*self._first[number]) for number in used.tolist()}
-        called = (number for number in places if self._keys[number][0] == COLLECTIVE)
-        communicators = [self.communicators.at(self._keys[number][4], places[number]) for number in called]
+        """The distinct operations, the number among them of each code that is ``used``, and the groups."""
+        called = [code for code in used.tolist() if self._keys[code // self.ranks][0] == COLLECTIVE]
+        communicators = [self._of_code(code, self._communicator) for code in called]
         colours, group_of = groups_of(communicators, self.ranks)
         distinct: dict[Operation, int] = {}
-        final_number = np.full(len(self._keys), NONE)
-        for number, place in places.items():
-            final = self._final(self._keys[number], place, self._first[number][0], group_of)
-            final_number[number] = distinct.setdefault(final, len(distinct))
-        return tuple(distinct), final_number, tuple(colours)
+        numbers = np.empty(len(used), np.int64)
+        for one, code in enumerate(used.tolist()):
+            final = self._of_code(code, lambda key, place, rank: self._final(key, place, rank, group_of))
+            numbers[one] = distinct.setdefault(final, len(distinct))
+        return tuple(distinct), numbers, tuple(colours)
 
-    def _final(self, key: tuple[Any, ...], place: Place, rank: int, group_of: dict[int, int]) -> Operation:
+    def _of_code(self, code: int, make: Callable[[Key, Place, int], Made]) -> Made:
+        """Return what is made of an operation, its place and its rank, which are looked for only for an error."""
+        number, rank = divmod(code, self.ranks)
+        key = self._keys[number]
+        try:
+            return make(key, Place(self.file), rank)
+        except InputError:
+            log, entry, _ = self._first(
+                {number}, self.logs[rank : rank + 1] if key[0] in (SEND, RECEIVE) else self.logs
+            )
+            return make(key, self.place_of(log.rank, log.line_of(entry)), log.rank)
+
+    def _first(self, numbers: set[int], logs: Sequence[RankLog]) -> tuple[RankLog, int, int]:
+        """Return the first entry of one of some operations: its log, its place in it, and the operation."""
+        every = ((log, entry, n) for log in logs for entry, n in enumerate(log.entries[::2]))
+        return next(one for one in every if one[2] in numbers)
+
+    def _communicator(self, key: Key, place: Place, rank: int) -> Communicator:
+        """The communicator of a collective operation."""
+        return self.communicators.at(key[4], place)
+
+    def _final(self, key: Key, place: Place, rank: int, group_of: dict[int, int]) -> Operation:
         """An operation among all ranks, checked."""
         kind, *rest = key
         if kind in (COMPUTE, ACCESS):
@@ -330,7 +187,7 @@ class RecordingBuilder:
                 root = sorted(communicator.members).index(communicator.rank_of(root, place, f"rank {rank}: the root"))
             whole = (kind, name, size_bytes, None, root, (), group_of[communicator.number])
             return checked(Operation(whole), self.ranks, place)
-        size_bytes, peer, tag, communicator = self._message(key, place)
+        size_bytes, peer, tag, communicator = self._message(key, place, rank)
         what = f"rank {rank}: the {'target of a send' if size_bytes is not None else 'source of a receive'}"
         peer = communicator.rank_of(peer, place, what)
         tag = self.communicators.tag(communicator, tag)
@@ -338,13 +195,13 @@ class RecordingBuilder:
             return checked(Operation((RECEIVE, "receive", None, peer, tag)), self.ranks, place)
         return checked(Operation((SEND, "send", size_bytes, peer, tag)), self.ranks, place)
 
-    def _message(self, key: tuple[Any, ...], place: Place) -> tuple[float | None, int, object, Communicator]:
+    def _message(self, key: Key, place: Place, rank: int) -> tuple[float | None, int, object, Communicator]:
         """Size, peer, tag and communicator of a message; no size of a receive."""
-        communicator = self.communicators.at(key[5] if key[0] == _PART else key[-1], place)
+        communicator = self.communicators.at(key[5] if key[0] == PART else key[-1], place)
         if key[0] == SEND:
-            return key[1], key[2], key[3], communicator
+            return key[1], rank + key[2], key[3], communicator
         if key[0] == RECEIVE:
-            return None, key[1], key[2], communicator
+            return None, rank + key[1], key[2], communicator
         _, kind, sizes, part, step, _, rank = key
         members = len(communicator.members)
         if rank not in communicator.members:
@@ -354,7 +211,7 @@ class RecordingBuilder:
             what = f"rank {rank}: sizes of a collective operation of {members} ranks"
             raise InputError(what, place, value=len(sizes), allowed=f"{members} sizes")
         size_bytes = sizes[(own + part) % members] if kind == SEND else None
-        return size_bytes, (own + step) % members, _PART, communicator
+        return size_bytes, (own + step) % members, PART, communicator
 
     def _check(self, recording: Recording, begins: list[int]) -> None:
         """InputError for calls and messages that do not fit together."""
@@ -373,6 +230,11 @@ class RecordingBuilder:
                     what = f"rank {log.rank} receives a message of {sizes[begin + entry]:g} bytes here"
                     place = recording.place_of(begin + entry)
                     raise InputError(what, place, allowed=f"up to {most_bytes:g} bytes, for which it asks")
+
+
+def _entries(logs: Sequence[RankLog]) -> NDArray[np.int32]:
+    """(N, 2) the entries of some logs."""
+    return np.frombuffer(b"".join(log.entries for log in logs), np.intc).reshape(-1, 2)
 
 
 def _number_phases(log: RankLog, phase: NDArray[Any], names: dict[str, int]) -> None:

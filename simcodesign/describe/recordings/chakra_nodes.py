@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.demands.collective import ROOTED
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
 from simcodesign.describe.recordings.communicators import WORLD
 from simcodesign.describe.recordings.rank_files import files_of_ranks
+from simcodesign.describe.recordings.rank_log import RankLog
 
 #: Types of nodes by their numbers.
 KINDS = (

@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
 from simcodesign.describe.recordings.communicators import WORLD
+from simcodesign.describe.recordings.rank_log import RankLog
 
 Given = Mapping[str, Any]
 #: Calls that neither send nor wait: what they take is left out with the time of all calls.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.describe.recordings.rank_log import RankLog
 
 
 class UnnamedReceives:
@@ -25,7 +25,7 @@ class UnnamedReceives:
     def note_receive(self, log: RankLog, source: int | None) -> None:
         """Count the receive that the rank is about to add; ``source``: None if it names no rank."""
         if source is None:
-            self._receives.append((log, len(log.op)))
+            self._receives.append((log, len(log)))
         else:
             self._left[log.rank] -= 1
 

@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec
 
 from simcodesign.describe.demands.collective import SIGNALS
-from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.objects.info import INFO_NULL
 from simcodesign.mpi.point_to_point import PointToPoint
@@ -28,9 +28,9 @@ _RECORDED_AS = {"exscan": "scan"}
 class Meeting:
     """One operation of all ranks: ``given`` by each, and ``got`` by each."""
 
-    def __init__(self, name: str, root: int | None) -> None:
+    def __init__(self, name: str, root: int | None, ranks: int) -> None:
         self.name, self.root = name, root
-        self.given: dict[int, Any] = {}
+        self.given: list[Any] = [None] * ranks
         self.sizes: list[float] = []
         self.got: Sequence[Any] | None = None
         self.notes: dict[int, tuple[RankLog, int | None]] = {}  # of each rank, with the entry of one that was begun
@@ -130,56 +130,56 @@ class Meetings(PointToPoint):
         ``parts``: bytes of its part, or of its part for each rank, if these may differ: they are then recorded.
         Within ``nonblocking`` the operation begins, and a request is returned.
         """
-        self._check_root(name, root)
-        world, me = self.world, self.rank
+        world, size, me = self.world, len(self.members), self.rank
+        if root is not None and not 0 <= root < size:  # before the rank takes part: it may go on after the error
+            allowed = f"0 to {size - 1}"
+            raise MpiError(f"root of {name}", place_of_call(), value=root, allowed=allowed, name="ROOT")
         begins, self._is_nonblocking = self._is_nonblocking, False
-        number = self._count[world.current]
-        self._count[world.current] += 1
+        rank = world.scheduler.ranks[world.scheduler.current]
+        note, number = world.log.of_rank[rank.number], self._count[rank.number]
+        self._count[rank.number] = number + 1
         meeting = self._meetings.get(number)
         if meeting is None:
-            meeting = self._meetings[number] = Meeting(name, root)
-        self._check(meeting, name, root)
+            meeting = self._meetings[number] = Meeting(name, root, size)
+        elif meeting.name != name or meeting.root != root:
+            what = f"rank {rank.number} calls {Meeting(name, root, size)}, another calls {meeting}"
+            raise MpiError(what, place_of_call())
         meeting.given[me] = given
         meeting.sizes.append(size_bytes)
-        meeting.end_s = max(meeting.end_s, world.scheduler.clock_s)
-        entry = world.note().start_unknown() if begins else None
+        meeting.end_s = max(meeting.end_s, rank.clock_s)
+        entry = note.start_unknown() if begins else None
         if record:
-            meeting.notes[me] = world.note(), entry
+            meeting.notes[me] = note, entry
         if parts is not None:
             meeting.parts[me] = parts
-        if len(meeting.given) == self.size:
-            at_root = name in ("broadcast", "scatter")
-            size_bytes = max(meeting.sizes) if at_root else sum(meeting.sizes) / self.size
-            meeting.record(size_bytes, self.number, world.log)
-            meeting.end_s += world.times.of_all_ranks(name, size_bytes, self.size) if record else 0.0
-            meeting.got = combine([meeting.given[place] for place in range(self.size)])
-            for member in self.members:
-                world.scheduler.wake(member)
-
-        def fetch() -> Any:
-            assert meeting.got is not None
-            meeting.fetched += 1
-            if meeting.fetched == self.size:
-                del self._meetings[number]
-            return use(meeting.got[me])
-
+        if len(meeting.sizes) == size:
+            self._hold(meeting, combine, record)
         if entry is not None:
-            return CollectiveRequest(world, entry, meeting, fetch)
-        world.scheduler.wait(lambda: name, meeting.is_done)
+            return CollectiveRequest(world, entry, meeting, lambda: self._fetched(number, me, use))
+        if meeting.got is None:
+            world.scheduler.wait(meeting.__str__, meeting.is_done)
         world.scheduler.pass_until(meeting.end_s)
-        return fetch()
+        return self._fetched(number, me, use)
 
-    def _check(self, meeting: Meeting, name: str, root: int | None) -> None:
-        """Raise MpiError unless the ranks call the same operation, with the same root."""
-        if (meeting.name, meeting.root) != (name, root):
-            what = f"rank {self.world.current} calls {Meeting(name, root)}, another calls {meeting}"
-            raise MpiError(what, place_of_call())
+    def _hold(self, meeting: Meeting, combine: Combine, record: bool) -> None:
+        """Compute the results of a meeting to which all have come."""
+        world, size, name = self.world, len(self.members), meeting.name
+        at_root = name in ("broadcast", "scatter")
+        size_bytes = max(meeting.sizes) if at_root else sum(meeting.sizes) / size
+        meeting.record(size_bytes, self.number, world.log)
+        meeting.end_s += world.times.of_all_ranks(name, size_bytes, size) if record else 0.0
+        meeting.got = combine(meeting.given)
+        for member in self.members:
+            world.scheduler.wake(member)
 
-    def _check_root(self, name: str, root: int | None) -> None:
-        """Raise MpiError for a root that is no rank, before the rank takes part: it may go on after the error."""
-        if root is not None and not 0 <= root < self.size:
-            allowed = f"0 to {self.size - 1}"
-            raise MpiError(f"root of {name}", place_of_call(), value=root, allowed=allowed, name="ROOT")
+    def _fetched(self, number: int, me: int, use: Callable[[Any], Any]) -> Any:
+        """Return what one rank makes of its result; the last one ends the meeting."""
+        meeting = self._meetings[number]
+        assert meeting.got is not None
+        meeting.fetched += 1
+        if meeting.fetched == len(meeting.given):
+            del self._meetings[number]
+        return use(meeting.got[me])
 
     def _begin_meeting(self, call: Callable[[], Any]) -> Request:
         self._is_nonblocking = True

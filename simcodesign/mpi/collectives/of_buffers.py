@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill, items_of
 from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking, persistent
 from simcodesign.mpi.collectives.of_objects import SUM, CollectivesOfObjects
 from simcodesign.mpi.operators import Op
@@ -54,12 +54,12 @@ class Collectives(CollectivesOfObjects):
     # --- Reductions ------------------------------------------------------------------------------------------
 
     def _folded(self, name: str, sendbuf: Any, recvbuf: Any, combine: Combine, root: int | None = None) -> Any:
-        source = Buffer(recvbuf if is_in_place(sendbuf) else sendbuf)
-        room = Buffer(recvbuf) if root is None or self.rank == root else None
+        source = items_of(recvbuf if is_in_place(sendbuf) else sendbuf)
+        room = items_of(recvbuf) if root is None or self.rank == root else None
 
         def use(got: Flat | None) -> None:
             if room is not None and got is not None:
-                room.take(got)
+                fill(room, got)
 
         def checked(given: list[Flat]) -> Sequence[Flat | None]:
             if len({len(one) for one in given}) > 1:
@@ -68,7 +68,7 @@ class Collectives(CollectivesOfObjects):
                 raise MpiError(what, place_of_call(), value=lengths, allowed="equally many")
             return combine(given)
 
-        return self._together(name, source.flat.copy(), source.size_bytes, checked, root, use=use)
+        return self._together(name, source.copy(), source.nbytes, checked, root, use=use)
 
     @mpi_call
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) -> NoneOrRequest:

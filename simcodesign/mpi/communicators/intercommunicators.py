@@ -34,6 +34,7 @@ class Intercomm(Comm):
 
     def __init__(self, world: World, number: int, groups: tuple[Members, Members], more: tuple[int, int, int]) -> None:
         super().__init__(world, number, groups[0] + groups[1])
+        self._place = {member: place for group in groups for place, member in enumerate(group)}
         self.groups = groups
         self.both = Intracomm(world, more[0], groups[0] + groups[1])
         self._of_groups = [Intracomm(world, number, members) for number, members in zip(more[1:], groups, strict=True)]
@@ -42,11 +43,6 @@ class Intercomm(Comm):
     def side(self) -> int:
         """Whether the rank whose turn it is is in group 0 or 1."""
         return 0 if self.world.current in self.groups[0] else 1
-
-    @property
-    def rank(self) -> int:
-        """The rank in its own group of the rank whose turn it is."""
-        return self.groups[self.side].index(self.world.current)
 
     @property
     def size(self) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.mpi.buffers import Buffer
+from simcodesign.mpi.buffers import Flat, Scattered, fill, items_of
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.point_to_point import PointToPoint, elements, unpickled
+from simcodesign.mpi.point_to_point import PointToPoint, unpickled
 from simcodesign.mpi.ranks import matching
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -58,7 +58,7 @@ class Message(Simulated):
         """Receive into a buffer."""
         message = self._received(status)
         if message is not None:
-            Buffer(buf).take(elements(message.data))
+            fill(items_of(buf), message.data)
 
     @mpi_call
     def recv(self, status: Status | None = None) -> Any:
@@ -69,8 +69,7 @@ class Message(Simulated):
     @mpi_call
     def Irecv(self, buf: Any) -> Request:
         """Begin to receive into a buffer."""
-        room = Buffer(buf)
-        return self._begun(lambda data: room.take(elements(data)))
+        return self._begun(None, items_of(buf))
 
     @mpi_call
     def irecv(self) -> Request:
@@ -97,13 +96,13 @@ class Message(Simulated):
             status.clear(PROC_NULL)
         return message
 
-    def _begun(self, use: Callable[[Any], Any]) -> Request:
+    def _begun(self, use: Callable[[Any], Any] | None, room: Flat | Scattered | None = None) -> Request:
         world, message, comm = self.world, self._taken(), self._comm
         if message is None or comm is None:
             return Request.of_nobody(world)
         place = world.note().start_receive(message.sender, None, comm.tag_of(message.tag))
         receive = matching.Receive(message.source, message.tag, message=message)
-        return Request(world, place, receive=receive, finish=use)
+        return Request.begun(world, place, None, receive, room, use)
 
     def _state(self) -> str | None:
         """Return whether it is null or from ``PROC_NULL``; None of a message that can be received."""

@@ -393,6 +393,11 @@ _BY_DTYPE = {one.dtype: one for one in [*reversed(DATATYPES.values()), *(DATATYP
 _BY_DTYPE[np.dtype("S1")] = DATATYPES["CHAR"]
 
 
+def has_datatype(dtype: np.dtype[Any]) -> bool:
+    """Return whether there is a basic datatype of a type of NumPy."""
+    return dtype in _BY_DTYPE
+
+
 def of_dtype(dtype: np.dtype[Any]) -> Datatype:
     """Return the basic datatype of a type of NumPy. Raises MpiError if there is none."""
     found = _BY_DTYPE.get(dtype)

@@ -9,7 +9,8 @@ from types import CodeType, FrameType
 
 from simcodesign.core.errors import Place
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
+from simcodesign.describe.recordings.rank_log import RankLog
 
 
 class Log:
@@ -23,36 +24,37 @@ class Log:
         self.reads = [array("q") for _ in range(size)]
         self.parts_of = [array("q") for _ in range(size)]  # entries of the messages of collective operations, by rank
         self._communicators = 0
-        self._lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # of calls, by the identities of codes and places
+        #: Lines of calls by the identities of codes and places in them; and the codes, so that no other one gets one.
+        self.lines: dict[tuple[int, int], tuple[int, CodeType]] = {}
         self.has_phases = False  # which the program marks itself
 
-    def begin_call(self, rank: int, frame: FrameType | None) -> None:
-        """Let what a rank notes in this call have the line of the program from which a frame was called."""
+    def line_of(self, frame: FrameType | None) -> int:
+        """Return the line of the program from which a frame was called, 0 if it was not; ``lines`` has it afterwards
+        if the frame is the program's."""
         while frame is not None and frame.f_code.co_filename != self._script:
             frame = frame.f_back
         if frame is None:
-            self.of_rank[rank].line = 0
-            return
+            return 0
         place = id(frame.f_code), frame.f_lasti
-        known = self._lines.get(place)
-        if known is None:  # the code is kept, so that no other one gets its identity
-            known = self._lines[place] = frame.f_lineno, frame.f_code
-        self.of_rank[rank].line = known[0]
+        known = self.lines.get(place)
+        if known is None:
+            known = self.lines[place] = frame.f_lineno, frame.f_code
+        return known[0]
 
     def place_of(self, rank: int, entry: int) -> Place:
         """Return the line of the program in which an entry of a rank stands."""
-        return Place(self._script, self.of_rank[rank].lines[entry])
+        return Place(self._script, self.of_rank[rank].line_of(entry))
 
     def read_clock(self, rank: int) -> None:
         """Note that a rank asks for the time."""
-        self.reads[rank].append(len(self.of_rank[rank].op))
+        self.reads[rank].append(len(self.of_rank[rank]))
 
     @contextmanager
     def parts(self, note: RankLog) -> Iterator[None]:
         """What a rank notes within are messages of a collective operation, not of the program."""
-        begin = len(note.op)
+        begin = len(note)
         yield
-        self.parts_of[note.rank].extend(range(begin, len(note.op)))
+        self.parts_of[note.rank].extend(range(begin, len(note)))
 
     def communicator(self, members: Sequence[int]) -> int:
         """Return the number of a new communicator of these ranks, in its order."""

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from simcodesign.describe.recordings.rank_log import RankLog
+
 ANY_SOURCE, ANY_TAG = -1, -1
 
 
@@ -40,15 +42,18 @@ class Message:
 
 @dataclass(eq=False, slots=True)
 class Receive:
-    """A receive that was posted, and its message. ``on_match`` is called with the message when it is matched, with None
-    at the end of the run if it never is."""
+    """A receive that was posted in a ``box``, and its message. ``note``: the log that has its start, at ``place``;
+    ``on_match`` is called with the message when it is matched."""
 
     source: int
     tag: int
     posted_s: float = 0.0
-    number: int = 0  # of its posting, in its mailbox
-    on_match: Callable[[Message | None], None] | None = None
+    note: RankLog | None = None
+    place: int = 0
+    on_match: Callable[[Message], None] | None = None
     message: Message | None = None
+    box: Mailbox | None = None
+    number: int = 0  # of its posting, in its mailbox
 
     def __str__(self) -> str:
         source = "any rank" if self.source == ANY_SOURCE else self.source
@@ -57,7 +62,8 @@ class Receive:
     def match(self, message: Message) -> None:
         """Take a message."""
         self.message = message
-        message.taken_s = message.arrival_s if message.arrival_s > self.posted_s else self.posted_s
+        arrival_s, posted_s = message.arrival_s, self.posted_s
+        message.taken_s = arrival_s if arrival_s > posted_s else posted_s
         if self.on_match is not None:
             self.on_match(message)
 
@@ -68,13 +74,17 @@ class Receive:
             use(self.message)
             return
 
-        def both(message: Message | None) -> None:
+        def both(message: Message) -> None:
             if before is not None:
                 before(message)
-            if message is not None:
-                use(message)
+            use(message)
 
         self.on_match = both
+
+    def withdraw(self) -> None:
+        """Take back the start of a receive that never has a message."""
+        if self.note is not None:
+            self.note.was_nothing(self.place)
 
     def fits(self, message: Message) -> bool:
         """Return whether this receive may take a message."""
@@ -119,14 +129,15 @@ class Mailbox:
 
     def post_message(self, message: Message) -> None:
         """Give a message to the first receive that fits; keep it if there is none, or if time decides."""
-        last_s = self._last_s.get(message.source, 0.0)
-        if message.arrival_s < last_s:
-            message.arrival_s = last_s
-        self._last_s[message.source] = message.arrival_s
+        source, tag, last_s = message.source, message.tag, self._last_s
+        if message.arrival_s < last_s.get(source, 0.0):
+            message.arrival_s = last_s[source]
+        last_s[source] = message.arrival_s
         for receive in self.receives:
             if receive.source == ANY_SOURCE:
                 break
-            if receive.fits(message):
+            if receive.source == source and (receive.tag == tag or receive.tag == ANY_TAG):
+                self.receives.remove(receive)
                 self._match(receive, message)
                 return
         self.messages.append(message)
@@ -135,17 +146,17 @@ class Mailbox:
     def post_receive(self, receive: Receive) -> None:
         """Give a receive the first message that fits; keep it if there is none, or if time decides."""
         self._posted += 1
-        receive.number = self._posted
-        self.receives.append(receive)
+        receive.box, receive.number = self, self._posted
         if receive.source == ANY_SOURCE:
             self.any_source += 1
             self._is_noted = True
-        if not self.any_source:
+        elif not self.any_source:
             for message in self.messages:
                 if receive.fits(message):
                     self.messages.remove(message)
                     self._match(receive, message)
                     return
+        self.receives.append(receive)
 
     def next_arrival_s(self) -> float | None:
         """Return when the next message arrives that a receive takes; None if there is none yet."""
@@ -196,8 +207,7 @@ class Mailbox:
             return False
         self.receives.remove(receive)
         self.any_source -= receive.source == ANY_SOURCE
-        if receive.on_match is not None:
-            receive.on_match(None)
+        receive.withdraw()
         if not self.any_source:
             self._give_rest()
         return True
@@ -217,11 +227,11 @@ class Mailbox:
         receive = self._receive_of(message)
         assert receive is not None
         self.messages.remove(message)
+        self.receives.remove(receive)
+        self.any_source -= receive.source == ANY_SOURCE
         self._match(receive, message)
 
     def _match(self, receive: Receive, message: Message) -> None:
-        self.receives.remove(receive)
-        self.any_source -= receive.source == ANY_SOURCE
         receive.match(message)
         if self._is_noted:
             own, other = (receive.number, receive.source, receive.tag), (message.source, message.tag)

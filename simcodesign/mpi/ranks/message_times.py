@@ -25,26 +25,23 @@ class Times:
     receive_s: float
 
 
-class MessageTimes:
-    """The times of messages among ``ranks`` ranks of a machine, by their size."""
+class MessageTimes(dict[float, Times]):
+    """The times of messages among ``ranks`` ranks of a machine, by their size in bytes."""
 
     def __init__(self, machine: Machine, ranks: int) -> None:
         network, processor = machine.network, machine.processor
         self._flop_per_s = math.inf if processor is None else float(np.min(np.asarray(processor.rate_flop_per_s)))
         self._message = None if network is None else price(network, float(ranks)).message
-        self._known: dict[float, Times] = {}
 
-    def of(self, size_bytes: float) -> Times:
-        """Return the times of a message of a size in bytes."""
-        known = self._known.get(size_bytes)
-        if known is None:
-            times = [0.0] * 4
-            if self._message is not None:
-                one = self._message(float(size_bytes))
-                every = (one.send_s, one.next_send_s, one.arrival_s, one.held_s)
-                times = [float(np.max(np.asarray(time_s))) for time_s in every]
-            known = self._known[size_bytes] = Times(*times)
-        return known
+    def __missing__(self, size_bytes: float) -> Times:
+        """Return the times of messages of a size that there was not before."""
+        times = [0.0] * 4
+        if self._message is not None:
+            one = self._message(float(size_bytes))
+            every = (one.send_s, one.next_send_s, one.arrival_s, one.held_s)
+            times = [float(np.max(np.asarray(time_s))) for time_s in every]
+        self[size_bytes] = found = Times(*times)
+        return found
 
     def of_flops(self, flops: float) -> float:
         """Return the time of floating-point operations on the slowest processor."""
@@ -53,5 +50,5 @@ class MessageTimes:
     def of_all_ranks(self, operation: str, size_bytes: float, ranks: int) -> float:
         """Return roughly what an operation of all ranks takes: as many messages as a tree has levels."""
         rounds = ranks - 1 if operation in _ALL_TO_ALL else math.ceil(math.log2(max(ranks, 1)))
-        one = self.of(size_bytes)
+        one = self[size_bytes]
         return rounds * (one.arrival_s + one.receive_s)

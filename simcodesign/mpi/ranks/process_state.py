@@ -104,7 +104,8 @@ class ProcessState:
     def enter(self, rank: int) -> None:
         """The turn of a rank begins."""
         sys.modules["__main__"] = self._mains[rank]
-        sys.modules.update(self._modules[rank])
+        if self._own_modules:
+            sys.modules.update(self._modules[rank])
         if self._draws or self._own_modules:
             self._random.enter(rank)
 
@@ -126,7 +127,7 @@ class ProcessState:
         sys.argv, sys.stdout = list(self.argv), written
         sys.path.insert(0, self._folder)
         sys.meta_path.insert(0, finder)
-        self._world.on_turn.append((self.enter, self.leave))
+        self._world.scheduler.enter, self._world.scheduler.leave = self.enter, self.leave
         try:
             with _virtual_clock(self._world), self._free_imports(), self._random.installed():
                 yield

@@ -50,15 +50,10 @@ class Scheduler:
     """All ranks. ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when
     every rank waits: whether one can go on now."""
 
-    def __init__(
-        self,
-        size: int,
-        enter: Callable[[int], None],
-        leave: Callable[[int], None],
-        when_stuck: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, size: int, when_stuck: Callable[[], bool] = lambda: False) -> None:
         self.size, self.current = size, _NOBODY
-        self._enter, self._leave, self._when_stuck = enter, leave, when_stuck
+        self.enter: Callable[[int], None] = lambda rank: None
+        self.leave, self._when_stuck = self.enter, when_stuck
         self._main = getcurrent()
         self.ranks = [Rank(number, self._main) for number in range(size)]
         self._turns: list[tuple[float, int, Rank]] = []  # a heap
@@ -78,13 +73,13 @@ class Scheduler:
             if rank is None:
                 continue
             self.current = rank.number
-            self._enter(rank.number)
+            self.enter(rank.number)
             try:  # others may follow before this returns: the last one has ended, or no other can go on
                 rank.body.switch(*(() if rank.body else (rank.number,)))
             except Exception as error:
                 raise self._ended(self.ranks[self.current], error) from error
             finally:
-                self._leave(self.current)
+                self.leave(self.current)
                 last, self.current = self.ranks[self.current], _NOBODY
             left -= last.body.dead
         if left:
@@ -165,9 +160,9 @@ class Scheduler:
                 self._first = following
             self._main.switch()
             return
-        self._leave(rank.number)
+        self.leave(rank.number)
         self.current = following.number
-        self._enter(following.number)
+        self.enter(following.number)
         following.body.switch()
 
     def _next(self) -> Rank | None:

@@ -87,7 +87,7 @@ class Transfers(PointToPoint):
         request = self._send(target, _ASKED, request_bytes)
         arrival = self._arrival(target, me, _ASKED, request.done_s())
         self._epochs[other].answers.append((arrival, me, answer_bytes))
-        answer = self._arrival(me, target, _ANSWERED, request.done_s() + world.times.of(answer_bytes).arrival_s)
+        answer = self._arrival(me, target, _ANSWERED, request.done_s() + world.times[answer_bytes].arrival_s)
         self._epochs[world.current].own += [request, answer]
         return answer
 

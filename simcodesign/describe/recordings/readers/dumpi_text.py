@@ -24,10 +24,11 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
 from simcodesign.describe.recordings.mpi_calls import CALLS, MpiRank
 from simcodesign.describe.recordings.mpi_datatypes import DATATYPE_BYTES
 from simcodesign.describe.recordings.rank_files import files_of_ranks, numbered_lines
+from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.describe.recordings.readers.registry import READERS, RecordingReader
 
 _ENTERING, _RETURNING = " entering at walltime ", " returning at walltime "

@@ -15,8 +15,9 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import first_bytes
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
 from simcodesign.describe.recordings.communicators import WORLD
+from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.describe.recordings.readers.registry import READERS, RecordingReader
 
 #: What the library raises for files that it cannot read, besides errors of its own.

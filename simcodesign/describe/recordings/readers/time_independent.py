@@ -17,8 +17,9 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.input_files import check_confined
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
 from simcodesign.describe.recordings.rank_files import numbered_lines
+from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.describe.recordings.readers.registry import READERS, RecordingReader
 from simcodesign.describe.recordings.unnamed_receives import UnnamedReceives
 
