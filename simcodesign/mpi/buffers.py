@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -10,18 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.mpi.objects.datatypes import Datatype, of_dtype
-from simcodesign.mpi.objects.memory import memory_of
+from simcodesign.mpi.objects.layouts import Layout
+from simcodesign.mpi.objects.memory import bytes_at, memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.markers import BottomType
 
 Flat = NDArray[Any]
 
 
 class Scattered:
-    """Items of a derived datatype in memory, with gaps or in another order than that of sending."""
+    """Items of a derived datatype in memory, with gaps or in another order than that of sending.
 
-    def __init__(self, memory: NDArray[np.uint8], datatype: Datatype, at: int, count: int) -> None:
-        self._memory, self._datatype, self._at, self._count = memory, datatype, at, count
+    ``layout``: of one item, ``dtype``: of its basic elements.
+    """
+
+    def __init__(self, memory: NDArray[np.uint8], layout: Layout, dtype: np.dtype[Any], at: int, count: int) -> None:
+        self._memory, self._layout, self._dtype, self._at, self._count = memory, layout, dtype, at, count
 
     @property
     def flags(self) -> Any:
@@ -31,16 +37,16 @@ class Scattered:
     @property
     def nbytes(self) -> int:
         """Bytes of all items, without gaps."""
-        return self._count * self._datatype.layout.size
+        return self._count * self._layout.size
 
     def copy(self) -> Flat:
         """Return the basic elements of all items, in the order of sending."""
-        data = self._datatype.layout.gather(self._memory, self._at, self._count)
-        return data.view(self._datatype.dtype) if len(data) % self._datatype.dtype.itemsize == 0 else data
+        data = self._layout.gather(self._memory, self._at, self._count)
+        return data.view(self._dtype) if len(data) % self._dtype.itemsize == 0 else data
 
     def put(self, data: NDArray[np.uint8]) -> None:
         """Put bytes, in the order of sending, where the items have them."""
-        self._datatype.layout.scatter(self._memory, self._at, data)
+        self._layout.scatter(self._memory, self._at, data)
 
 
 class Buffer:
@@ -53,6 +59,7 @@ class Buffer:
     displs: list[int] | None = None
     _count: int | None = None
     _at = 0
+    _is_absolute = False  # places are addresses
 
     def __init__(self, given: Any) -> None:
         self._is_whole = isinstance(given, np.ndarray)  # all of an array, the usual case
@@ -61,6 +68,7 @@ class Buffer:
             self._datatype = of_dtype(given.dtype)
             return
         memory, count, displs, datatype = _split(given)
+        self._is_absolute = isinstance(memory, BottomType)
         self._memory = memory_of(memory)
         self._datatype = of_dtype(self._memory.dtype) if datatype is None else datatype
         self._datatype.check_committed()
@@ -127,19 +135,38 @@ class Buffer:
 
     def _items(self, at: int, count: int) -> Flat | Scattered:
         datatype, layout = self._datatype, self._datatype.layout
-        first, last = at * layout.extent, (at + count - 1) * layout.extent
-        low, high = layout.true_bounds
-        if count < 0 or (count and not 0 <= min(first, last) + low <= max(first, last) + high <= self._memory.nbytes):
+        first = at * layout.extent
+        low, high = layout.bounds_of(count)
+        if self._is_absolute and count > 0:
+            return items_at_address(first, datatype, count)
+        if count < 0 or (count and not 0 <= first + low <= first + high <= self._memory.nbytes):
             value, allowed = f"{count} elements from {at} on", f"within {self._memory.nbytes} B"
             raise MpiError("a part of a buffer", place_of_call(), value=value, allowed=allowed)
         if not count or not layout.size:
             return self._memory[:0]
         if not layout.is_dense:
-            return Scattered(self._memory.view(np.uint8), datatype, at, count)
+            return Scattered(self._memory.view(np.uint8), layout, datatype.dtype, at, count)
         each = self._memory.dtype.itemsize
         if datatype.dtype == self._memory.dtype:
             return self._memory[first // each : first // each + count * layout.extent // each]
         return self._memory.view(np.uint8)[first : first + count * layout.extent].view(datatype.dtype)
+
+
+def items_from(memory: NDArray[np.uint8], at_byte: int, datatype: Datatype, count: int) -> Flat | Scattered:
+    """Return ``count`` items whose first one begins at a byte of memory, which has all of them."""
+    layout, (low, high) = datatype.layout, datatype.layout.bounds_of(count) if count else (0, 0)
+    own = memory[at_byte + low : at_byte + high]
+    if not len(own) or layout.is_dense:
+        return own.view(datatype.dtype)
+    return Scattered(own, replace(layout, offsets=layout.offsets - low), datatype.dtype, 0, count)
+
+
+def items_at_address(address: int, datatype: Datatype, count: int) -> Flat | Scattered:
+    """Return ``count`` items whose first one begins at an address, as from MPI.BOTTOM on."""
+    if not count or not datatype.layout.size:
+        return np.zeros(0, datatype.dtype)
+    low, high = datatype.layout.bounds_of(count)
+    return items_from(bytes_at(address + low, address + high), -low, datatype, count)
 
 
 def copied(given: Any) -> Flat:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import sessions, topology_creation
 from simcodesign.mpi.communicators.communicators import Comm, Intracomm
 from simcodesign.mpi.communicators.intercommunicators import Intercomm
@@ -35,6 +34,7 @@ from simcodesign.mpi.topologies.neighbours import Topocomm
 from simcodesign.mpi.values.constants import CONSTANTS
 from simcodesign.mpi.values.errors import MpiError
 from simcodesign.mpi.values.handles import forget_handles
+from simcodesign.mpi.values.markers import MARKERS
 from simcodesign.mpi.windows import epochs, windows
 from simcodesign.mpi.windows.windows import windows_by_default_of
 
@@ -61,8 +61,6 @@ def _constants() -> dict[str, Any]:
     return {
         "ANY_SOURCE": ANY_SOURCE,
         "ANY_TAG": ANY_TAG,
-        "IN_PLACE": IN_PLACE,
-        "BOTTOM": None,
         "COMM_NULL": COMM_NULL,
         "INFO_NULL": INFO_NULL,
         "INFO_ENV": INFO_ENV,
@@ -79,6 +77,7 @@ def _constants() -> dict[str, Any]:
         **_upper_case(epochs),
         **_upper_case(windows),
         **CONSTANTS,
+        **MARKERS,
         **DATATYPES,
         **OPERATORS,
         **ERROR_HANDLERS,

@@ -142,6 +142,42 @@ def test_bytes_in_memory(ran: Callable[..., Any]) -> None:
     )
 
 
+def test_bytes_in_memory_have_the_limits_of_mpi4py(ran: Callable[..., Any]) -> None:
+    """Objects without bytes, steps, other lengths and deletion are errors; released bytes are gone."""
+    ran(
+        """
+        def raised(act):
+            try:
+                act()
+            except Exception as error:
+                return type(error).__mro__[1] if isinstance(error, MPI.Exception) else type(error)
+
+        room = bytearray(b'abcdef')
+        memory = MPI.buffer(room)
+        assert memory.obj is room and memory[1:3].obj is room and memory != MPI.buffer(room)
+        for bad in (None, 0, 0.5, []):
+            assert raised(lambda: MPI.buffer(bad)) is raised(lambda: MPI.buffer.frombuffer(bad)) is TypeError
+        assert raised(lambda: memory[::2]) is raised(lambda: memory[6]) is IndexError
+        assert raised(lambda: memory[None]) is TypeError and raised(lambda: memory.__delitem__(0)) is NotImplementedError
+        assert raised(lambda: memory.__setitem__(slice(0, 2), b'xyz')) is ValueError
+        assert raised(lambda: memory.toreadonly().__setitem__(0, 1)) is TypeError
+        assert raised(lambda: MPI.buffer.allocate(-1)) is raised(lambda: MPI.buffer.fromaddress(0, 1)) is ValueError
+        assert raised(lambda: MPI.Attach_buffer(memory.toreadonly())) is BufferError
+        numbers = np.arange(3, dtype='i4')
+        MPI.buffer(numbers)[4:8] = np.array([9], 'i4')
+        assert numbers.tolist() == [0, 9, 2]
+        empty = MPI.buffer()
+        empty[:] = 0
+        mine = MPI.Alloc_mem(8)
+        assert mine.address and len(mine) == mine.nbytes == 8
+        MPI.Free_mem(mine)
+        assert (mine.address, mine.nbytes, len(mine), mine.readonly) == (0, 0, 0, False)
+        assert (empty.address, empty.nbytes, len(empty), empty.obj) == (0, 0, 0, None)
+        """,
+        1,
+    )
+
+
 def test_the_index_of_a_graph_may_begin_with_0(ran: Callable[..., Any]) -> None:
     """A ring of 3 ranks, with and without the 0."""
     ran(

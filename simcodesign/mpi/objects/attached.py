@@ -21,9 +21,11 @@ class Attached:
 
 
 def attach(world: World, buf: Any) -> None:
-    """Attach a buffer. Raises MpiError if there is one already."""
+    """Attach a buffer. Raises MpiError if there is one already, BufferError for one that cannot be written to."""
     if world.current in world.attached:
         raise MpiError("a second buffer of a rank for buffered sends", place_of_call(), allowed="one, Detach_buffer")
+    if not memory_of(buf).flags.writeable:
+        raise BufferError("buffer for buffered sends (allowed: one that can be written to)")
     world.attached[world.current] = Attached(buf)
 
 

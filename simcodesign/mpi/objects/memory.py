@@ -13,23 +13,33 @@ from numpy.typing import NDArray
 from simcodesign.mpi.objects.dlpack import array_of_dlpack
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.markers import BottomType
 
 
 def memory_of(given: Any) -> NDArray[Any]:
     """Return the elements of an object, in one row. Raises MpiError for an object that has none, or gaps."""
     if isinstance(given, np.ndarray):
-        if not (given.flags.c_contiguous or given.flags.f_contiguous):
+        plain: NDArray[Any] = given if type(given) is np.ndarray else given.view(np.ndarray)
+        if not (plain.flags.c_contiguous or plain.flags.f_contiguous):
             raise MpiError("the elements of a buffer have gaps", place_of_call(), allowed="a contiguous array")
-        if given.ndim == 1:
-            return given
-        return given.reshape(-1) if given.flags.c_contiguous else given.T.reshape(-1)
-    if given is None:
+        if plain.ndim == 1:
+            return plain
+        return plain.reshape(-1) if plain.flags.c_contiguous else plain.T.reshape(-1)
+    if given is None or isinstance(given, BottomType):
         return np.zeros(0, np.uint8)
     try:
         view = memoryview(given)
     except TypeError:
         return memory_of(_shared(given))
     return np.frombuffer(view, np.dtype(view.format) if view.format not in ("B", "c") else np.uint8)
+
+
+def bytes_at(begin: int, end: int) -> NDArray[np.uint8]:
+    """Return the bytes from an address of this process to another. Raises MpiError if it cannot read them."""
+    if not (_is_readable(begin) and _is_readable(end - 1)):
+        value = f"{end - begin} B at address {begin}"
+        raise MpiError("memory from MPI.BOTTOM on", place_of_call(), value=value, allowed="addresses of the program")
+    return np.frombuffer(memoryview((ctypes.c_char * (end - begin)).from_address(begin)), np.uint8)
 
 
 def _shared(given: Any) -> NDArray[Any]:
