@@ -15,7 +15,7 @@ from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.collectives.of_buffers import Collectives
 from simcodesign.mpi.communicators.agreements import agree
 from simcodesign.mpi.communicators.communicators import Comm, Intracomm
-from simcodesign.mpi.communicators.splitting import COMM_NULL, Splitting, between_groups
+from simcodesign.mpi.communicators.splitting import Splitting, between_groups
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import Info
@@ -31,6 +31,8 @@ SUM = OPERATORS["SUM"]
 
 class Intercomm(Comm):
     """Two groups. ``both``: all their ranks, the first group first; ``own``: a communicator of each group."""
+
+    copied_with = "groups"
 
     def __init__(self, world: World, number: int, groups: tuple[Members, Members], more: tuple[int, int, int]) -> None:
         super().__init__(world, number, groups[0] + groups[1])
@@ -109,7 +111,11 @@ class Intercomm(Comm):
             tuple(sorted((member for member in group if given[member][0] == color), key=lambda one: given[one][1]))
             for group in self.groups
         ]
-        return COMM_NULL if color == UNDEFINED or not all(chosen) else between_groups(self.world, *chosen)
+        return (
+            Intercomm.__new__(Intercomm)
+            if color == UNDEFINED or not all(chosen)
+            else between_groups(self.world, *chosen)
+        )
 
     @mpi_call
     def Create(self, group: Group) -> Any:
@@ -117,7 +123,7 @@ class Intercomm(Comm):
         given = self._agreed("create", group.members)
         chosen = [next((given[member] for member in own if member in given[member]), ()) for own in self.groups]
         is_in = self.world.current in group.members
-        return between_groups(self.world, *chosen) if is_in and all(chosen) else COMM_NULL
+        return between_groups(self.world, *chosen) if is_in and all(chosen) else Intercomm.__new__(Intercomm)
 
     def _agreed(self, what: str, value: Any) -> dict[int, Any]:
         """Return what each of all ranks gives."""

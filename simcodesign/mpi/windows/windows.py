@@ -123,11 +123,10 @@ class Win(KeptByRanks, Attributed, Epochs):
     @mpi_call
     def Free(self) -> None:
         """Wait for all ranks and for all accesses; the window is no longer used."""
+        self.check()
         self.delete_attributes()
         self._meet("Win.Free")
         self._freed.add(self.world.current)
-
-    free = Free
 
     def __bool__(self) -> bool:
         return bool(self.__dict__) and self.world.current not in self._freed
@@ -135,7 +134,7 @@ class Win(KeptByRanks, Attributed, Epochs):
     def __eq__(self, other: object) -> bool:
         return self.is_same(other)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
     # --- What it is ------------------------------------------------------------------------------------------
 
@@ -164,7 +163,7 @@ class Win(KeptByRanks, Attributed, Epochs):
 
     def Get_name(self) -> str:
         """Return the name."""
-        return self.name
+        return self.name if self else "MPI_WIN_NULL"
 
     def Set_name(self, name: str) -> None:
         """Set the name."""
