@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from simcodesign.mpi.objects.datatypes import Datatype, of_dtype
 from simcodesign.mpi.objects.layouts import Layout
 from simcodesign.mpi.objects.memory import bytes_at, memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
-from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError, UnfitBufferError
 from simcodesign.mpi.values.markers import BottomType
 
 Flat = NDArray[Any]
@@ -73,13 +73,13 @@ class Buffer:
         self._datatype = of_dtype(self._memory.dtype) if datatype is None else datatype
         self._datatype.check_committed()
         if _is_many(count):
-            self.counts = [int(one) for one in count]
+            self.counts = [index(one) for one in count]
         elif count is not None:
-            self._count = int(count)
+            self._count = index(count)
         if _is_many(displs):
-            self.displs = [int(one) for one in displs]
+            self.displs = [index(one) for one in displs]
         elif displs is not None:
-            self._at = int(displs)
+            self._at = index(displs)
 
     @property
     def items(self) -> Flat | Scattered:
@@ -183,7 +183,7 @@ def fill(room: Flat | Scattered, data: Flat) -> None:
         what = "a message is longer than its buffer (MPI_ERR_TRUNCATE)"
         raise MpiError(what, place_of_call(), value=f"{data.nbytes} B", allowed=f"up to {room.nbytes} B")
     if data.nbytes and not room.flags.writeable:
-        raise MpiError("buffer to receive into", place_of_call(), allowed="one that can be written to")
+        raise UnfitBufferError("buffer to receive into", place_of_call(), allowed="one that can be written to")
     if isinstance(room, Scattered):
         room.put(data.view(np.uint8))
     elif data.dtype == room.dtype:
@@ -206,12 +206,12 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
         return given, None, None, None
     memory, *rest = given
     datatype = None
-    if len(rest) == 3 and rest[-1] is None:
+    if rest and rest[-1] is None and (len(rest) == 3 or (len(rest) == 2 and _is_pair(rest[0]))):
         rest.pop()
     if rest and isinstance(rest[-1], Datatype | str):
         last = rest.pop()
         datatype = Datatype.fromcode(last) if isinstance(last, str) else last
-    if len(rest) == 1 and isinstance(rest[0], list | tuple) and _is_pair(rest[0]):
+    if len(rest) == 1 and _is_pair(rest[0]):
         rest = list(rest[0])
     if len(rest) > 2:
         raise MpiError("parts of a buffer's description", place_of_call(), value=len(given), allowed="up to 4")
@@ -219,10 +219,12 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
     return memory, count, displs, datatype
 
 
-def _is_pair(value: Sequence[Any]) -> bool:
+def _is_pair(value: Any) -> bool:
     """Return whether these are counts and places, as mpi4py has them in a tuple; or nested in a list."""
+    if not isinstance(value, list | tuple):
+        return False
     return len(value) == 2 and (isinstance(value, tuple) or _is_many(value[0]) or None in value)
 
 
 def _is_many(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray)
+    return isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0

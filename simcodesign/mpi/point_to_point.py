@@ -92,6 +92,8 @@ class PointToPoint(Simulated):
         """
         if dest == PROC_NULL:
             return Request.of_nobody(self.world)
+        if type(dest) is not int:  # mpi4py takes 2.0, as of size / 2
+            dest = int(dest)
         self.check_peer(dest, tag, any_is_allowed=False)
         world, target, number = self.world, self.peers[dest], self.number
         me = world.scheduler.current
@@ -190,6 +192,8 @@ class PointToPoint(Simulated):
     # --- Receiving -------------------------------------------------------------------------------------------
 
     def _begin(self, source: int, tag: int, on_match: Callable[[Message | None], None] | None = None) -> Receive:
+        if type(source) is not int:
+            source = int(source)
         self.check_peer(source, tag, any_is_allowed=True)
         world = self.world
         world.in_time += source == ANY_SOURCE

@@ -258,3 +258,28 @@ def test_addresses_from_bottom_on(ran: Callable[..., Any]) -> None:
         """,
         3,
     )
+
+
+def test_forms_of_a_buffer(ran: Callable[..., Any]) -> None:
+    """Counts and places in a tuple before a type or None, numbers of NumPy; what is no buffer, or an unfit one."""
+    ran(
+        """
+        source, forms = np.arange(4.0), [((3, None), None), ((None, 1), None), ((2, 1), "d"), (np.array(2), np.int64(1), "d")]
+        expected = [[0, 1, 2, 0], [0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 2, 0]]
+        for form, wanted in zip(forms, expected):
+            room = np.zeros(4)
+            comm.Sendrecv([source, *form], rank, 0, [room, *form], rank, 0)
+            assert room.tolist() == wanted, form
+        fixed = np.zeros(4)
+        fixed.flags.writeable = False
+        cases = [(TypeError, [1, 2], source), (TypeError, [source, 1.5, "d"], np.zeros(4)), (BufferError, source, fixed),
+                 (BufferError, np.zeros((4, 4))[:, 0], np.zeros(4)), (BufferError, np.zeros(2, ">i4"), np.zeros(4))]
+        for kind, sent, room in cases:
+            try:
+                comm.Sendrecv(sent, rank, 1, room, rank, 1)
+            except kind:
+                continue
+            assert False, kind
+        """,
+        1,
+    )

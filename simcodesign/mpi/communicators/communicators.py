@@ -51,6 +51,8 @@ class Comm(Probes, PersistentMessages, Exchanges, TopologyCreation):
 class Intracomm(Comm):
     """A communicator of one group."""
 
+    copied_with = "Create_cart"
+
     @classmethod
     def Create_from_group(
         cls, group: Group, stringtag: str = "org.mpi4py", info: Info = INFO_NULL, errhandler: Errhandler | None = None

@@ -71,6 +71,10 @@ class MemoryBytes(np.ndarray[Any, np.dtype[np.uint8]]):
         """Become empty. Python frees the memory when nothing else uses it."""
         self.obj, self._is_released = None, True
 
+    def tobytes(self, order: str | None = None) -> bytes:
+        """Return a copy of the bytes, which have one order."""
+        return self.view(np.ndarray).tobytes() if len(self) else b""
+
     def cast(self, format: str, shape: Any = None) -> memoryview:
         """Return the bytes as elements of a format."""
         every: Any = self.data

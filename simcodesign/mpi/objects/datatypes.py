@@ -22,7 +22,7 @@ from simcodesign.mpi.values.constants import (
     ORDER_C,
     ORDER_FORTRAN,
 )
-from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError, UnfitBufferError
 
 Integers = Sequence[int]
 
@@ -404,5 +404,5 @@ def of_dtype(dtype: np.dtype[Any]) -> Datatype:
     """Return the basic datatype of a type of NumPy. Raises MpiError if there is none."""
     found = _BY_DTYPE.get(dtype)
     if found is None:
-        raise MpiError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
+        raise UnfitBufferError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
     return found

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from simcodesign.mpi.objects.dlpack import array_of_dlpack
 from simcodesign.mpi.ranks.scheduler import place_of_call
-from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError, NotABufferError, UnfitBufferError
 from simcodesign.mpi.values.markers import BottomType
 
 
 def memory_of(given: Any) -> NDArray[Any]:
-    """Return the elements of an object, in one row. Raises MpiError for an object that has none, or gaps."""
+    """Return the elements of an object, in one row. Raises NotABufferError for an object that has none, UnfitBufferError for gaps."""
     if isinstance(given, np.ndarray):
         plain: NDArray[Any] = given if type(given) is np.ndarray else given.view(np.ndarray)
         if not (plain.flags.c_contiguous or plain.flags.f_contiguous):
-            raise MpiError("the elements of a buffer have gaps", place_of_call(), allowed="a contiguous array")
+            raise UnfitBufferError("the elements of a buffer have gaps", place_of_call(), allowed="a contiguous array")
         if plain.ndim == 1:
             return plain
         return plain.reshape(-1) if plain.flags.c_contiguous else plain.T.reshape(-1)
@@ -49,7 +49,7 @@ def _shared(given: Any) -> NDArray[Any]:
     interface = getattr(given, "__cuda_array_interface__", None)
     allowed = "an array, bytes, bytearray, or a list that begins with one"
     if interface is None:
-        raise MpiError("not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed)
+        raise NotABufferError("not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed)
     if interface["data"][0] and not _is_readable(interface["data"][0]):
         raise MpiError("memory of a GPU", place_of_call(), value=type(given).__name__, allowed=allowed)
     return np.asarray(SimpleNamespace(__array_interface__={**interface, "version": 3}))

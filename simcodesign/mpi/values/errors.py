@@ -79,6 +79,14 @@ class MpiError(InputError, RuntimeError):
         return f"MPI.Exception({self.ob_mpi})"
 
 
+class UnfitBufferError(MpiError, BufferError):
+    """Memory that cannot be used as it is: with gaps, in another order of bytes, or not to be written to."""
+
+
+class NotABufferError(MpiError, TypeError):
+    """An object that has no memory."""
+
+
 def called(function: Callable[..., Any], *given: Any) -> Any:
     """Call a function that a program gave to MPI.
 

@@ -180,6 +180,8 @@ class Win(KeptByRanks, Attributed, Epochs):
     def _place(self, name: str, own: Flat, rank: int, target: Any) -> Flat | Scattered:
         """Return where in a rank's memory ``own`` data go: ``target`` is a place, with a count and a type if given."""
         self._check_access(name, rank)
+        if isinstance(target, dict) or (isinstance(target, list | tuple) and len(target) > 3):
+            raise MpiError(f"{name}: target", place_of_call(), value=target, allowed="place, count and datatype")
         at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
         named: Any = more[1] if len(more) > 1 and more[1] is not None else own.dtype
         datatype = named if isinstance(named, Datatype) else of_dtype(np.dtype(named))
@@ -280,6 +282,8 @@ class Win(KeptByRanks, Attributed, Epochs):
     @mpi_call
     def Fetch_and_op(self, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Op = SUM) -> None:
         """Read one element of the memory of a rank, and combine with it."""
+        for one in (result,) if op is NO_OP else (origin, result):
+            _check_one("Fetch_and_op", Buffer(one).flat)
         self._accumulate("Fetch_and_op", origin, result, target_rank, target_disp, op)
 
     @mpi_call
@@ -288,12 +292,19 @@ class Win(KeptByRanks, Attributed, Epochs):
         if target_rank == PROC_NULL:
             return
         own, expected = Buffer(origin).flat, Buffer(compare).flat
+        for one in (own, expected, Buffer(result).flat):
+            _check_one("Compare_and_swap", one)
         place = self._place("Compare_and_swap", own, target_rank, target_disp)
         before = place.copy()
         fill(Buffer(result).flat, before)
         if before[0] == expected[0]:
             fill(place, own)
         self._asked("Compare_and_swap", target_rank, own.nbytes + expected.nbytes, place.nbytes)
+
+
+def _check_one(name: str, data: Flat) -> None:
+    if len(data) != 1:
+        raise MpiError(f"elements of {name}", place_of_call(), value=len(data), allowed="1", name="COUNT")
 
 
 def windows_by_default_of(own: Any) -> type[Win]:
