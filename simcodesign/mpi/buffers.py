@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.mpi.objects.datatypes import Datatype, has_datatype, of_dtype
-from simcodesign.mpi.objects.memory import memory_of
+from simcodesign.mpi.objects.layouts import Layout
+from simcodesign.mpi.objects.memory import bytes_at, memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
-from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError, UnfitBufferError
+from simcodesign.mpi.values.markers import BottomType
 
 Flat = NDArray[Any]
 
 
 class Scattered:
-    """Items of a derived datatype in memory, with gaps or in another order than that of sending."""
+    """Items of a derived datatype in memory, with gaps or in another order than that of sending.
 
-    def __init__(self, memory: NDArray[np.uint8], datatype: Datatype, at: int, count: int) -> None:
-        self._memory, self._datatype, self._at, self._count = memory, datatype, at, count
+    ``layout``: of one item, ``dtype``: of its basic elements.
+    """
+
+    def __init__(self, memory: NDArray[np.uint8], layout: Layout, dtype: np.dtype[Any], at: int, count: int) -> None:
+        self._memory, self._layout, self._dtype, self._at, self._count = memory, layout, dtype, at, count
 
     @property
     def flags(self) -> Any:
@@ -31,16 +37,16 @@ class Scattered:
     @property
     def nbytes(self) -> int:
         """Bytes of all items, without gaps."""
-        return self._count * self._datatype.layout.size
+        return self._count * self._layout.size
 
     def copy(self) -> Flat:
         """Return the basic elements of all items, in the order of sending."""
-        data = self._datatype.layout.gather(self._memory, self._at, self._count)
-        return data.view(self._datatype.dtype) if len(data) % self._datatype.dtype.itemsize == 0 else data
+        data = self._layout.gather(self._memory, self._at, self._count)
+        return data.view(self._dtype) if len(data) % self._dtype.itemsize == 0 else data
 
     def put(self, data: NDArray[np.uint8]) -> None:
         """Put bytes, in the order of sending, where the items have them."""
-        self._datatype.layout.scatter(self._memory, self._at, data)
+        self._layout.scatter(self._memory, self._at, data)
 
 
 class Buffer:
@@ -53,6 +59,7 @@ class Buffer:
     displs: list[int] | None = None
     _count: int | None = None
     _at = 0
+    _is_absolute = False  # places are addresses
 
     def __init__(self, given: Any) -> None:
         self._is_whole = isinstance(given, np.ndarray)  # all of an array, the usual case
@@ -61,17 +68,18 @@ class Buffer:
             self._datatype = of_dtype(given.dtype)
             return
         memory, count, displs, datatype = _split(given)
+        self._is_absolute = isinstance(memory, BottomType)
         self._memory = memory_of(memory)
         self._datatype = of_dtype(self._memory.dtype) if datatype is None else datatype
         self._datatype.check_committed()
         if _is_many(count):
-            self.counts = [int(one) for one in count]
+            self.counts = [index(one) for one in count]
         elif count is not None:
-            self._count = int(count)
+            self._count = index(count)
         if _is_many(displs):
-            self.displs = [int(one) for one in displs]
+            self.displs = [index(one) for one in displs]
         elif displs is not None:
-            self._at = int(displs)
+            self._at = index(displs)
 
     @property
     def items(self) -> Flat | Scattered:
@@ -127,15 +135,17 @@ class Buffer:
 
     def _items(self, at: int, count: int) -> Flat | Scattered:
         datatype, layout = self._datatype, self._datatype.layout
-        first, last = at * layout.extent, (at + count - 1) * layout.extent
-        low, high = layout.true_bounds
-        if count < 0 or (count and not 0 <= min(first, last) + low <= max(first, last) + high <= self._memory.nbytes):
+        first = at * layout.extent
+        low, high = layout.bounds_of(count)
+        if self._is_absolute and count > 0:
+            return items_at_address(first, datatype, count)
+        if count < 0 or (count and not 0 <= first + low <= first + high <= self._memory.nbytes):
             value, allowed = f"{count} elements from {at} on", f"within {self._memory.nbytes} B"
             raise MpiError("a part of a buffer", place_of_call(), value=value, allowed=allowed)
         if not count or not layout.size:
             return self._memory[:0]
         if not layout.is_dense:
-            return Scattered(self._memory.view(np.uint8), datatype, at, count)
+            return Scattered(self._memory.view(np.uint8), layout, datatype.dtype, at, count)
         each = self._memory.dtype.itemsize
         if datatype.dtype == self._memory.dtype:
             return self._memory[first // each : first // each + count * layout.extent // each]
@@ -149,6 +159,23 @@ def items_of(given: Any) -> Flat | Scattered:
     return Buffer(given).items
 
 
+def items_from(memory: NDArray[np.uint8], at_byte: int, datatype: Datatype, count: int) -> Flat | Scattered:
+    """Return ``count`` items whose first one begins at a byte of memory, which has all of them."""
+    layout, (low, high) = datatype.layout, datatype.layout.bounds_of(count) if count else (0, 0)
+    own = memory[at_byte + low : at_byte + high]
+    if not len(own) or layout.is_dense:
+        return own.view(datatype.dtype)
+    return Scattered(own, replace(layout, offsets=layout.offsets - low), datatype.dtype, 0, count)
+
+
+def items_at_address(address: int, datatype: Datatype, count: int) -> Flat | Scattered:
+    """Return ``count`` items whose first one begins at an address, as from MPI.BOTTOM on."""
+    if not count or not datatype.layout.size:
+        return np.zeros(0, datatype.dtype)
+    low, high = datatype.layout.bounds_of(count)
+    return items_from(bytes_at(address + low, address + high), -low, datatype, count)
+
+
 def fill(room: Flat | Scattered, data: Flat | bytes) -> None:
     """Copy ``data``, elements or the bytes of an object, to the beginning of ``room``, byte by byte if the types
     differ."""
@@ -158,7 +185,7 @@ def fill(room: Flat | Scattered, data: Flat | bytes) -> None:
         what = "a message is longer than its buffer (MPI_ERR_TRUNCATE)"
         raise MpiError(what, place_of_call(), value=f"{data.nbytes} B", allowed=f"up to {room.nbytes} B")
     if data.nbytes and not room.flags.writeable:
-        raise MpiError("buffer to receive into", place_of_call(), allowed="one that can be written to")
+        raise UnfitBufferError("buffer to receive into", place_of_call(), allowed="one that can be written to")
     if isinstance(room, Scattered):
         room.put(data.view(np.uint8))
     elif data.dtype == room.dtype:
@@ -181,12 +208,12 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
         return given, None, None, None
     memory, *rest = given
     datatype = None
-    if len(rest) == 3 and rest[-1] is None:
+    if rest and rest[-1] is None and (len(rest) == 3 or (len(rest) == 2 and _is_pair(rest[0]))):
         rest.pop()
     if rest and isinstance(rest[-1], Datatype | str):
         last = rest.pop()
         datatype = Datatype.fromcode(last) if isinstance(last, str) else last
-    if len(rest) == 1 and isinstance(rest[0], list | tuple) and _is_pair(rest[0]):
+    if len(rest) == 1 and _is_pair(rest[0]):
         rest = list(rest[0])
     if len(rest) > 2:
         raise MpiError("parts of a buffer's description", place_of_call(), value=len(given), allowed="up to 4")
@@ -194,10 +221,12 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
     return memory, count, displs, datatype
 
 
-def _is_pair(value: Sequence[Any]) -> bool:
+def _is_pair(value: Any) -> bool:
     """Return whether these are counts and places, as mpi4py has them in a tuple; or nested in a list."""
+    if not isinstance(value, list | tuple):
+        return False
     return len(value) == 2 and (isinstance(value, tuple) or _is_many(value[0]) or None in value)
 
 
 def _is_many(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray)
+    return isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0

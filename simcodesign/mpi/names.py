@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.values.errors import MpiError
-from simcodesign.mpi.values.handles import Handled
+from simcodesign.mpi.values.handles import Handled, equals_constant, is_constant
 
 #: Classes of errors for null objects of mpi4py's classes.
 _ERRORS = {
@@ -15,11 +15,19 @@ _ERRORS = {
     "Datatype": "TYPE",
     "Errhandler": "ERRHANDLER",
 }
+#: Classes whose objects are copied as such of their other classes.
+_KINDS = (*_ERRORS, "Status", "Message")
+#: Of which no object of mpi4py is made.
+_NOT_COPIED = (int, str, tuple)
 
 
 class NotSimulatedError(InputError, AttributeError, NotImplementedError):
     """A name of mpi4py that is not simulated; an AttributeError, so that ``hasattr`` is False, and a
     NotImplementedError, as mpi4py raises for what its MPI does not have."""
+
+
+class NullError(MpiError, AttributeError):
+    """A use of a null object; an AttributeError, so that ``hasattr`` is False."""
 
 
 def not_simulated(owner: str, name: str) -> NoReturn:
@@ -40,6 +48,8 @@ class SimulatedKind(type):
         not_simulated(cls.__name__, name)
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
+        if len(given) == 1 and isinstance(given[0], _NOT_COPIED):
+            raise TypeError(f"an object of mpi4py's {cls.__name__} made of {type(given[0]).__name__}")
         if given and not isinstance(given[0], Simulated):  # the usual case
             return super().__call__(*given, **named)
         made: Any = cls.__new__(cls, *given, **named)  # type: ignore[arg-type]
@@ -54,17 +64,47 @@ class Simulated(Handled, metaclass=SimulatedKind):
     """Base of the classes of mpi4py: other names of their objects raise NotSimulatedError. A null one has no state."""
 
     empty_is_null = False
+    #: An attribute that an object of a more general class has if it can be copied as one of this class.
+    copied_with: ClassVar[str] = ""
 
     def __new__(cls, *given: Any, **named: Any) -> Any:
         """Return a new object, with the state of the one that it is made of, if any."""
         made = super().__new__(cls)
         if _is_copy(cls, given, named):
-            made.__dict__.update(given[0].state())
+            state = given[0].state()
+            if state and cls.copied_with and given[0] and not hasattr(given[0], cls.copied_with):
+                raise TypeError(f"an object of mpi4py's {cls.__name__} made of another {type(given[0]).__name__}")
+            made.__dict__.update(state)
         return made
 
     def state(self) -> dict[str, Any]:
         """Return the attributes; empty of a null object."""
         return self.__dict__
+
+    def check(self) -> None:
+        """Raise MpiError if the object is null."""
+        if not self:
+            self._raise_null()
+
+    #: The method that ends an object.
+    ended_by: ClassVar[str] = "Free"
+
+    def free(self) -> None:
+        """End the object, unless it is null or a constant of MPI; a copy of a constant becomes null."""
+        if not self or is_constant(self):
+            return
+        if equals_constant(self):
+            self._become_null()
+        else:
+            getattr(self, self.ended_by)()
+
+    def _become_null(self) -> None:
+        self.__dict__.clear()
+
+    def _raise_null(self) -> NoReturn:
+        kind = next((one.__name__ for one in type(self).__mro__ if one.__name__ in _ERRORS), "")
+        what = f"a null object of mpi4py's {type(self).__name__}, as MPI.{kind.upper()}_NULL"
+        raise NullError(what, place_of_call(), allowed="another one", name=_ERRORS.get(kind, "ARG"))
 
     def is_same(self, other: object) -> bool:
         """Return whether two objects have the same state, or both are null."""
@@ -76,15 +116,16 @@ class Simulated(Handled, metaclass=SimulatedKind):
         return one.keys() == two.keys() and all(one[key] is two[key] for key in one)
 
     def __getattr__(self, name: str) -> Any:
-        if not self.__dict__ and self.empty_is_null and not name.startswith("_"):
-            kind = next((one.__name__ for one in type(self).__mro__ if one.__name__ in _ERRORS), "")
-            what = f"a null object of mpi4py's {type(self).__name__}"
-            raise MpiError(what, place_of_call(), allowed="another one", name=_ERRORS.get(kind, "ARG"))
+        if not self.__dict__ and self.empty_is_null and not name.startswith("__"):
+            self._raise_null()
         not_simulated(type(self).__name__, name)
 
 
 def _is_copy(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Return whether an object is made of one of its kind, or of a more general one."""
+    """Return whether an object is made of one of its kind. Raises TypeError for one of another kind."""
     if len(given) != 1 or named or not isinstance(given[0], Simulated):
         return False
-    return isinstance(given[0], cls) or issubclass(cls, given[0].__class__)
+    kind = next((one for one in reversed(cls.__mro__) if one.__name__ in _KINDS), cls)
+    if not isinstance(given[0], kind):
+        raise TypeError(f"an object of mpi4py's {cls.__name__} made of one of {type(given[0]).__name__}")
+    return True

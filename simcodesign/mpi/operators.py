@@ -10,6 +10,7 @@ import numpy as np
 
 from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
 from simcodesign.mpi.objects.datatypes import of_dtype
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.values.errors import MpiError
@@ -18,7 +19,8 @@ from simcodesign.mpi.values.errors import MpiError
 class Op(Simulated):
     """An operation of two values; ``buffers``: of two arrays, where it differs. ``commutes``: in any order."""
 
-    empty_is_null = True
+    empty_is_null = is_predefined = True
+    _user: Callable[..., Any] | None = None
 
     def __init__(
         self,
@@ -40,10 +42,16 @@ class Op(Simulated):
 
         def of_buffers(one: Any, other: Any) -> Any:
             changed, datatype = other.copy(), of_dtype(other.dtype)
-            function(memoryview(one.view(np.uint8)), memoryview(changed.view(np.uint8)), datatype)
+            function(MemoryBytes(one), MemoryBytes(changed), datatype)
             return changed
 
-        return cls("user", lambda x, y: function(x, y, None), of_buffers, commute, is_predefined=False)
+        made: Op = cls("user", lambda x, y: function(x, y, None), of_buffers, commute, is_predefined=False)
+        made._user = function
+        return made
+
+    def __reduce__(self) -> Any:
+        """Return how an operation of the program is made again, or a constant found."""
+        return super().__reduce__() if self._user is None else (Op.Create, (self._user, self.is_commutative))
 
     def Is_commutative(self) -> bool:
         """Return whether the order of the values does not matter."""
@@ -51,11 +59,10 @@ class Op(Simulated):
 
     def Free(self) -> None:
         """Become OP_NULL. Raises MpiError for one of MPI's own."""
+        self.check()
         if self.is_predefined:
             raise MpiError("an operation of MPI is freed", place_of_call(), value=self.name, name="OP")
         self.__dict__.clear()
-
-    free = Free
 
     def __bool__(self) -> bool:
         return bool(self.__dict__)
@@ -86,9 +93,8 @@ def _of_either(ufunc: np.ufunc, plain: Callable[[Any, Any], Any]) -> Callable[[A
 
 def _located(better: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     def function(x: Any, y: Any) -> Any:
-        if x[0] == y[0]:
-            return (x[0], min(x[1], y[1]))
-        return x if better(x[0], y[0]) else y
+        takes_x = x[1] <= y[1] if x[0] == y[0] else better(x[0], y[0])
+        return tuple(x if takes_x else y)
 
     return function
 

@@ -93,6 +93,8 @@ class PointToPoint(Simulated):
         world, peers, number = self.world, self.peers, self.number
         if dest == PROC_NULL:
             return Request.of_nobody(world)
+        if type(dest) is not int:  # mpi4py takes 2.0, as of size / 2
+            dest = int(dest)
         if not (0 <= dest < len(peers) and 0 <= tag <= MOST_TAG):
             self.check_peer(dest, tag, any_is_allowed=False)
         target = peers[dest]
@@ -213,6 +215,8 @@ class PointToPoint(Simulated):
                 status.clear(PROC_NULL)
             return None
         world = self.world
+        if type(source) is not int:
+            source = int(source)
         if not (0 <= source < len(self.peers) and 0 <= tag <= MOST_TAG):
             self.check_peer(source, tag, any_is_allowed=True)
             world.in_time += source == ANY_SOURCE
@@ -234,6 +238,8 @@ class PointToPoint(Simulated):
         """Begin to receive, into ``room``, or to return ``use`` of what comes."""
         if source == PROC_NULL:
             return Request.of_nobody(self.world)
+        if type(source) is not int:
+            source = int(source)
         world, peers, number, on_match = self.world, self.peers, self.number, None
         rank = world.scheduler.ranks[world.scheduler.current]
         note = world.log.of_rank[rank.number]

@@ -59,17 +59,20 @@ class Status(Simulated):
 
     def Get_count(self, datatype: Datatype = BYTE) -> int:
         """Return how many items of a datatype came, by default bytes; UNDEFINED if the last one is incomplete."""
+        datatype.check()
         size = datatype.layout.size
         return (self.count // size if self.count % size == 0 else UNDEFINED) if size else 0
 
     def Get_elements(self, datatype: Datatype) -> int:
         """Return how many basic elements of a datatype came. Raises InputError for one of several basic types."""
+        datatype.check()
         if datatype.dtype == MIXED:
             raise InputError("Get_elements of a datatype", place_of_call(), value="a struct", allowed="one basic type")
         return self.count // datatype.dtype.itemsize
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:
         """Set how many items of a datatype came."""
+        datatype.check()
         self.count = count * datatype.layout.size
 
     def Is_cancelled(self) -> bool:
@@ -79,6 +82,18 @@ class Status(Simulated):
     def Set_cancelled(self, flag: bool) -> None:
         """Set whether the operation was cancelled."""
         self.cancelled = flag
+
+    def py2f(self) -> list[int]:  # type: ignore[override]
+        """Return the integers of Fortran's status: source, tag, error, bytes, whether it was cancelled, and a 0."""
+        return [self.source, self.tag, self.error, self.count, int(self.cancelled), 0]
+
+    @classmethod
+    def f2py(cls, arg: list[int], /) -> Status:  # type: ignore[override]
+        """Return a status of Fortran's integers."""
+        made: Status = cls()
+        made.source, made.tag, made.error, made.count = arg[:4]
+        made.cancelled = bool(arg[4])
+        return made
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Status) and self.__dict__ == other.__dict__
@@ -140,9 +155,13 @@ class Completion(Simulated):
         """Return whether it is done, and what was received. Others have a turn if not."""
         return (True, self.end(status)) if self.test_is_done() else (False, None)
 
+    @mpi_call
     def Test(self, status: Status | None = None) -> bool:
         """Return whether it is done. Others have a turn if not."""
-        return self.test(status)[0]
+        is_done = self.test_is_done()
+        if is_done:
+            self.end(status)
+        return is_done
 
     @mpi_call
     def Get_status(self, status: Status | None = None) -> bool:
@@ -365,17 +384,21 @@ class Request(OfSeveral):
 
     def Cancel(self) -> None:
         """Give up a receive that has no message yet. A send goes on, as in Open MPI."""
+        self.check()
         receive = self._receive
         if receive is not None and receive.box is not None and not self._ended and receive.message is None:
             self._cancelled = receive.box.cancel(receive)
 
     def Free(self) -> None:
         """Let the request end by itself."""
+        self.check()
         if self._receive is not None and not self._ended:
             self._receive.when_matched(self._use)
         self._ended = True
 
-    cancel, free = Cancel, Free
+    def cancel(self) -> None:
+        """Give up a receive that has no message yet."""
+        self.Cancel()
 
     def __bool__(self) -> bool:
         return not self._ended
@@ -383,7 +406,7 @@ class Request(OfSeveral):
     def __eq__(self, other: object) -> bool:
         return self.is_same(other)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _active(requests: Sequence[Completion]) -> list[Completion]:

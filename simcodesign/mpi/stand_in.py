@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import sessions, topology_creation
-from simcodesign.mpi.communicators.communicators import Comm, Intracomm
+from simcodesign.mpi.communicators.communicators import COMM_NULL, Comm, Intracomm
 from simcodesign.mpi.communicators.intercommunicators import Intercomm
-from simcodesign.mpi.communicators.splitting import COMM_NULL
 from simcodesign.mpi.files import disk_file, files
 from simcodesign.mpi.messages.generalized import Grequest
 from simcodesign.mpi.messages.persistent import Prequest
@@ -35,34 +33,53 @@ from simcodesign.mpi.topologies.neighbours import Topocomm
 from simcodesign.mpi.values.constants import CONSTANTS
 from simcodesign.mpi.values.errors import MpiError
 from simcodesign.mpi.values.handles import forget_handles
+from simcodesign.mpi.values.markers import MARKERS
 from simcodesign.mpi.windows import epochs, windows
 from simcodesign.mpi.windows.windows import windows_by_default_of
 
 _TOPOLOGIES = (Topocomm, Cartcomm, Graphcomm, Distgraphcomm)
 
 
-class _SelfOfRank:
-    """``MPI.COMM_SELF``: a communicator of each rank alone."""
+class _SelfOfRank(Intracomm):
+    """``MPI.COMM_SELF``: a communicator of each rank alone, which has all attributes."""
 
-    __class__ = Intracomm  # type: ignore[assignment]  # for isinstance
+    __class__ = Intracomm  # type: ignore[assignment]  # of which copies are made
+
+    def __new__(cls, *given: Any) -> Any:
+        """Return the one object; of a communicator, a copy."""
+        is_one = len(given) == 1 and isinstance(given[0], World)
+        return object.__new__(cls) if is_one else Intracomm(*given)
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._own: dict[int, Intracomm] = {}
+        object.__setattr__(self, "_of_ranks", (world, {}))
 
-    def __getattr__(self, name: str) -> Any:
-        rank = self._world.current
-        if rank not in self._own:
-            self._own[rank] = Intracomm(self._world, self._world.log.communicator((rank,)), (rank,))
-        return getattr(self._own[rank], name)
+    def __getattribute__(self, name: str) -> Any:
+        if name == "free" or (name.startswith("__") and name != "__dict__"):  # it stays itself
+            return object.__getattribute__(self, name)
+        return getattr(_of_rank(self), name)
+
+    @classmethod
+    def fromhandle(cls, handle: int) -> Any:
+        """Return the communicator of a number."""
+        return Intracomm.fromhandle(handle)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(_of_rank(self), name, value)
+
+
+def _of_rank(comm: _SelfOfRank) -> Intracomm:
+    world, made = object.__getattribute__(comm, "_of_ranks")
+    rank = world.current
+    if rank not in made:
+        made[rank] = Intracomm(world, world.log.communicator((rank,)), (rank,))
+    found: Intracomm = made[rank]
+    return found
 
 
 def _constants() -> dict[str, Any]:
     return {
         "ANY_SOURCE": ANY_SOURCE,
         "ANY_TAG": ANY_TAG,
-        "IN_PLACE": IN_PLACE,
-        "BOTTOM": None,
         "COMM_NULL": COMM_NULL,
         "INFO_NULL": INFO_NULL,
         "INFO_ENV": INFO_ENV,
@@ -79,6 +96,7 @@ def _constants() -> dict[str, Any]:
         **_upper_case(epochs),
         **_upper_case(windows),
         **CONSTANTS,
+        **MARKERS,
         **DATATYPES,
         **OPERATORS,
         **ERROR_HANDLERS,
@@ -124,13 +142,14 @@ def mpi_module(world: World, session: Session) -> ModuleType:
     own = _SelfOfRank(world)
     window_class = windows_by_default_of(own)
     comm_world = Intracomm(world, 0, tuple(range(world.size)))
+    window_class.__module__ = module.__name__  # in which pickle looks for it
     members = {
         "COMM_WORLD": comm_world,
         "COMM_SELF": own,
         "Win": window_class,
         "WIN_NULL": window_class.__new__(window_class),
         "GROUP_EMPTY": Group(world),
-        "GROUP_NULL": Group(world, is_null=True),
+        "GROUP_NULL": Group.__new__(Group),
         "REQUEST_NULL": Request.null(world),
         "SESSION_NULL": sessions.Session.__new__(sessions.Session),
         **Message.constants(comm_world),

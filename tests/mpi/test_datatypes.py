@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,3 +224,62 @@ WRONG = [
 def test_wrong_datatypes_and_buffers(tmp_path: Path, text: str, match: str) -> None:
     with pytest.raises(InputError, match=rf"program\.py:5: {match}"):
         run_text(tmp_path, text, 1)
+
+
+def test_addresses_from_bottom_on(ran: Callable[..., Any]) -> None:
+    """Two arrays as one message by their addresses, and each rank's part by Alltoallw; an address of no memory."""
+    ran(
+        """
+        one, two = np.arange(3.0) + rank, np.arange(4, dtype='i4') * (rank + 1)
+        places = [MPI.Get_address(two[1:]), MPI.Get_address(one)]
+        both = MPI.Datatype.Create_struct([2, 3], places, [MPI.INT, MPI.DOUBLE]).Commit()
+        if rank == 0:
+            comm.Send([MPI.BOTTOM, 1, both], 1)
+        elif rank == 1:
+            comm.Recv([MPI.BOTTOM, 1, both], 0)
+            assert one.tolist() == [0, 1, 2] and two.tolist() == [0, 1, 2, 6]
+        given, got = np.arange(size) + 10 * rank, np.zeros(size, int)
+
+        def parts(array):
+            return [
+                MPI.Datatype.Create_struct([1], [MPI.Get_address(array) + 8 * r], [MPI.LONG]).Commit()
+                for r in range(size)
+            ]
+
+        comm.Alltoallw([MPI.BOTTOM, parts(given)], [MPI.BOTTOM, parts(got)])
+        assert got.tolist() == [10 * r + rank for r in range(size)]
+        assert MPI.Get_address(MPI.BOTTOM) == 0 == MPI.BOTTOM and repr(MPI.BOTTOM) == "BOTTOM"
+        try:
+            comm.Send([MPI.BOTTOM, 1, MPI.INT], 0)
+        except MPI.Exception as error:
+            assert "BOTTOM" in str(error)
+        else:
+            assert False
+        """,
+        3,
+    )
+
+
+def test_forms_of_a_buffer(ran: Callable[..., Any]) -> None:
+    """Counts and places in a tuple before a type or None, numbers of NumPy; what is no buffer, or an unfit one."""
+    ran(
+        """
+        source, forms = np.arange(4.0), [((3, None), None), ((None, 1), None), ((2, 1), "d"), (np.array(2), np.int64(1), "d")]
+        expected = [[0, 1, 2, 0], [0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 2, 0]]
+        for form, wanted in zip(forms, expected):
+            room = np.zeros(4)
+            comm.Sendrecv([source, *form], rank, 0, [room, *form], rank, 0)
+            assert room.tolist() == wanted, form
+        fixed = np.zeros(4)
+        fixed.flags.writeable = False
+        cases = [(TypeError, [1, 2], source), (TypeError, [source, 1.5, "d"], np.zeros(4)), (BufferError, source, fixed),
+                 (BufferError, np.zeros((4, 4))[:, 0], np.zeros(4)), (BufferError, np.zeros(2, ">i4"), np.zeros(4))]
+        for kind, sent, room in cases:
+            try:
+                comm.Sendrecv(sent, rank, 1, room, rank, 1)
+            except kind:
+                continue
+            assert False, kind
+        """,
+        1,
+    )

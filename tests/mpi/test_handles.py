@@ -24,8 +24,117 @@ def test_objects_made_of_nothing_are_null(ran: Callable[..., Any]) -> None:
 
 def test_use_of_a_null_object_names_its_class(ran: Callable[..., Any]) -> None:
     """A communicator without ranks has no rank."""
-    with pytest.raises(InputError, match="a null object of mpi4py's Comm"):
+    with pytest.raises(InputError, match=r"a null object of mpi4py.s Comm, as MPI\.COMM_NULL"):
         ran("MPI.Comm().rank", 1)
+    text = """
+    calls = [(MPI.COMM_NULL.Get_size, "COMM"), (MPI.COMM_NULL.Is_inter, "COMM"), (MPI.COMM_NULL.Free, "COMM"),
+             (MPI.DATATYPE_NULL.Dup, "TYPE"), (MPI.DATATYPE_NULL.Commit, "TYPE"), (MPI.Datatype().Free, "TYPE"),
+             (lambda: MPI.Status().Get_count(MPI.DATATYPE_NULL), "TYPE"), (MPI.OP_NULL.Free, "OP"),
+             (MPI.INFO_NULL.Dup, "INFO"), (MPI.INFO_NULL.Free, "INFO"), (lambda: MPI.INFO_NULL.Get("k"), "INFO"),
+             (MPI.GROUP_NULL.Get_size, "GROUP"), (lambda: MPI.GROUP_EMPTY.Compare(MPI.GROUP_NULL), "GROUP"),
+             (MPI.SESSION_NULL.Get_num_psets, "SESSION"), (MPI.REQUEST_NULL.Free, "REQUEST"),
+             (MPI.REQUEST_NULL.Cancel, "REQUEST"), (MPI.WIN_NULL.Free, "WIN"), (MPI.ERRHANDLER_NULL.Free, "ERRHANDLER"),
+             (lambda: comm.Set_errhandler(MPI.ERRHANDLER_NULL), "ERRHANDLER"),
+             (comm.Free, "COMM"), (MPI.COMM_SELF.Free, "COMM"), (MPI.SUM.Free, "OP"), (MPI.INT.Free, "TYPE"),
+             (lambda: comm.Get_attr(MPI.KEYVAL_INVALID), "KEYVAL"), (lambda: MPI.Session.Init().Get_nth_pset(2), "ARG")]
+    for call, name in calls:
+        try:
+            call()
+        except MPI.Exception as error:
+            assert error.Get_error_class() == getattr(MPI, "ERR_" + name), (name, error)
+        else:
+            assert False, name
+    assert not hasattr(MPI.COMM_NULL, "Close") and MPI.COMM_NULL.Get_name() == "MPI_COMM_NULL"
+    """
+    ran(text, 1)
+
+
+def test_free_in_small_letters_is_safe(ran: Callable[..., Any]) -> None:
+    """It leaves null objects and constants; a copy of a constant and an object of the program become null."""
+    text = """
+    for one in (MPI.COMM_NULL, MPI.OP_NULL, MPI.INFO_NULL, MPI.DATATYPE_NULL, MPI.WIN_NULL, MPI.FILE_NULL):
+        one.free()
+        assert not one
+    for one in (comm, MPI.COMM_SELF, MPI.INT, MPI.SUM, MPI.GROUP_EMPTY, MPI.INFO_ENV, MPI.MESSAGE_NO_PROC):
+        one.free()
+        assert one
+        copy = type(one)(one)
+        assert copy and copy == one
+        copy.free()
+        copy.free()
+        assert one and not copy
+    made = [comm.Dup(), MPI.Info.Create({"a": "b"}), comm.Get_group(), MPI.INT.Dup(), MPI.Op.Create(lambda *_: None)]
+    for one in made:
+        assert one
+        one.free()
+        one.free()
+        assert not one
+    assert comm.allreduce(1) == size
+    """
+    ran(text, 2)
+
+
+def test_an_object_is_not_made_of_another_kind(ran: Callable[..., Any]) -> None:
+    """Only what is of the kind: a grid is no graph, a number is no communicator."""
+    text = """
+    grid = comm.Create_cart([size])
+    assert MPI.Cartcomm(MPI.Comm(grid)).dims == [size] and not MPI.Cartcomm(MPI.COMM_NULL)
+    pairs = [(MPI.Graphcomm, grid), (MPI.Topocomm, comm), (MPI.Comm, 3), (MPI.Comm, MPI.INT), (MPI.Status, "abc"),
+             (MPI.Grequest, comm.irecv(source=MPI.PROC_NULL)), (MPI.Win, MPI.INFO_NULL)]
+    for kind, given in pairs:
+        try:
+            kind(given)
+        except TypeError:
+            continue
+        assert False, kind
+    """
+    ran(text, 2)
+
+
+def test_freed_base_datatypes_are_kept(ran: Callable[..., Any]) -> None:
+    """A datatype made of others outlives these, also where it is made again of what ``decode`` returns."""
+    text = """
+    import pickle
+    pair = MPI.INT.Create_contiguous(2)
+    both = MPI.Datatype.Create_struct([1, 1], [0, 16], [pair, MPI.DOUBLE])
+    pair.Free()
+    before, way, arguments = both.decode()
+    again = getattr(before, f"Create_{way.lower()}")(**arguments)
+    for one in (both, again, pickle.loads(pickle.dumps(both))):
+        assert (one.size, one.extent) == (16, 24)
+        assert [part.size for part in one.Get_contents()[3]] == [8, 8]
+    arguments["datatypes"][0].Free()
+    assert both.Get_contents()[3][0].size == 8
+    """
+    ran(text, 1)
+
+
+def test_exceptions_in_functions_of_the_program(ran: Callable[..., Any]) -> None:
+    """MPI's functions fail with ERR_OTHER, or with the error that the program raised."""
+    text = """
+    def fails(*given):
+        raise ValueError("by the program")
+
+    def fails_as_mpi(*given):
+        raise MPI.Exception(MPI.ERR_BUFFER)
+
+    def error_of(call):
+        try:
+            call()
+        except MPI.Exception as error:
+            return error.Get_error_class()
+
+    for function, expected in ((fails, MPI.ERR_OTHER), (fails_as_mpi, MPI.ERR_BUFFER)):
+        key = MPI.Comm.Create_keyval(None, function)
+        mine = comm.Dup()
+        mine.Set_attr(key, "value")
+        assert error_of(lambda: mine.Delete_attr(key)) == expected
+        mine.Free()
+        request = MPI.Grequest.Start(function)
+        request.Complete()
+        assert error_of(request.Wait) == expected
+    """
+    ran(text, 1)
 
 
 def test_copies_are_the_same(ran: Callable[..., Any]) -> None:
@@ -139,6 +248,42 @@ def test_bytes_in_memory(ran: Callable[..., Any]) -> None:
         window.Free()
         """,
         2,
+    )
+
+
+def test_bytes_in_memory_have_the_limits_of_mpi4py(ran: Callable[..., Any]) -> None:
+    """Objects without bytes, steps, other lengths and deletion are errors; released bytes are gone."""
+    ran(
+        """
+        def raised(act):
+            try:
+                act()
+            except Exception as error:
+                return type(error).__mro__[1] if isinstance(error, MPI.Exception) else type(error)
+
+        room = bytearray(b'abcdef')
+        memory = MPI.buffer(room)
+        assert memory.obj is room and memory[1:3].obj is room and memory != MPI.buffer(room)
+        for bad in (None, 0, 0.5, []):
+            assert raised(lambda: MPI.buffer(bad)) is raised(lambda: MPI.buffer.frombuffer(bad)) is TypeError
+        assert raised(lambda: memory[::2]) is raised(lambda: memory[6]) is IndexError
+        assert raised(lambda: memory[None]) is TypeError and raised(lambda: memory.__delitem__(0)) is NotImplementedError
+        assert raised(lambda: memory.__setitem__(slice(0, 2), b'xyz')) is ValueError
+        assert raised(lambda: memory.toreadonly().__setitem__(0, 1)) is TypeError
+        assert raised(lambda: MPI.buffer.allocate(-1)) is raised(lambda: MPI.buffer.fromaddress(0, 1)) is ValueError
+        assert raised(lambda: MPI.Attach_buffer(memory.toreadonly())) is BufferError
+        numbers = np.arange(3, dtype='i4')
+        MPI.buffer(numbers)[4:8] = np.array([9], 'i4')
+        assert numbers.tolist() == [0, 9, 2]
+        empty = MPI.buffer()
+        empty[:] = 0
+        mine = MPI.Alloc_mem(8)
+        assert mine.address and len(mine) == mine.nbytes == 8
+        MPI.Free_mem(mine)
+        assert (mine.address, mine.nbytes, len(mine), mine.readonly) == (0, 0, 0, False)
+        assert (empty.address, empty.nbytes, len(empty), empty.obj) == (0, 0, 0, None)
+        """,
+        1,
     )
 
 

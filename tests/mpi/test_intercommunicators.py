@@ -115,3 +115,48 @@ WRONG = [
 def test_wrong_intercommunicators(tmp_path: Path, text: str, match: str) -> None:
     with pytest.raises(InputError, match=match):
         run_text(tmp_path, text, 2)
+
+
+def test_parts_that_differ_of_two_groups(tmp_path: Path) -> None:
+    """Each rank gets from each of the other group what that one has for it, in buffers of any length and type."""
+    run_text(
+        tmp_path,
+        GROUPS
+        + """
+peers, count = range(len(others)), len(others)
+got = np.zeros(count, int)
+inter.Alltoall(np.arange(count) + 10 * rank, got)
+assert got.tolist() == [10 * other + inter.rank for other in others]
+# This rank has (rank in its group + 1) * (other's + 1) items for each other rank: both sides know the sizes.
+sizes = [(inter.rank + 1) * (peer + 1) for peer in peers]
+given, room = np.repeat(100 * rank + np.arange(count), sizes), np.zeros(sum(sizes), int)
+inter.Alltoallv([given, sizes], [room, sizes])
+assert room.tolist() == [100 * other + inter.rank for other, size in zip(others, sizes) for _ in range(size)]
+room[:] = 0
+places = list(8 * (np.cumsum(sizes) - sizes))
+inter.Alltoallw([given, sizes, places, [MPI.LONG] * count], [room, sizes, places, [MPI.LONG] * count])
+assert room.tolist() == [100 * other + inter.rank for other, size in zip(others, sizes) for _ in range(size)]
+lengths = [peer + 1 for peer in peers]
+whole = [other for other, length in zip(others, lengths) for _ in range(length)]
+mine = np.full(inter.rank + 1, rank)
+every = np.zeros(sum(lengths), int)
+inter.Allgatherv(mine, [every, lengths])
+assert every.tolist() == whole
+root = MPI.ROOT if side == 0 and inter.rank == 1 else MPI.PROC_NULL if side == 0 else 1
+one = np.zeros(sum(lengths), int)
+inter.Gatherv(mine, [one, lengths], root)
+assert one.tolist() == (whole if root == MPI.ROOT else [0] * sum(lengths))
+part = np.zeros(inter.rank + 1, int)
+inter.Scatterv([np.array(whole) * 2, lengths], part, root)
+assert part.tolist() == ([2 * rank] * (inter.rank + 1) if side else [0] * len(part))
+made = MPI.Intercomm.Create_from_groups(inter.group, 0, inter.remote_group, 0)
+assert made.Compare(inter) == MPI.CONGRUENT and made.allgather(rank) == others
+for act, kind in ((lambda: inter.reduce(1, root=count), MPI.Exception), (lambda: MPI.Intracomm(inter), TypeError)):
+    try:
+        act()
+    except kind:
+        continue
+    assert False, kind
+""",
+        5,
+    )

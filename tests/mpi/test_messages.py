@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -290,3 +292,19 @@ WRONG = [
 def test_wrong_messages(tmp_path: Path, text: str, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match):
         run_text(tmp_path, text, 1)
+
+
+def test_ranks_may_be_whole_decimal_numbers(ran: Callable[..., Any]) -> None:
+    """``rank + size / 2`` names a rank, as mpi4py has it."""
+    text = """
+    half = size / 2
+    if rank < half:
+        comm.Send(np.full(2, rank), rank + half)
+        assert comm.recv(source=rank + half) == rank + half
+    else:
+        got = np.zeros(2, int)
+        comm.Recv(got, rank - half)
+        comm.isend(rank, rank - half).wait()
+        assert got.tolist() == [rank - half] * 2
+    """
+    ran(text, 4)

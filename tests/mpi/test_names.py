@@ -68,6 +68,7 @@ def test_no_name_is_invented(stub: ast.Module, module: Any) -> None:
         # Here all communicators have the names of those of one group, which others refuse.
         kind = module.Comm if issubclass(kind, module.Comm) else kind
         known = {f.name for owner, where, f in _functions(stub, module) if owner and issubclass(where, kind)}
+        known |= {to.id for node in classes[name].body if isinstance(node, ast.Assign) for to in node.targets}  # type: ignore[attr-defined]
         invented = {one for one in dir(kind) if one[0].isupper() and name not in ("buffer", "Exception")} - known
         assert invented == set(), name
 

@@ -196,3 +196,20 @@ def test_a_program_that_runs_again_finds_its_files_as_before(ran: Callable[..., 
     assert first == "before"
     assert sorted(ranks) == ["0", "1", "2"]
     assert (tmp_path / "data").read_bytes() == bytes([0, 1, 2])
+
+
+def test_a_condition_that_is_freed_lets_its_lock_go(ran: Callable[..., Any]) -> None:
+    """Each rank acquires a lock that was made before the condition, and frees the condition: the next one follows."""
+    text = """
+    from mpi4py.util.sync import Condition, Mutex
+    mutex = Mutex(recursive=True, comm=comm)
+    condition = Condition(mutex, comm=comm)
+    condition.acquire()
+    condition.acquire()
+    condition.free()
+    assert not mutex.locked()
+    with mutex:
+        assert mutex.count() == 1
+    mutex.free()
+    """
+    ran(text, 4)

@@ -309,3 +309,40 @@ def test_a_get_puts_items_with_gaps_where_their_datatype_has_them(ran: Callable[
         """,
         2,
     )
+
+
+def test_targets_may_have_gaps(ran: Runner) -> None:
+    """Columns and elements with a negative first place, against NumPy's; a place outside of the memory is an error."""
+    ran(
+        """
+        memory = np.zeros((3, 4)) + rank
+        win = MPI.Win.Create(memory, memory.itemsize, comm=comm)
+        column = MPI.DOUBLE.Create_vector(3, 1, 4).Commit()
+        back = MPI.DOUBLE.Create_indexed([1, 1], [-2, 1]).Commit()
+        expected, other = memory.copy(), (rank + 1) % size
+        expected[:, 1] = 10 * ((rank - 1) % size) + np.arange(3)
+        win.Fence()
+        win.Put(10 * rank + np.arange(3.0), other, (1, 1, column))
+        win.Fence()
+        assert (memory == expected).all()
+        win.Fence()
+        win.Accumulate(np.full(2, 100.0), other, (4, 1, back), MPI.SUM)
+        win.Fence()
+        expected.ravel()[[2, 5]] += 100
+        assert (memory == expected).all()
+        room, ends = np.zeros(3), np.zeros(2)
+        win.Get(room, other, (1, 1, column))
+        win.Get_accumulate(np.zeros(2), ends, other, (4, 1, back), MPI.NO_OP)
+        win.Fence()
+        assert room.tolist() == [10 * rank, 10 * rank + 101, 10 * rank + 2] and ends.tolist() == [other + 100, room[1]]
+        try:
+            win.Put(np.zeros(2), other, (1, 1, back))
+        except MPI.Exception as error:
+            assert error.error_class == MPI.ERR_RMA_RANGE
+        else:
+            assert False
+        win.Fence()
+        assert (memory == expected).all()
+        """,
+        3,
+    )

@@ -8,31 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill, items_of
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill, items_at_address, items_of
 from simcodesign.mpi.collectives.meetings import Combine, Meetings, nonblocking, persistent
 from simcodesign.mpi.collectives.of_objects import SUM, CollectivesOfObjects
 from simcodesign.mpi.operators import Op
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import mpi_call
 from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.markers import BottomType, InPlaceType
 
 #: What an operation on buffers returns: nothing, or, of its nonblocking form, a request.
 NoneOrRequest = Any
 
 
-class _InPlace:
-    """``MPI.IN_PLACE``: the buffer that receives has the data to be sent."""
-
-    def __repr__(self) -> str:
-        return "MPI.IN_PLACE"
-
-
-IN_PLACE = _InPlace()
-
-
 def is_in_place(buffer: Any) -> bool:
     """Return whether a buffer is ``MPI.IN_PLACE``, or None as mpi4py allows."""
-    return buffer is None or buffer is IN_PLACE
+    return buffer is None or isinstance(buffer, InPlaceType)
 
 
 class Collectives(CollectivesOfObjects):
@@ -237,9 +228,12 @@ def typed_parts(buf: Any) -> list[Flat | Scattered]:
     if len(places) == 1:
         places = list(places[0])
     counts, displs = places if places else ([1] * len(types), [0] * len(types))
-    memory = Buffer(array).flat.view(np.uint8)
+    is_absolute = isinstance(array, BottomType)
+    memory = array if is_absolute else Buffer(array).flat.view(np.uint8)
     if not len(counts) == len(displs) == len(types):
         value = f"{len(counts)} counts, {len(displs)} places, {len(types)} types"
         raise MpiError("parts of a buffer", place_of_call(), value=value, allowed="equally many")
     each = zip(counts, displs, types, strict=True)
+    if is_absolute:
+        return [items_at_address(int(at), datatype, int(count)) for count, at, datatype in each]
     return [Buffer([memory[int(at) :], int(count), datatype]).items for count, at, datatype in each]

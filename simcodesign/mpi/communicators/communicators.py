@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.communicators.sessions import communicator_of_group
-from simcodesign.mpi.communicators.splitting import COMM_NULL, Splitting
+from simcodesign.mpi.communicators.splitting import Splitting
 from simcodesign.mpi.communicators.topology_creation import TopologyCreation
 from simcodesign.mpi.messages.exchanges import Exchanges
 from simcodesign.mpi.messages.persistent import PersistentMessages
@@ -33,6 +33,7 @@ class Comm(Probes, PersistentMessages, Exchanges, TopologyCreation):
 
     def Is_inter(self) -> bool:
         """Return whether the ranks are of two groups."""
+        self.check()
         return False
 
     def Is_intra(self) -> bool:
@@ -43,12 +44,14 @@ class Comm(Probes, PersistentMessages, Exchanges, TopologyCreation):
 
     @classmethod
     def Get_parent(cls) -> Any:
-        """Return COMM_NULL: no program is spawned."""
-        return COMM_NULL
+        """Return a null intercommunicator: no program is spawned."""
+        return Splitting.of_two_groups()
 
 
 class Intracomm(Comm):
     """A communicator of one group."""
+
+    copied_with = "Create_cart"
 
     @classmethod
     def Create_from_group(
@@ -59,3 +62,4 @@ class Intracomm(Comm):
 
 
 Splitting.plain = Intracomm
+COMM_NULL = Comm()

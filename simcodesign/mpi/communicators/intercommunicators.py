@@ -11,26 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.mpi.buffers import Buffer
-from simcodesign.mpi.collectives.of_buffers import Collectives
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
+from simcodesign.mpi.collectives.of_buffers import Collectives, typed_parts
 from simcodesign.mpi.communicators.agreements import agree
 from simcodesign.mpi.communicators.communicators import Comm, Intracomm
-from simcodesign.mpi.communicators.splitting import COMM_NULL, Splitting, between_groups
+from simcodesign.mpi.communicators.splitting import Splitting, between_groups
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.objects.groups import Group
-from simcodesign.mpi.objects.info import Info
+from simcodesign.mpi.objects.info import INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.point_to_point import PointToPoint
+from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.values.constants import CONGRUENT, IDENT, PROC_NULL, ROOT, UNDEFINED, UNEQUAL
+from simcodesign.mpi.values.errors import MpiError
 
 Members = tuple[int, ...]
 AnyOp = Op | Callable[[Any, Any], Any]
 SUM = OPERATORS["SUM"]
+Parts = Flat | Scattered
 
 
 class Intercomm(Comm):
     """Two groups. ``both``: all their ranks, the first group first; ``own``: a communicator of each group."""
+
+    copied_with = "groups"
 
     def __init__(self, world: World, number: int, groups: tuple[Members, Members], more: tuple[int, int, int]) -> None:
         super().__init__(world, number, groups[0] + groups[1])
@@ -38,6 +43,20 @@ class Intercomm(Comm):
         self.groups = groups
         self.both = Intracomm(world, more[0], groups[0] + groups[1])
         self._of_groups = [Intracomm(world, number, members) for number, members in zip(more[1:], groups, strict=True)]
+
+    @classmethod
+    def Create_from_groups(
+        cls,
+        local_group: Group,
+        local_leader: int,
+        remote_group: Group,
+        remote_leader: int,
+        stringtag: str = "org.mpi4py",
+        info: Info = INFO_NULL,
+        errhandler: Errhandler | None = None,
+    ) -> Any:
+        """Return the communicator of two groups. Only their ranks call this."""
+        return between_groups(local_group.world, local_group.members, remote_group.members)
 
     @property
     def side(self) -> int:
@@ -105,7 +124,11 @@ class Intercomm(Comm):
             tuple(sorted((member for member in group if given[member][0] == color), key=lambda one: given[one][1]))
             for group in self.groups
         ]
-        return COMM_NULL if color == UNDEFINED or not all(chosen) else between_groups(self.world, *chosen)
+        return (
+            Intercomm.__new__(Intercomm)
+            if color == UNDEFINED or not all(chosen)
+            else between_groups(self.world, *chosen)
+        )
 
     @mpi_call
     def Create(self, group: Group) -> Any:
@@ -113,7 +136,7 @@ class Intercomm(Comm):
         given = self._agreed("create", group.members)
         chosen = [next((given[member] for member in own if member in given[member]), ()) for own in self.groups]
         is_in = self.world.current in group.members
-        return between_groups(self.world, *chosen) if is_in and all(chosen) else COMM_NULL
+        return between_groups(self.world, *chosen) if is_in and all(chosen) else Intercomm.__new__(Intercomm)
 
     def _agreed(self, what: str, value: Any) -> dict[int, Any]:
         """Return what each of all ranks gives."""
@@ -175,6 +198,9 @@ class Intercomm(Comm):
     def _at_root(self, found: Any, root: int) -> Any:
         if root == ROOT:
             return self.both.recv(source=self._other())
+        if root != PROC_NULL and not 0 <= root < len(self.peers):
+            allowed = f"0 to {len(self.peers) - 1}, ROOT, PROC_NULL"
+            raise MpiError("root of two groups", place_of_call(), value=root, allowed=allowed, name="ROOT")
         if root != PROC_NULL:
             value = found()
             if self.rank == 0:
@@ -259,6 +285,77 @@ class Intercomm(Comm):
             if self.rank == 0:
                 self.both.Recv(data, self._other(root))
             self.own.Scatter(data, recvbuf)
+
+    # --- Parts that differ: pairs of messages, without rank 0 between them -----------------------------------
+
+    def _received(self, room: Parts, rank: int) -> None:
+        """Receive what a rank of the other group sends."""
+        got = np.empty(room.nbytes, np.uint8)
+        self.both.Recv(got, self._other(rank))
+        fill(room, got)
+
+    def _in_pairs(self, given: Sequence[Parts], rooms: Sequence[Parts]) -> None:
+        """Exchange parts with each rank of the other group, each rank with another one in each step."""
+        others = len(self.peers)
+        steps = max(self.size, others)
+        for step in range(steps):
+            to, source = (self.rank + step) % steps, (self.rank - step) % steps
+            sent = self.both.Isend(given[to].copy(), self._other(to)) if to < others else None
+            if source < others:
+                self._received(rooms[source], source)
+            if sent is not None:
+                sent.Wait()
+
+    @mpi_call
+    def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Exchange parts with each rank of the other group."""
+        others = len(self.peers)
+        self._in_pairs(Buffer(sendbuf).parts(others), Buffer(recvbuf).parts(others))
+
+    def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Exchange parts of any length with each rank of the other group."""
+        others = len(self.peers)
+        self.Alltoall(by_stride(sendbuf, others), by_stride(recvbuf, others))
+
+    @mpi_call
+    def Alltoallw(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Exchange parts of any length and type with each rank of the other group."""
+        self._in_pairs(typed_parts(sendbuf), typed_parts(recvbuf))
+
+    @mpi_call
+    def Gatherv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Put parts of any length of the other group into the buffer of the rank that gives ROOT."""
+        if root == ROOT:
+            others = len(self.peers)
+            for rank, room in enumerate(Buffer(by_stride(recvbuf, others)).parts(others)):
+                self._received(room, rank)
+        elif root != PROC_NULL:
+            self.both.Send(sendbuf, self._other(root))
+
+    @mpi_call
+    def Scatterv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Give each rank its part, of any length, of the buffer of the rank of the other group that gives ROOT."""
+        if root == ROOT:
+            others = len(self.peers)
+            for rank, part in enumerate(Buffer(by_stride(sendbuf, others)).parts(others)):
+                self.both.Send(part.copy(), self._other(rank))
+        elif root != PROC_NULL:
+            self.both.Recv(recvbuf, self._other(root))
+
+    @mpi_call
+    def Allgatherv(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Put parts of any length of the other group into every buffer."""
+        others = len(self.peers)
+        rooms = Buffer(by_stride(recvbuf, others)).parts(others)
+        sent = self.both.Isend(sendbuf, self._other())
+        if self.rank == 0:
+            for rank, room in enumerate(rooms):
+                self._received(room, rank)
+        whole = np.concatenate([room.copy().view(np.uint8) for room in rooms])
+        self.own.Bcast(whole)
+        for room, data in zip(rooms, np.split(whole, np.cumsum([one.nbytes for one in rooms])[:-1]), strict=True):
+            fill(room, data)
+        sent.Wait()
 
     def _gathered(self, sendbuf: Any) -> Any:
         data = np.tile(Buffer(sendbuf).flat, self.size)

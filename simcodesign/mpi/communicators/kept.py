@@ -14,8 +14,8 @@ from simcodesign.mpi.values.constants import APPNUM, IO, LASTUSEDCODE, TAG_UB, U
 from simcodesign.mpi.values.errors import last_used_code
 
 
-class KeptByRanks(Simulated):
-    """The part of communicators, windows and files that keeps hints and a handler of errors of each rank."""
+class HandlesErrors(Simulated):
+    """The part of communicators, windows, files and sessions that keeps a handler of errors of each rank."""
 
     world: World
 
@@ -24,17 +24,6 @@ class KeptByRanks(Simulated):
         rank = self.world.current  # of a null object, an error
         of_ranks: dict[int, dict[str, Any]] = self.__dict__.setdefault("_kept", {})
         return of_ranks.setdefault(rank, {})
-
-    def Get_info(self) -> Info:
-        """Return a copy of the hints."""
-        made: Info = Info(self._own().get("info", Info()).data)
-        return made
-
-    def Set_info(self, info: Info) -> None:
-        """Add hints."""
-        self._own().setdefault("info", Info()).update(info.data)
-
-    info = property(Get_info, Set_info)
 
     @classmethod
     def Create_errhandler(cls, errhandler_fn: Callable[[Any, int], None]) -> Errhandler:
@@ -48,12 +37,27 @@ class KeptByRanks(Simulated):
 
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Set the handler of errors."""
+        errhandler.check()
         kept: Any = errhandler
         self._own()["errhandler"] = Errhandler(kept)  # a copy, which stays when the program frees its own
 
     def Call_errhandler(self, errorcode: int) -> None:
         """Call the handler of errors."""
         self.Get_errhandler().called(self, errorcode)
+
+
+class KeptByRanks(HandlesErrors):
+    """The part of communicators, windows and files that keeps hints and a handler of errors of each rank."""
+
+    def Get_info(self) -> Info:
+        """Return a copy of the hints."""
+        return Info.Create(self._own().get("info"))
+
+    def Set_info(self, info: Info) -> None:
+        """Add hints."""
+        self._own().setdefault("info", {}).update(info)
+
+    info = property(Get_info, Set_info)
 
 
 class Kept(KeptByRanks, Attributed):
@@ -79,6 +83,8 @@ class Kept(KeptByRanks, Attributed):
 
     def Get_name(self) -> str:
         """Return the name; empty unless one was set."""
+        if not self:
+            return "MPI_COMM_NULL"
         return str(self._own().get("name", "MPI_COMM_WORLD" if self.number == 0 else ""))
 
     def Set_name(self, name: str) -> None:
@@ -90,4 +96,6 @@ class Kept(KeptByRanks, Attributed):
     def copy_kept(self, made: Kept) -> None:
         """Give a duplicate the attributes, hints and handler of errors."""
         self.copy_attributes(made)
-        made._own().update({key: value for key, value in self._own().items() if key in ("info", "errhandler")})
+        own = self._own()
+        made._own().update({key: own[key] for key in ("errhandler",) if key in own})
+        made._own().update({key: dict(own[key]) for key in ("info",) if key in own})

@@ -5,48 +5,58 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.mpi.communicators.agreements import agree, new_number
-from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.communicators.kept import HandlesErrors
 from simcodesign.mpi.objects.attached import attach, detach, flush
 from simcodesign.mpi.objects.groups import Group
-from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_NULL, Errhandler, Info
+from simcodesign.mpi.objects.info import INFO_NULL, Errhandler, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.errors import MpiError
 
 #: The sets of processes that MPI has by itself.
-_WORLD, _SELF = "mpi://WORLD", "mpi://SELF"
+_SETS = _WORLD, _SELF = "mpi://WORLD", "mpi://SELF"
 
 
-class Session(Simulated):
+class Session(HandlesErrors):
     """A session. All of them see the same ranks."""
 
     empty_is_null = True
 
-    def __init__(self, world: World, errhandler: Errhandler) -> None:
-        self.world, self._errhandler = world, errhandler
+    ended_by = "Finalize"
+
+    def __init__(self, world: World, errhandler: Errhandler | None = None) -> None:
+        self.world = world
+        if errhandler:
+            self.Set_errhandler(errhandler)
 
     @classmethod
     def Init(cls, info: Info = INFO_NULL, errhandler: Errhandler | None = None) -> Session:
         """Return a new session."""
         assert Request.under_way is not None
-        made: Session = cls(Request.under_way, errhandler or ERROR_HANDLERS["ERRORS_RETURN"])
+        made: Session = cls(Request.under_way, errhandler)
         return made
 
     def Finalize(self) -> None:
         """Become SESSION_NULL."""
+        self.check()
         self.__dict__.clear()
 
     def Get_num_psets(self, info: Info = INFO_NULL) -> int:
         """Return how many sets of processes there are."""
-        return 2
+        self.check()
+        return len(_SETS)
 
     def Get_nth_pset(self, n: int, info: Info = INFO_NULL) -> str:
-        """Return the name of a set of processes, from 0."""
-        return (_WORLD, _SELF)[n]
+        """Return the name of a set of processes, from 0. Raises MpiError for another number."""
+        self.check()
+        if not 0 <= n < len(_SETS):
+            raise MpiError("number of a set of processes", place_of_call(), value=n, allowed=f"0 to {len(_SETS) - 1}")
+        return _SETS[n]
 
     def Get_info(self) -> Info:
         """Return hints: none."""
+        self.check()
         return Info.Create()
 
     def Get_pset_info(self, pset_name: str) -> Info:
@@ -55,7 +65,8 @@ class Session(Simulated):
 
     def Create_group(self, pset_name: str) -> Group:
         """Return the group of a set of processes. Raises MpiError for a set that there is not."""
-        if pset_name not in (_WORLD, _SELF):
+        self.check()
+        if pset_name not in _SETS:
             raise MpiError("set of processes", place_of_call(), value=pset_name, allowed=f"{_WORLD}, {_SELF}")
         return Group(self.world, range(self.world.size) if pset_name == _WORLD else (self.world.current,))
 
@@ -75,23 +86,6 @@ class Session(Simulated):
         """Flush the buffer; return a request that is done."""
         self.Flush_buffer()
         return Request.null(self.world)
-
-    @classmethod
-    def Create_errhandler(cls, errhandler_fn: Any) -> Errhandler:
-        """Return a handler of errors."""
-        return Errhandler(errhandler_fn)
-
-    def Get_errhandler(self) -> Errhandler:
-        """Return the handler of errors."""
-        return self._errhandler
-
-    def Set_errhandler(self, errhandler: Errhandler) -> None:
-        """Set the handler of errors."""
-        self._errhandler = errhandler
-
-    def Call_errhandler(self, errorcode: int) -> None:
-        """Call the handler of errors."""
-        self._errhandler.called(self, errorcode)
 
     def __bool__(self) -> bool:
         return bool(self.__dict__)

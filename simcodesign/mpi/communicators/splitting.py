@@ -7,42 +7,28 @@ from typing import Any
 from simcodesign.mpi.collectives.of_buffers import Collectives
 from simcodesign.mpi.communicators.agreements import agree, new_number
 from simcodesign.mpi.communicators.kept import Kept
-from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request
-from simcodesign.mpi.values.constants import COMM_TYPE_HW_UNGUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT, UNDEFINED
+from simcodesign.mpi.values.constants import (
+    COMM_TYPE_HW_GUIDED,
+    COMM_TYPE_HW_UNGUIDED,
+    COMM_TYPE_SHARED,
+    CONGRUENT,
+    IDENT,
+    UNDEFINED,
+)
 from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.handles import equals_constant
 
 Members = tuple[int, ...]
 Found = tuple[int, Members]
-
-
-class NullComm(Simulated):
-    """``MPI.COMM_NULL``: no communicator."""
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NullComm | Splitting) and not other
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
-
-    __hash__ = object.__hash__
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        what = f"{name} of MPI.COMM_NULL (MPI_ERR_COMM)"
-        raise MpiError(what, place_of_call(), allowed="a communicator", name="COMM")
-
-
-COMM_NULL: Any = NullComm()
+#: The hint on what ranks share, and its value for the memory of a node (MPI 4.1, section 7.4.2).
+_RESOURCE, _SHARED_MEMORY = "mpi_hw_resource_type", "mpi_shared_memory"
+#: The attribute of an object that has the ranks for which it is null: these freed it.
+_FREED = "_freed_by"
 
 
 class Splitting(Kept, Collectives):
@@ -64,6 +50,7 @@ class Splitting(Kept, Collectives):
 
     def Compare(self, comm: Splitting) -> int:
         """Return IDENT, CONGRUENT (other messages), SIMILAR (another order, too) or UNEQUAL."""
+        self.check()
         if comm.number == self.number:
             return IDENT
         return self.group.Compare(comm.group) or CONGRUENT
@@ -80,16 +67,23 @@ class Splitting(Kept, Collectives):
     def Split_type(self, split_type: int, key: int = 0, info: Info = INFO_NULL) -> Any:
         """Return the communicator of the ranks on one node of the machine (``COMM_TYPE_SHARED``).
 
-        ``COMM_TYPE_HW_UNGUIDED``: the same, but COMM_NULL if all ranks are on one node. COMM_NULL for UNDEFINED.
-        Raises MpiError for other types.
+        ``COMM_TYPE_HW_UNGUIDED``: the same, but COMM_NULL if all ranks are on one node; the hint
+        ``mpi_hw_resource_type`` is set. ``COMM_TYPE_HW_GUIDED``: the same if the hint is ``mpi_shared_memory``,
+        otherwise COMM_NULL. COMM_NULL for UNDEFINED. Raises MpiError for other types.
         """
-        nodes, known = self.world.nodes, (COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, UNDEFINED)
+        nodes, known = self.world.nodes, (COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_HW_GUIDED, UNDEFINED)
         if split_type not in known:
-            allowed = "COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, UNDEFINED"
+            allowed = "COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_HW_GUIDED, UNDEFINED"
             raise MpiError("split_type", place_of_call(), value=split_type, allowed=allowed)
-        is_whole = split_type == COMM_TYPE_HW_UNGUIDED and len({nodes[one] for one in self.members}) == 1
-        node = UNDEFINED if is_whole or split_type == UNDEFINED else nodes[self.world.current]
-        return self._made(self.plain, self._split(node, key))
+        is_left_out = split_type == UNDEFINED
+        if split_type == COMM_TYPE_HW_UNGUIDED:
+            is_left_out = len({nodes[one] for one in self.members}) == 1
+        elif split_type == COMM_TYPE_HW_GUIDED:
+            is_left_out = info.get(_RESOURCE) != _SHARED_MEMORY
+        made = self._made(self.plain, self._split(UNDEFINED if is_left_out else nodes[self.world.current], key))
+        if split_type == COMM_TYPE_HW_UNGUIDED and made and info:
+            info[_RESOURCE] = _SHARED_MEMORY
+        return made
 
     @mpi_call
     def Create(self, group: Group) -> Any:
@@ -130,10 +124,13 @@ class Splitting(Kept, Collectives):
         number, members = found
         shared = self.world.communicators
         if number not in shared:
-            shared[number] = object.__new__(type(self))
-            shared[number].__dict__.update({name: own for name, own in self.__dict__.items() if name != "_kept"})
+            shared[number] = object.__new__(_own_class(type(self)))
+            shared[number].__dict__.update({name: own for name, own in self.state().items() if name != "_kept"})
             Collectives.__init__(shared[number], self.world, number, members)
         made: Splitting = shared[number]
+        if type(made) is not type(self):  # a class of the program, which may be another one on each rank
+            made = object.__new__(type(self))
+            made.__dict__.update(shared[number].__dict__)
         self.copy_kept(made)
         if info is not None:
             made.Set_info(info)
@@ -156,21 +153,31 @@ class Splitting(Kept, Collectives):
         return self.Idup(info)
 
     def Free(self) -> None:
-        """Remove the attributes; the communicator equals COMM_NULL afterwards."""
+        """Remove the attributes; the communicator equals COMM_NULL afterwards. Raises MpiError for one of MPI's own."""
+        self.check()
+        if equals_constant(self):
+            raise MpiError("a communicator of MPI is freed", place_of_call(), value=self.Get_name(), name="COMM")
         self.delete_attributes()
-        self._own()["is_freed"] = True
+        self._become_null()
 
-    Disconnect = free = Free
+    Disconnect = Free
+
+    def _become_null(self) -> None:
+        self.__dict__.setdefault(_FREED, set()).add(self.world.current)
+
+    def state(self) -> dict[str, Any]:
+        """Return the attributes that a copy has; empty of a null object."""
+        return {name: value for name, value in self.__dict__.items() if name != _FREED} if self else {}
 
     def __bool__(self) -> bool:
-        return bool(self.__dict__) and "is_freed" not in self._own()
+        return bool(self.__dict__) and self.world.current not in self.__dict__.get(_FREED, ())
 
     def __eq__(self, other: object) -> bool:
         if self is other or not (self and other):
-            return self is other or (isinstance(other, NullComm | Splitting) and not (self or other))
+            return self is other or (isinstance(other, Splitting) and not (self or other))
         return isinstance(other, Splitting) and self.number == other.number
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
     def _split(self, color: Any, key: int) -> Found | None:
         """Return number and members of the new communicator, None for UNDEFINED."""
@@ -192,12 +199,17 @@ class Splitting(Kept, Collectives):
     def _made(self, kind: type[Any], found: Found | None, *more: Any) -> Any:
         """Return the one object that all members share, made for the first of them; COMM_NULL for None."""
         if found is None:
-            return COMM_NULL
+            return kind()
         number, members = found
         shared = self.world.communicators
         if number not in shared:
             shared[number] = kind(self.world, number, members, *more)
         return shared[number]
+
+
+def _own_class(kind: type[Any]) -> type[Any]:
+    """Return the class itself, or, of a program's, the class of mpi4py from which it is made."""
+    return next(one for one in kind.__mro__ if one.__module__.startswith(__name__.split(".")[0]))
 
 
 def between_groups(world: World, one: Members, other: Members) -> Any:

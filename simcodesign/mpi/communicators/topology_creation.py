@@ -34,6 +34,7 @@ class TopologyCreation(Splitting):
 
     def Get_topology(self) -> int:
         """Return MPI.CART, MPI.GRAPH, MPI.DIST_GRAPH or MPI.UNDEFINED."""
+        self.check()
         return UNDEFINED
 
     topology = property(lambda self: self.Get_topology())

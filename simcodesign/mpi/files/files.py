@@ -60,6 +60,7 @@ class File(KeptByRanks):
     """A file that is open on all ranks of a communicator."""
 
     empty_is_null = True
+    ended_by = "Close"
 
     def __init__(self, comm: Any, disk: DiskFile) -> None:
         self.world: World = comm.world
@@ -124,7 +125,7 @@ class File(KeptByRanks):
     def __eq__(self, other: object) -> bool:
         return self.is_same(other)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
     # --- What it is ------------------------------------------------------------------------------------------
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.requests import Request, Status
-from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError, called
 
 
 class Grequest(Request):
     """An operation of the program. Its functions are asked for the status, told of the end, and of a cancellation."""
 
+    copied_with = "_functions"
     _result: Any = None
     _functions: tuple[Callable[..., None], ...]
     _completed_s: list[float]  # shared by copies
@@ -35,7 +37,7 @@ class Grequest(Request):
 
         def call(function: Callable[..., None] | None, *first: Any) -> None:
             if function is not None:
-                function(*first, *given, **named)
+                called(partial(function, **named), *first, *given)
 
         made._functions = tuple((lambda *first, one=one: call(one, *first)) for one in (query_fn, free_fn, cancel_fn))
         made._completed_s = []
@@ -66,7 +68,7 @@ class Grequest(Request):
         """Wait; return the object it was completed with."""
         if self._ended:
             return super().end(status)
-        super().end(status)
+        super().end(Status() if status is None else status)
         self._functions[1]()
         result, self._result = self._result, None
         return result
@@ -78,7 +80,5 @@ class Grequest(Request):
 
     def Cancel(self) -> None:
         """Call the program's function with whether the operation is complete."""
-        if not self._ended:
-            self._functions[2](bool(self._completed_s))
-
-    cancel = Cancel
+        self.check()
+        self._functions[2](bool(self._completed_s))

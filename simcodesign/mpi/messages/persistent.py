@@ -16,17 +16,22 @@ from simcodesign.mpi.values.errors import MpiError
 class Prequest(Request):
     """A persistent request. ``begin`` begins the operation and returns its request."""
 
+    copied_with = "_begin"
+    _begin: Callable[[], Request] | None = None  # of REQUEST_NULL, and after Free
+    _begun: Request
+
     def __init__(self, world: World, begin: Callable[[], Request]) -> None:
         super().__init__(world)
         self._begin, self._begun = begin, Request.null(world)
-        self._is_freed = False
 
     @mpi_call
     def Start(self) -> None:
         """Begin the operation. Raises MpiError if it goes on or is freed."""
-        if self._is_freed or self._begun.is_active():
-            state = "freed" if self._is_freed else "active"
-            raise MpiError("start of a persistent request", place_of_call(), value=state, allowed="inactive")
+        if self._begin is None or self.is_active():
+            state = "null or freed" if self._begin is None else "active"
+            raise MpiError(
+                "start of a persistent request", place_of_call(), value=state, allowed="inactive", name="REQUEST"
+            )
         self._begun = self._begin()
 
     @classmethod
@@ -37,7 +42,7 @@ class Prequest(Request):
 
     def is_active(self) -> bool:
         """Return whether it is begun, and not waited for."""
-        return self._begun.is_active()
+        return self._begin is not None and self._begun.is_active()
 
     def done_s(self) -> float | None:
         """Return when waiting ends; None while it is not known."""
@@ -45,8 +50,11 @@ class Prequest(Request):
 
     def end(self, status: Status | None) -> Any:
         """Wait; the request can be started again."""
+        if self._begin is None:
+            return super().end(status)
         self._begun.end(status)
         self._begun = Request.null(self.world)
+        return None
 
     def note(self, status: Status) -> None:
         """Fill the status of what is done."""
@@ -54,19 +62,17 @@ class Prequest(Request):
 
     def Cancel(self) -> None:
         """Give up a receive that has no message yet."""
+        self.check()
         self._begun.Cancel()
 
     def Free(self) -> None:
         """Let the request end by itself, and never start again."""
-        self._begun.Free()
-        self._is_freed = True
-
-    cancel, free = Cancel, Free
+        self.check()
+        self._begun.free()
+        self._begin = None
 
     def __bool__(self) -> bool:
-        return not self._is_freed
-
-    __eq__, __hash__ = Request.__eq__, Request.__hash__
+        return self._begin is not None
 
 
 class PersistentMessages(PointToPoint):

@@ -15,12 +15,11 @@ from simcodesign.mpi.ranks.world import World, mpi_call
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.values.constants import PROC_NULL
 from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.handles import is_constant
 
 
 class Message(Simulated):
     """A message that a matched probe took out, None from ``PROC_NULL``; it can be received once."""
-
-    _is_constant = False
 
     def __init__(self, comm: PointToPoint | None = None, message: matching.Message | None = None) -> None:
         self._comm, self._message, self._is_null = comm, message, comm is None
@@ -28,9 +27,7 @@ class Message(Simulated):
     @classmethod
     def constants(cls, comm: PointToPoint) -> dict[str, Message]:
         """Return MESSAGE_NULL, and MESSAGE_NO_PROC, the message from ``PROC_NULL``."""
-        found = {"MESSAGE_NULL": cls(), "MESSAGE_NO_PROC": cls(comm)}
-        found["MESSAGE_NO_PROC"]._is_constant = True
-        return found
+        return {"MESSAGE_NULL": cls(), "MESSAGE_NO_PROC": cls(comm, None)}
 
     @property
     def world(self) -> World:
@@ -79,7 +76,7 @@ class Message(Simulated):
     def _taken(self) -> matching.Message | None:
         """Let the sender go on, and let this be null."""
         world, message = self.world, self._message
-        self._is_null = not self._is_constant
+        self._is_null = message is not None or not is_constant(self)
         if message is not None and self._comm is not None:
             message.taken_s = max(message.arrival_s, world.scheduler.clock_s)
             self._comm.own_box.probed.remove(message)
@@ -116,7 +113,11 @@ class Message(Simulated):
             return self is other
         return self._state() == other._state() is not None
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
+
+    def free(self) -> None:
+        """Let this be null; the message can no longer be received."""
+        self._is_null = self._is_null or not is_constant(self)
 
 
 class Probes(PointToPoint):

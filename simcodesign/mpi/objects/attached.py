@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from simcodesign.mpi.objects.memory import memory_of
@@ -10,20 +11,24 @@ from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.values.constants import BSEND_OVERHEAD
 from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.markers import BufferAutomaticType
 
 
 class Attached:
     """An attached buffer, and the messages in it."""
 
     def __init__(self, buffer: Any) -> None:
-        self.buffer, self.size_bytes = buffer, memory_of(buffer).nbytes
+        is_any = isinstance(buffer, BufferAutomaticType)
+        self.buffer, self.size_bytes = buffer, inf if is_any else memory_of(buffer).nbytes
         self.messages: list[Message] = []
 
 
 def attach(world: World, buf: Any) -> None:
-    """Attach a buffer. Raises MpiError if there is one already."""
+    """Attach a buffer. Raises MpiError if there is one already, BufferError for one that cannot be written to."""
     if world.current in world.attached:
         raise MpiError("a second buffer of a rank for buffered sends", place_of_call(), allowed="one, Detach_buffer")
+    if not isinstance(buf, BufferAutomaticType) and not memory_of(buf).flags.writeable:
+        raise BufferError("buffer for buffered sends (allowed: one that can be written to)")
     world.attached[world.current] = Attached(buf)
 
 
@@ -48,7 +53,7 @@ def flush(world: World) -> None:
 def hold(world: World, message: Message) -> None:
     """Keep a message. Raises MpiError if the buffer has no room for it (MPI_ERR_BUFFER)."""
     held = world.attached.get(world.current)
-    free_bytes = 0
+    free_bytes = 0.0
     if held is not None:
         held.messages = [one for one in held.messages if one.taken_s is None]
         free_bytes = held.size_bytes - sum(one.size_bytes + BSEND_OVERHEAD for one in held.messages)

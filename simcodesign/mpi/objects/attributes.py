@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.values.constants import KEYVAL_INVALID
-from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError, called
 
 _numbers = count(100)
 _functions: dict[int, tuple[Any, Any]] = {}
@@ -40,26 +40,26 @@ class Attributed:
         return KEYVAL_INVALID
 
     def Get_attr(self, keyval: int) -> Any:
-        """Return the value, None if there is none."""
+        """Return the value, None if there is none. Raises MpiError for an unknown key."""
+        _check_key(keyval)
         return self._attributes().get(keyval)
 
     def Set_attr(self, keyval: int, attrval: Any) -> None:
         """Attach a value. Raises MpiError for an unknown key."""
-        if keyval not in _functions:
-            raise MpiError("key of an attribute", place_of_call(), value=keyval, allowed="one of Create_keyval")
+        _check_key(keyval)
         if keyval in self._attributes():
             self.Delete_attr(keyval)
         self._attributes()[keyval] = attrval
 
     def Delete_attr(self, keyval: int) -> None:
-        """Remove a value, after its ``delete_fn`` is called. Raises MpiError if there is none."""
+        """Remove a value, and call its ``delete_fn``. Raises MpiError if there is none."""
         attached = self._attributes()
         if keyval not in attached:
             raise MpiError("key of an attribute", place_of_call(), value=keyval, allowed="one that is set")
         delete_fn = _functions[keyval][1]
+        value = attached.pop(keyval)
         if callable(delete_fn):
-            delete_fn(self, keyval, attached[keyval])
-        del attached[keyval]
+            called(delete_fn, self, keyval, value)
 
     def delete_attributes(self) -> None:
         """Remove all values, the last one first."""
@@ -70,6 +70,12 @@ class Attributed:
         """Attach to a duplicate what the ``copy_fn`` of each attribute returns."""
         for keyval, value in list(self._attributes().items()):
             copy_fn = _functions[keyval][0]
-            copied = copy_fn(self, keyval, value) if callable(copy_fn) else value if copy_fn else NotImplemented
+            copied = called(copy_fn, self, keyval, value) if callable(copy_fn) else value if copy_fn else NotImplemented
             if copied is not NotImplemented:
                 made._attributes()[keyval] = copied
+
+
+def _check_key(keyval: int) -> None:
+    if keyval not in _functions:
+        allowed = "one of Create_keyval"
+        raise MpiError("key of an attribute", place_of_call(), value=keyval, allowed=allowed, name="KEYVAL")

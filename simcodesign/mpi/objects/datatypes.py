@@ -22,13 +22,15 @@ from simcodesign.mpi.values.constants import (
     ORDER_C,
     ORDER_FORTRAN,
 )
-from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.errors import MpiError, UnfitBufferError
 
 Integers = Sequence[int]
 
 
 class Datatype(Enveloped, Packed, Attributed, Simulated):
     """A datatype. ``dtype``: NumPy's type of its basic elements, MIXED if they differ; ``layout``: of one item."""
+
+    empty_is_null = True
 
     def __init__(self, name: str, dtype: np.dtype[Any], layout: Layout, *, is_predefined: bool = False) -> None:
         self.name, self.dtype, self.layout = name, dtype, layout
@@ -105,13 +107,13 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
 
     def Commit(self) -> Datatype:
         """Let the datatype be used in messages; return it."""
-        if not self:
-            raise MpiError("MPI_DATATYPE_NULL", place_of_call(), allowed="another datatype", name="TYPE")
+        self.check()
         self.committed = True
         return self
 
     def Free(self) -> None:
         """Let the datatype no longer be used."""
+        self.check()
         if self.is_predefined:
             raise MpiError("a datatype of MPI is freed", place_of_call(), value=self.name, name="TYPE")
         self.delete_attributes()
@@ -126,7 +128,7 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
         self.copy_attributes(made)
         return made
 
-    free = Free
+    Create_dup = Dup
 
     def check_committed(self) -> None:
         """Raise MpiError for a datatype that MPI refuses in messages (MPI_ERR_TYPE)."""
@@ -142,15 +144,14 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
     def __eq__(self, other: object) -> bool:
         return self.is_same(other)
 
-    def __hash__(self) -> int:
-        return id(self.layout)
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         """Return how it is made again."""
         before, way, arguments = self.decode()
         if way == "NAMED" or not self:
             return super().__reduce__()
-        return _made_again, (None if before is self else before, way, arguments)
+        return _made_again, (None if self.how[1] is None else before, way, arguments)
 
     # --- Derived datatypes -----------------------------------------------------------------------------------
 
@@ -199,6 +200,8 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
         """Return blocks of items of several datatypes; displacements are in bytes."""
         _check_equal("displacements", displacements, blocklengths)
         _check_equal("datatypes", datatypes, blocklengths)
+        for one in datatypes:
+            one.check()
         places, counts = _numbers(displacements), _counts(blocklengths)
         parts = [
             blocks_at(datatype.layout, places[n : n + 1], counts[n : n + 1]) for n, datatype in enumerate(datatypes)
@@ -270,6 +273,8 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
     @classmethod
     def Get_value_index(cls, value: Datatype, index: Datatype) -> Datatype:
         """Return the pair of a value and a place, as of MAXLOC; DATATYPE_NULL if there is none."""
+        value.check()
+        index.check()
         pairs = (DATATYPES[name] for name in _PAIRS if name != "TWOINT")
         kinds = [value.dtype, index.dtype]
         found = (one for one in pairs if [one.dtype[name] for name in one.dtype.names or ()] == kinds)
@@ -279,6 +284,8 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
     def Create_resized(self, lb: int, extent: int) -> Datatype:
         """Return the same bytes with another lower bound and extent, in bytes."""
         return self._made(replace(self.layout, lb=int(lb), extent=int(extent), resized=True))
+
+    Resized = Create_resized
 
 
 def _of_class(typeclass: int, size: int) -> Datatype:
@@ -402,5 +409,5 @@ def of_dtype(dtype: np.dtype[Any]) -> Datatype:
     """Return the basic datatype of a type of NumPy. Raises MpiError if there is none."""
     found = _BY_DTYPE.get(dtype)
     if found is None:
-        raise MpiError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
+        raise UnfitBufferError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
     return found

@@ -67,14 +67,23 @@ class Enveloped:
             raise MpiError(
                 "contents of a datatype of MPI", place_of_call(), allowed="one that the program made", name="TYPE"
             )
-        return self._contents()
+        integers, addresses, counts, datatypes = self._contents()
+        return integers, addresses, counts, [_handle(one) for one in datatypes]
 
     envelope, contents = property(Get_envelope), property(Get_contents)
 
     def decode(self) -> tuple[Any, str, dict[str, Any]]:
-        """Return the datatype before, the way of making and the arguments, with which it can be made again."""
+        """Return the datatype before, the way of making and the arguments, with which it can be made again.
+
+        The datatype before is the same one of one of MPI's own, and null if there is none, as of a struct.
+        """
         way, before, arguments = self.how
-        return self if before is None else before, way, dict(arguments)
+        made = dict(arguments)
+        if "datatypes" in made:
+            made["datatypes"] = [_handle(one) for one in made["datatypes"]]
+        if way == "NAMED":
+            return self, way, made
+        return type(self)() if before is None else _handle(before), way, made
 
     def _contents(self) -> tuple[Numbers, Numbers, Numbers, list[Any]]:
         way, before, arguments = self.how
@@ -131,6 +140,11 @@ class Enveloped:
         return f"V{self.extent}" if not self.is_predefined or self.dtype.names else self.dtype.str[1:]
 
 
+def _handle(datatype: Any) -> Any:
+    """Return a copy, so that one of both may be freed; a datatype of MPI itself."""
+    return datatype if datatype.is_predefined else type(datatype)(datatype)
+
+
 def _structure(arguments: dict[str, Any], size: int) -> np.dtype[Any]:
     formats = [
         one.numpy_dtype() if count == 1 else np.dtype((one.numpy_dtype(), (count,)))
@@ -149,11 +163,16 @@ def made_as(way: str) -> Callable[[Callable[Concatenate[Any, Given], Made]], Cal
 
         @wraps(method)
         def make(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Made:
+            if not isinstance(self, type):
+                self.check()
             made = method(self, *given, **named)
             bound = parameters.bind(self, *given, **named)
             bound.apply_defaults()
             first, *others = bound.arguments.items()
-            made.how = (way, None if isinstance(first[1], type) else self, dict(others))
+            arguments = dict(others)
+            if "datatypes" in arguments:
+                arguments["datatypes"] = [_handle(one) for one in arguments["datatypes"]]
+            made.how = (way, None if isinstance(first[1], type) else _handle(self), arguments)
             return made
 
         return make

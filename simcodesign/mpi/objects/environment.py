@@ -11,6 +11,7 @@ from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.values.errors import errors_of_programs
+from simcodesign.mpi.values.markers import BottomType
 
 
 def environment(world: World) -> dict[str, Callable[..., Any]]:
@@ -21,8 +22,8 @@ def environment(world: World) -> dict[str, Callable[..., Any]]:
 
     return {
         "Alloc_mem": Alloc_mem,
-        "Free_mem": lambda mem: None,
-        "Get_address": lambda location: memory_of(location).ctypes.data,
+        "Free_mem": lambda mem: mem.release(),
+        "Get_address": lambda location: 0 if isinstance(location, BottomType) else memory_of(location).ctypes.data,
         "Aint_add": lambda base, disp: base + disp,
         "Aint_diff": lambda addr1, addr2: addr1 - addr2,
         "Attach_buffer": lambda buf: attach(world, buf),

@@ -15,13 +15,12 @@ Ranges = Sequence[tuple[int, int, int]]
 
 
 class Group(Simulated):
-    """A group. ``members``: its ranks, of all ranks of the program, in its order; ``is_null`` for GROUP_NULL."""
+    """A group. ``members``: its ranks, of all ranks of the program, in its order."""
 
-    empty_is_null = is_null = True
-    members: tuple[int, ...] = ()
+    empty_is_null = True
 
-    def __init__(self, world: World, members: Iterable[int] = (), *, is_null: bool = False) -> None:
-        self.world, self.members, self.is_null = world, tuple(members), is_null
+    def __init__(self, world: World, members: Iterable[int] = ()) -> None:
+        self.world, self.members = world, tuple(members)
 
     @property
     def size(self) -> int:
@@ -106,9 +105,8 @@ class Group(Simulated):
 
     def Free(self) -> None:
         """Become GROUP_NULL."""
-        self.members, self.is_null = (), True
-
-    free = Free
+        self.check()
+        self.__dict__.clear()
 
     def _members(self, ranks: Sequence[int]) -> list[int]:
         """Return ranks of the program. Raises MpiError for a rank that is not in the group, and for one twice."""
@@ -118,10 +116,10 @@ class Group(Simulated):
         return [self.members[rank] for rank in ranks]
 
     def __bool__(self) -> bool:
-        return not self.is_null
+        return bool(self.__dict__)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Group) and (self.is_null, self.members) == (other.is_null, other.members)
+        return isinstance(other, Group) and (self.members == other.members if self and other else not (self or other))
 
     __hash__ = None  # type: ignore[assignment]
 

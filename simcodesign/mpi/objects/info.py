@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections import UserDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.names import Simulated, SimulatedKind
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.values.errors import MpiError
+from simcodesign.mpi.values.handles import equals_constant, is_constant
 
 Items = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
@@ -19,16 +19,24 @@ class _Kind(SimulatedKind, ABCMeta):
     pass
 
 
-class Info(Simulated, UserDict[str, str], metaclass=_Kind):
-    """Hints: names and values, both text."""
+class Info(Simulated, MutableMapping[str, str], metaclass=_Kind):
+    """Hints: names and values, both text. Hints that are null have none, and none can be set."""
 
-    is_null = False
+    empty_is_null = True
+    data: dict[str, str]
 
     @classmethod
     def Create(cls, items: Items = None) -> Info:
         """Return new hints."""
-        made: Info = cls(dict(items or {}))
+        made: Info = cls()
+        made.data = {}
+        made.update(items)
         return made
+
+    @classmethod
+    def Create_env(cls, args: Any = None) -> Info:
+        """Return the hints that a program is begun with: none."""
+        return cls.Create()
 
     def Get(self, key: str) -> str | None:
         """Return a value, None if there is none."""
@@ -54,54 +62,80 @@ class Info(Simulated, UserDict[str, str], metaclass=_Kind):
             raise MpiError("number of a hint", place_of_call(), value=n, allowed=f"up to {len(self.data) - 1}")
         return list(self.data)[n]
 
+    # --- As a mapping ----------------------------------------------------------------------------------------
+
+    @property
+    def _known(self) -> dict[str, str]:
+        return self.data if self else {}
+
+    def __getitem__(self, key: str) -> str:
+        return self._known[key]
+
+    def __setitem__(self, key: str, value: str) -> None:
+        if not self:
+            raise KeyError(key)
+        self.data[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
     def keys(self) -> list[str]:  # type: ignore[override]
         """Return the names."""
-        return list(self.data)
+        return list(self._known)
 
     def values(self) -> list[str]:  # type: ignore[override]
         """Return the values."""
-        return list(self.data.values())
+        return list(self._known.values())
 
     def items(self) -> list[tuple[str, str]]:  # type: ignore[override]
         """Return names and values."""
-        return list(self.data.items())
+        return list(self._known.items())
 
     def update(self, items: Items = (), **kwds: str) -> None:  # type: ignore[override]
-        """Set values."""
+        """Set values. Raises KeyError of null hints."""
+        if not self:
+            raise KeyError("hints that are null")
         self.data.update(dict(items or {}), **kwds)
 
     def pop(self, key: str, *default: str) -> str:  # type: ignore[override]
         """Remove a value and return it."""
-        return self.data.pop(key, *default)
+        return self._known.pop(key, *default)
 
     def popitem(self) -> tuple[str, str]:
         """Remove the last name and value and return them."""
-        return self.data.popitem()
+        return self._known.popitem()
 
     def Dup(self) -> Info:
         """Return a copy."""
-        made: Info = Info(self.data)
+        made: Info = type(self).Create(self.data)
         return made
 
-    copy = Dup
+    def copy(self) -> Info:
+        """Return a copy; null of null hints."""
+        made: Info = self.Dup() if self else type(self)()
+        return made
 
     def Free(self) -> None:
-        """Remove all."""
-        self.data.clear()
-        self.is_null = True
-
-    free = Free
+        """Become INFO_NULL."""
+        self.check()
+        self.__dict__.clear()
 
     def __bool__(self) -> bool:
-        return not self.is_null
+        return bool(self.__dict__)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Info) and self.is_null and other.is_null)
+        return self.is_same(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
-        return super().__reduce__() if self in (INFO_NULL, INFO_ENV) else (Info.Create, (dict(self.data),))
+        return super().__reduce__() if not self or equals_constant(self) else (type(self).Create, (dict(self.data),))
 
 
 class Errhandler(Simulated):
@@ -125,10 +159,9 @@ class Errhandler(Simulated):
 
     def Free(self) -> None:
         """Become ERRHANDLER_NULL, unless it is one of MPI's own, which stay."""
-        if all(self is not one for one in ERROR_HANDLERS.values()):
+        self.check()
+        if not is_constant(self):
             self.__dict__.clear()
-
-    free = Free
 
     def __bool__(self) -> bool:
         return bool(self.__dict__)
@@ -144,7 +177,6 @@ ERROR_HANDLERS = {
     "ERRORS_RETURN": Errhandler(None),
     "ERRORS_ABORT": Errhandler(None, ends_run=True),
     "ERRORS_ARE_FATAL": Errhandler(None, ends_run=True),
-    "ERRHANDLER_NULL": Errhandler(),
+    "ERRHANDLER_NULL": Errhandler.__new__(Errhandler),
 }
-INFO_NULL, INFO_ENV = Info(), Info()
-INFO_NULL.is_null = True
+INFO_NULL, INFO_ENV = Info.__new__(Info), Info.Create()

@@ -51,6 +51,11 @@ class Layout:
             return 0, 0
         return int(self.offsets.min()), int((self.offsets + self.lengths).max())
 
+    def bounds_of(self, count: int) -> tuple[int, int]:
+        """Return first byte, and the one after the last, of ``count`` items, from the place of the first one."""
+        (low, high), last = self.true_bounds, (count - 1) * self.extent
+        return min(0, last) + low, max(0, last) + high
+
     @cached_property
     def is_dense(self) -> bool:
         """Whether items one after another have no gaps and begin where they are said to."""

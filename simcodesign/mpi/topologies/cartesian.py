@@ -20,6 +20,8 @@ from simcodesign.mpi.values.errors import MpiError
 class Cartcomm(Topocomm):
     """A grid of ranks."""
 
+    copied_with = "_dims"
+
     def __init__(self, world: Any, number: int, members: tuple[int, ...], dims: tuple[int, ...], periods: Any) -> None:
         super().__init__(world, number, members)
         self._dims, self._periods = dims, periods

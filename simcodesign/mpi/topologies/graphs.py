@@ -16,6 +16,8 @@ Weights = tuple[list[int], list[int]]
 class Graphcomm(Topocomm):
     """A graph that all ranks know: rank r's neighbours are ``edges[index[r - 1] : index[r]]``."""
 
+    copied_with = "index"
+
     def __init__(self, world: Any, number: int, members: tuple[int, ...], index: list[int], edges: list[int]) -> None:
         super().__init__(world, number, members)
         self.index, self.edges = index, edges
@@ -58,6 +60,8 @@ class Graphcomm(Topocomm):
 @kind
 class Distgraphcomm(Topocomm):
     """A graph of which each rank knows its own neighbours."""
+
+    copied_with = "_edges"
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -47,6 +47,8 @@ class _Exchange(Request):
 class Topocomm(Intracomm):
     """A communicator whose ranks have neighbours."""
 
+    copied_with = "_edges_apart"
+
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._edges_apart = PointToPoint(self.world, self.world.log.communicator(self.members), self.members)

@@ -194,9 +194,13 @@ class Mutex(Held):
 
     def free(self) -> None:
         """Release it if this rank has it, and free the memory, on all ranks."""
+        self.let_go()
+        self._last.free()
+
+    def let_go(self) -> None:
+        """Release it as often as this rank has it."""
         while self._count:
             self.release()
-        self._last.free()
 
 
 class Condition(Held):
@@ -272,7 +276,8 @@ class Condition(Held):
         return self.notify(self.comm.size)
 
     def free(self) -> None:
-        """Free the memory, on all ranks, and the lock if it was made here, which is released first."""
+        """Release the lock if this rank has it, and free the memory, on all ranks, and the lock if it was made here."""
+        self.mutex.let_go()
         if self._is_own:
             self.mutex.free()
         self._waiting.free()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,29 @@ class MpiError(InputError, RuntimeError):
 
     def __repr__(self) -> str:
         return f"MPI.Exception({self.ob_mpi})"
+
+
+class UnfitBufferError(MpiError, BufferError):
+    """Memory that cannot be used as it is: with gaps, in another order of bytes, or not to be written to."""
+
+
+class NotABufferError(MpiError, TypeError):
+    """An object that has no memory."""
+
+
+def called(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function that a program gave to MPI.
+
+    Raises MpiError for an exception, which is printed: with its code if it is one of MPI, otherwise ERR_OTHER.
+    """
+    try:
+        return function(*given)
+    except Exception as error:
+        traceback.print_exc()
+        if isinstance(error, MpiError):
+            raise
+        what = "a function that the program gave to MPI"
+        raise MpiError(what, value=f"{type(error).__name__}: {error}", name="OTHER") from error
 
 
 def error_class(errorcode: int) -> int:

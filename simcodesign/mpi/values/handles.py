@@ -49,7 +49,7 @@ class Handled:
         for name, value in vars(sys.modules["mpi4py.MPI"]).items():
             if value is self:
                 return constant, (name,)
-            if type(value).__class__ is type(type(self)) and isinstance(self, type(value)) and value == self:
+            if _equals(self, value):
                 return type(self), (value,)
         raise ValueError(f"cannot pickle an object of mpi4py's {type(self).__name__} that is no constant")
 
@@ -57,6 +57,23 @@ class Handled:
 def constant(name: str) -> Any:
     """Return a constant of ``mpi4py.MPI``."""
     return getattr(sys.modules["mpi4py.MPI"], name)
+
+
+def is_constant(one: Any) -> bool:
+    """Return whether an object is itself a constant of ``mpi4py.MPI``."""
+    return any(value is one for value in vars(sys.modules["mpi4py.MPI"]).values())
+
+
+def equals_constant(one: Any) -> bool:
+    """Return whether an object is a copy of a constant of ``mpi4py.MPI``."""
+    return any(_equals(one, value) for value in vars(sys.modules["mpi4py.MPI"]).values())
+
+
+def _equals(one: Any, value: Any) -> bool:
+    kind = type(value)
+    return (
+        type(kind) is type(type(one)) and (isinstance(one, kind) or isinstance(value, type(one))) and bool(value == one)
+    )
 
 
 def forget_handles() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.mpi.buffers import Buffer, Flat, fill
+from simcodesign.mpi.buffers import Buffer, Flat, Scattered, fill, items_from
 from simcodesign.mpi.communicators.kept import KeptByRanks
 from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.bytes_in_memory import MemoryBytes
+from simcodesign.mpi.objects.datatypes import Datatype, of_dtype
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.objects.memory import memory_of
 from simcodesign.mpi.operators import OPERATORS, Op
@@ -100,10 +101,13 @@ class Win(KeptByRanks, Attributed, Epochs):
             raise MpiError("memory to detach", place_of_call(), allowed="attached memory", name="RMA_ATTACH")
         del own[found]
 
-    def _memory(self, rank: int, begin: int, size: int) -> tuple[Flat, int]:
-        """Return the memory of a rank, and where in it a place is: of a dynamic window, an address."""
+    def _memory(self, rank: int, begin: int, low: int, high: int) -> tuple[Flat, int]:
+        """Return the memory of a rank that has the bytes from ``low`` to ``high`` of a place, and where it is there.
+
+        A place of a dynamic window is an address.
+        """
         for one in self._attached[rank]:
-            if one.ctypes.data <= begin and begin + size <= one.ctypes.data + len(one):
+            if one.ctypes.data <= begin + low and begin + high <= one.ctypes.data + len(one):
                 return one, begin - one.ctypes.data
         return self._memories[rank], begin
 
@@ -119,11 +123,10 @@ class Win(KeptByRanks, Attributed, Epochs):
     @mpi_call
     def Free(self) -> None:
         """Wait for all ranks and for all accesses; the window is no longer used."""
+        self.check()
         self.delete_attributes()
         self._meet("Win.Free")
         self._freed.add(self.world.current)
-
-    free = Free
 
     def __bool__(self) -> bool:
         return bool(self.__dict__) and self.world.current not in self._freed
@@ -131,7 +134,7 @@ class Win(KeptByRanks, Attributed, Epochs):
     def __eq__(self, other: object) -> bool:
         return self.is_same(other)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
     # --- What it is ------------------------------------------------------------------------------------------
 
@@ -160,7 +163,7 @@ class Win(KeptByRanks, Attributed, Epochs):
 
     def Get_name(self) -> str:
         """Return the name."""
-        return self.name
+        return self.name if self else "MPI_WIN_NULL"
 
     def Set_name(self, name: str) -> None:
         """Set the name."""
@@ -174,26 +177,28 @@ class Win(KeptByRanks, Attributed, Epochs):
 
     # --- Accesses --------------------------------------------------------------------------------------------
 
-    def _place(self, name: str, own: Flat, rank: int, target: Any) -> Flat:
+    def _place(self, name: str, own: Flat, rank: int, target: Any) -> Flat | Scattered:
         """Return where in a rank's memory ``own`` data go: ``target`` is a place, with a count and a type if given."""
         self._check_access(name, rank)
+        if isinstance(target, dict) or (isinstance(target, list | tuple) and len(target) > 3):
+            raise MpiError(f"{name}: target", place_of_call(), value=target, allowed="place, count and datatype")
         at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
-        named: Any = more[1] if len(more) > 1 else own.dtype
-        if hasattr(named, "Get_extent") and named.Get_extent() != (0, named.Get_size()):
-            what = f"{name} with a target datatype that has gaps"
-            raise MpiError(what, place_of_call(), allowed="one without gaps", name="TYPE")
-        dtype: Any = np.dtype(named) if isinstance(named, str) else getattr(named, "dtype", named)
-        size = own.nbytes if not more or more[0] is None else int(more[0]) * dtype.itemsize
+        named: Any = more[1] if len(more) > 1 and more[1] is not None else own.dtype
+        datatype = named if isinstance(named, Datatype) else of_dtype(np.dtype(named))
+        datatype.check_committed()
+        size = datatype.layout.size
+        count = int(more[0]) if more and more[0] is not None else own.nbytes // size if size else 0
+        low, high = datatype.layout.bounds_of(count) if count else (0, 0)
         begin = int(at) * self._units[rank]
-        memory, begin = self._memory(rank, begin, size)
-        if begin < 0 or begin + size > len(memory):
-            value, allowed = f"{size} bytes from byte {begin} on", f"within {len(memory)} bytes (MPI_ERR_RMA_RANGE)"
-            what = f"{name} in the memory of rank {rank}"
+        memory, begin = self._memory(rank, begin, low, high)
+        if begin + low < 0 or begin + high > len(memory):
+            value = f"{high - low} bytes from byte {begin + low} on"
+            what, allowed = f"{name} in the memory of rank {rank}", f"within {len(memory)} bytes (MPI_ERR_RMA_RANGE)"
             raise MpiError(what, place_of_call(), value=value, allowed=allowed, name="RMA_RANGE")
-        if size > own.nbytes:
+        if count * size > own.nbytes:
             allowed = f"up to {own.nbytes} B, as the origin has"
-            raise MpiError(f"{name}: bytes of the target", place_of_call(), value=size, allowed=allowed)
-        return memory[begin : begin + size].view(dtype)
+            raise MpiError(f"{name}: bytes of the target", place_of_call(), value=count * size, allowed=allowed)
+        return items_from(memory, begin, datatype, count)
 
     def _put(self, name: str, origin: Any, rank: int, target: Any) -> Request:
         if rank == PROC_NULL:
@@ -208,7 +213,7 @@ class Win(KeptByRanks, Attributed, Epochs):
             return Request(self.world)
         room = Buffer(origin)
         place = self._place(name, room.flat, rank, target)
-        fill(room.items, place)
+        fill(room.items, place.copy())
         return self._asked(name, rank, 0, place.nbytes)
 
     def _asked(self, name: str, rank: int, request_bytes: int, answer_bytes: int) -> Request:
@@ -228,7 +233,7 @@ class Win(KeptByRanks, Attributed, Epochs):
         place = self._place(name, own, rank, target)
         before = place.copy()
         if op is not NO_OP:
-            place[:] = op.buffers(before, own[: place.nbytes // own.itemsize].view(place.dtype))
+            fill(place, op.buffers(before, own[: place.nbytes // own.itemsize].view(before.dtype)))
         if room is None:
             return self._transfers.give(rank, place.nbytes)
         fill(room, before)
@@ -277,6 +282,8 @@ class Win(KeptByRanks, Attributed, Epochs):
     @mpi_call
     def Fetch_and_op(self, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Op = SUM) -> None:
         """Read one element of the memory of a rank, and combine with it."""
+        for one in (result,) if op is NO_OP else (origin, result):
+            _check_one("Fetch_and_op", Buffer(one).flat)
         self._accumulate("Fetch_and_op", origin, result, target_rank, target_disp, op)
 
     @mpi_call
@@ -285,11 +292,19 @@ class Win(KeptByRanks, Attributed, Epochs):
         if target_rank == PROC_NULL:
             return
         own, expected = Buffer(origin).flat, Buffer(compare).flat
+        for one in (own, expected, Buffer(result).flat):
+            _check_one("Compare_and_swap", one)
         place = self._place("Compare_and_swap", own, target_rank, target_disp)
-        fill(Buffer(result).flat, place.copy())
-        if place[0] == expected[0]:
-            place[:] = own
+        before = place.copy()
+        fill(Buffer(result).flat, before)
+        if before[0] == expected[0]:
+            fill(place, own)
         self._asked("Compare_and_swap", target_rank, own.nbytes + expected.nbytes, place.nbytes)
+
+
+def _check_one(name: str, data: Flat) -> None:
+    if len(data) != 1:
+        raise MpiError(f"elements of {name}", place_of_call(), value=len(data), allowed="1", name="COUNT")
 
 
 def windows_by_default_of(own: Any) -> type[Win]:
