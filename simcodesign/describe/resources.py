@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.topology.hardware import NETWORK_COUNTS
 
 _ONE = parse(1)
 #: The time that a trait changes.
@@ -31,6 +34,7 @@ COUNTS = ("nodes", "processors_per_node", "processors")
 MOST_RESOURCES = 16
 #: What comes before the name of a machine parameter where it is set.
 PREFIX = "machine."
+OfMachine = TypeVar("OfMachine")
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,16 @@ class Component:
     place: Place = field(default=Place(), compare=False)
 
 
+class NetworkFormulas(Protocol):
+    """Formulas of what a network is built of. ``parameters``: names of those of the machine that they depend on."""
+
+    @property
+    def parameters(self) -> frozenset[str]: ...
+
+    def rebuilt(self, machine: Any, /) -> Any:
+        """The machine with the network that its parameters give now. InputError for arrays of them."""
+
+
 @dataclass(frozen=True)
 class Totals:
     """What a whole machine takes, costs and draws when nothing runs on it; None where no component says it."""
@@ -82,6 +96,10 @@ class Totals:
 class Custom:
     """The constructs of one machine. ``values``: those of parameters that are not at their defaults. ``constants``:
     formulas of constants and powers of built-in parts, by their paths, in SI units; None where there is none.
+    ``network``: formulas of its topology and rails, likewise.
+
+    Expressions may use the counts of the machine (``COUNTS``) and of its network (``NETWORK_COUNTS``, unless a
+    parameter or property has such a name).
 
     Raises InputError for unknown names, names that are there twice, and properties that need each other.
     """
@@ -94,6 +112,7 @@ class Custom:
     values: Mapping[str, FloatOrArray] = field(default_factory=dict)
     place: Place = field(default=Place(), compare=False)
     constants: Mapping[str, Expression] | None = None
+    network: NetworkFormulas | None = field(default=None, compare=False)
     order: tuple[str, ...] = field(init=False, compare=False)
     pairs: frozenset[frozenset[str]] = field(init=False, compare=False)
 
@@ -105,7 +124,7 @@ class Custom:
             if name in self.properties:
                 what = "a property with the name of a parameter"
                 raise InputError(what, self.properties[name].place or self.place, value=name)
-        known = {*self.parameters, *COUNTS}
+        known = {*self.parameters, *COUNTS, *NETWORK_COUNTS}
         object.__setattr__(self, "order", tuple(ordered(self.properties, known)))
         known |= self.properties.keys()
         for resource in self.resources.values():
@@ -128,8 +147,35 @@ class Custom:
     def __bool__(self) -> bool:
         return bool(self.parameters or self.properties or self.resources or self.components)
 
-    def names(self, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-        """The values of all names. InputError for a parameter without a value, and a property that is not finite."""
+    @cached_property
+    def uses_network(self) -> bool:
+        """Whether any of its expressions uses a count of the network."""
+        parts = [*self.properties.values(), *(self.constants or {}).values()]
+        for resource in self.resources.values():
+            own = (resource.time, resource.instances, resource.dynamic_power, resource.energy)
+            parts += [one for one in own if one is not None]
+        for component in self.components.values():
+            parts += _expressions(component)
+        used = frozenset[str]().union(*(part.names for part in parts))
+        return bool(used & self.network_counts)
+
+    @cached_property
+    def network_counts(self) -> frozenset[str]:
+        """Names of the counts of the network that no parameter or property has."""
+        return frozenset(NETWORK_COUNTS) - self.parameters.keys() - self.properties.keys()
+
+    def names_over(self, counts: Collection[str]) -> frozenset[str]:
+        """Return what formulas of the network and of constants may use: these counts, the parameters, and the
+        properties that depend on nothing else."""
+        found = {*self.parameters, *counts}
+        for name in self.order:
+            if self.properties[name].names <= found:
+                found.add(name)
+        return frozenset(found)
+
+    def names(self, counts: Mapping[str, FloatOrArray], only: Collection[str] | None = None) -> dict[str, FloatOrArray]:
+        """The values of all names, of its properties ``only`` some. InputError for a parameter without a value, and a
+        property that is not finite."""
         values: dict[str, FloatOrArray] = dict(counts)
         for parameter in self.parameters.values():
             value = self.values.get(parameter.name, parameter.default)
@@ -137,7 +183,7 @@ class Custom:
                 what = f"machine parameter {parameter.name!r} has no default and was not given"
                 raise InputError(what, parameter.place)
             values[parameter.name] = value
-        for name in self.order:
+        for name in self.order if only is None else [name for name in self.order if name in only]:
             values[name] = evaluated(self.properties[name], values, f"property {name!r}", self.place)
         return values
 
@@ -147,6 +193,19 @@ class Custom:
             return {}
         names = self.names(counts)
         return {path: evaluated(one, names, path, self.place) for path, one in self.constants.items()}
+
+    def with_network(self, machine: OfMachine, changed: Collection[str]) -> OfMachine:
+        """The machine of these constructs, with another network if a parameter that its formulas use is ``changed``
+        (``machine.NAME``)."""
+        shaping = any(self.shapes_network(path) for path in changed)
+        if self.network is None or not shaping:
+            return machine
+        rebuilt: OfMachine = self.network.rebuilt(machine)
+        return rebuilt
+
+    def shapes_network(self, path: str) -> bool:
+        """Whether this parameter of the machine, ``machine.NAME``, is in a formula of its topology or rails."""
+        return self.network is not None and path.removeprefix(PREFIX) in self.network.parameters
 
     def without_formulas(self, paths: Collection[str]) -> Custom:
         """The same without the formulas of these constants, which have values of their own now."""
