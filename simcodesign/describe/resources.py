@@ -20,6 +20,7 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.machine_parts.ownership import Ownership
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.topology.hardware import NETWORK_COUNTS
 
@@ -32,6 +33,8 @@ AMOUNT = "amount"
 COUNTS = ("nodes", "processors_per_node", "processors")
 #: Different resources in one block, so that all sets of conflicting ones can be looked at.
 MOST_RESOURCES = 16
+#: What components add up to, by the names of their expressions.
+_SUMMED = ("static_power", "rack_units", "die_area", "price", "embodied_carbon")
 #: What comes before the name of a machine parameter where it is set.
 PREFIX = "machine."
 OfMachine = TypeVar("OfMachine")
@@ -62,13 +65,15 @@ class Resource:
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine, ``count`` of it in the whole machine; of each: W, rack units, m2 of a die, price."""
+    """A part of the machine, ``count`` of it in the whole machine; of each: W, rack units, m2 of a die, price, kg of
+    CO2 equivalent that making it emitted."""
 
     count: Expression = _ONE
     static_power: Expression | None = None
     rack_units: Expression | None = None
     die_area: Expression | None = None
     price: Expression | None = None
+    embodied_carbon: Expression | None = None
     place: Place = field(default=Place(), compare=False)
 
 
@@ -90,13 +95,15 @@ class Totals:
     die_area_m2: FloatOrArray | None
     price: FloatOrArray | None
     static_power_w: FloatOrArray | None
+    embodied_carbon_kg: FloatOrArray | None = None
 
 
 @dataclass(frozen=True)
 class Custom:
     """The constructs of one machine. ``values``: those of parameters that are not at their defaults. ``constants``:
     formulas of constants and powers of built-in parts, by their paths, in SI units; None where there is none.
-    ``network``: formulas of its topology and rails, likewise.
+    ``network``: formulas of its topology and rails, likewise. ``ownership``: over how many years it is used, and what
+    its energy costs and emits.
 
     Expressions may use the counts of the machine (``COUNTS``) and of its network (``NETWORK_COUNTS``, unless a
     parameter or property has such a name).
@@ -113,6 +120,7 @@ class Custom:
     place: Place = field(default=Place(), compare=False)
     constants: Mapping[str, Expression] | None = None
     network: NetworkFormulas | None = field(default=None, compare=False)
+    ownership: Ownership | None = None
     order: tuple[str, ...] = field(init=False, compare=False)
     pairs: frozenset[frozenset[str]] = field(init=False, compare=False)
 
@@ -233,7 +241,7 @@ class Custom:
     def totals(self, counts: Mapping[str, FloatOrArray]) -> Totals:
         """Sums over the components: count times what each says."""
         names = self.names(counts)
-        sums: dict[str, FloatOrArray | None] = dict.fromkeys(("static_power", "rack_units", "die_area", "price"))
+        sums: dict[str, FloatOrArray | None] = dict.fromkeys(_SUMMED)
         for title, component in self.components.items():
             count = not_negative(component.count, names, f"count of {title}", component.place)
             for key, sum_ in sums.items():
@@ -241,7 +249,8 @@ class Custom:
                 if each is not None:
                     part = count * not_negative(each, names, f"{key} of {title}", component.place)
                     sums[key] = part if sum_ is None else sum_ + part
-        return Totals(sums["rack_units"], sums["die_area"], sums["price"], sums["static_power"])
+        watts, carbon_kg = sums["static_power"], sums["embodied_carbon"]
+        return Totals(sums["rack_units"], sums["die_area"], sums["price"], watts, carbon_kg)
 
 
 def trait_of(resource: Resource, title: str, name: str, has_argument: bool, place: Place) -> Trait:
@@ -301,7 +310,7 @@ def _check_resource(resource: Resource, known: set[str]) -> None:
 
 
 def _expressions(component: Component) -> Iterator[Expression]:
-    parts = (component.static_power, component.rack_units, component.die_area, component.price)
+    parts = (getattr(component, name) for name in _SUMMED)
     yield component.count
     yield from (part for part in parts if part is not None)
 
