@@ -77,6 +77,8 @@ def run(options: ExploreOptions) -> None:
         _list_metrics(model, options.output.as_json)
         return
     problem = study.problem(model)
+    if "mapping" in problem.space.names and not (options.simulation.simulate or options.simulation.simulate_best):
+        complain("note: a forecast hardly depends on mapping; --simulate tells its values apart")
     for note in (study.size_note(problem), *study.unit_notes(problem)):
         if note:
             complain(f"note: {note}")

@@ -213,3 +213,33 @@ def test_in_python(files: dict[str, str]) -> None:
     ]
     assert best.point.metrics["slowdown"] == pytest.approx(max(ratios), rel=1e-12)
     assert best.point.metrics["price"] == machine.totals().price
+
+
+def test_nodes_of_a_machine_whose_price_counts_cables(explore: Any, files: dict[str, str]) -> None:
+    """The tree is built anew for each number of nodes: 16 hosts have two levels, and as many cables on each."""
+    flat = ("--set", "network.topology.taper=1", "--minimize", "price")
+    point = explore(files["tree"], "--vary", "nodes=16,64", *flat, "--json").json["point"]
+    assert point["values"] == {"nodes": 16}
+    assert point["metrics"]["price"] == 16 * 5000 + (16 + 2 * 16) * 200 + 2 * 16 * 100
+    assert point["metrics"]["processors"] == 16
+
+
+def test_from_a_file(explore: Any, files: dict[str, str], tmp_path: Path) -> None:
+    """Several workloads stand in a list; it is said that they run apart, against what, and that forecasts have no
+    mapping."""
+    (tmp_path / "study.yaml").write_text(
+        "simcodesign: 1\nworkload: [swap.yaml, stencil.yaml]\nmachine: tree.yaml\nagainst: torus-cluster\n"
+        "set: {P: 64}\nvary: {network.topology.taper: '1, 2', mapping: [linear, random]}\n"
+        "minimize: [price]\nsubject_to: [slowdown <= 100]\n"
+    )
+    ran = explore("--file", tmp_path / "study.yaml")
+    assert "swap and stencil-3d run apart, each alone" in ran.err
+    assert "slowdown is against torus-cluster as it is" in ran.err
+    assert "a forecast hardly depends on mapping" in ran.err
+    found = explore("--file", tmp_path / "study.yaml", "--json").json["point"]
+    assert found["values"]["network.topology.taper"] == 2
+    there = [sc.forecast(files[name], "torus-cluster", {"P": 64}).makespan_s for name in ("swap", "stencil")]
+    machine = sc.Machine.load(files["tree"], {"network.topology.taper": 2})
+    here = [sc.forecast(files[name], machine, {"P": 64}).makespan_s for name in ("swap", "stencil")]
+    worst = max(one / other for one, other in zip(here, there, strict=True))
+    assert found["metrics"]["slowdown"] == pytest.approx(worst, rel=1e-12)
