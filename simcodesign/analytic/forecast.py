@@ -21,6 +21,7 @@ from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.analytic.power import PowerBook
+from simcodesign.analytic.processor_limits import on_processors
 from simcodesign.analytic.queueing.closed_loops import STATIONS, Loop, Visit, visit_factors
 from simcodesign.analytic.side_parts import BlockClock
 from simcodesign.core.errors import InputError
@@ -345,6 +346,7 @@ class _Account:
             prefetched=counts["prefetched"]["memory"] if "prefetched" in counts else None,
             used=counts.get("used", {}),
             limits_s=counts.get("limits", {}),
+            **on_processors(counts, design_point, alike=not self.evaluation.by_rank),
             formulas=tuple(self.formulas),
             basis=tuple(self.basis),
             demands=tuple(_demand_time(step, whole(it)) for step, it in self.demands),

@@ -135,6 +135,10 @@ class Result(PlainResult, Drawn):
       problem, in the workload's own unit. ``used``: amounts of the machine's resources, of all ranks.
       ``limits_s``: seconds of all ranks in kernels and copies of accelerators, by what limits these: ``flops``,
       ``memory``, ``launch``, ``link``.
+    - ``processor_limits_s``: in a forecast of a program that uses caches and memory, seconds of all ranks on
+      processors by what limits these, each rank by itself: ``computation``, ``latency``, bandwidths of caches by name
+      and of ``memory``, and ``sockets`` for what lies between these. ``controller_busy_s``: how long the memory
+      controller with the most ranks, ``controller_ranks``, is busy, of one design point where all ranks are alike.
     - ``energy_j``, ``peak_power_w``, ``static_power_w``: of the whole machine, idle parts too. A forecast's peak is
       P_max, all ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     - ``response_s``, ``blocked``, ``link_load``, ``requests``: of an open stream, the mean time in the system of the
@@ -190,6 +194,9 @@ class Result(PlainResult, Drawn):
     size: FloatOrArray | None = None
     used: Mapping[str, FloatOrArray] = field(default_factory=dict)
     limits_s: Mapping[str, FloatOrArray] = field(default_factory=dict)
+    processor_limits_s: Mapping[str, FloatOrArray] = field(default_factory=dict)
+    controller_busy_s: float | None = None
+    controller_ranks: int | None = None
     energy_j: FloatOrArray | None = None
     peak_power_w: FloatOrArray | None = None
     static_power_w: FloatOrArray | None = None
@@ -244,6 +251,20 @@ class Result(PlainResult, Drawn):
         return names if names.ndim else str(names)
 
     @property
+    def memory_bound(self) -> bool | NDArray[np.bool_] | None:
+        """Whether processors spend more time on memory than on computation, or the fullest memory controller is busy
+        for longer than a rank computes; None where nothing uses memory."""
+        if not self.processor_limits_s:
+            return None
+        zero: FloatOrArray = 0.0
+        computing = self.processor_limits_s.get("computation", zero)
+        of_memory = sum((it for name, it in self.processor_limits_s.items() if name != "computation"), zero)
+        if self.controller_busy_s is not None:
+            of_memory = np.maximum(of_memory, self.controller_busy_s * self.values["P"])
+        bound = np.greater(of_memory, computing)
+        return bound if np.ndim(bound) else bool(bound)
+
+    @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
         """Whether a rank has the memory that it needs, in its node and in its accelerator, at every design point; None
         where nothing is known of either."""
@@ -294,6 +315,10 @@ class Result(PlainResult, Drawn):
             shown["used"] = self.used
         if self.limits_s:
             shown |= attributes_of(self, "limits_s", "limited_by")
+        if self.processor_limits_s:
+            shown |= attributes_of(self, "processor_limits_s", "memory_bound")
+            of_controller = ("controller_busy_s", "controller_ranks")
+            shown |= {name: it for name in of_controller if (it := getattr(self, name)) is not None}
         if self.energy_j is not None:
             shown |= attributes_of(self, "energy_j", "peak_power_w", "static_power_w")
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:

@@ -54,7 +54,7 @@ from simcodesign.describe.partitions import (
 )
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
-from simcodesign.describe.resources import PREFIX, Totals
+from simcodesign.describe.resources import COUNTS, PREFIX, Totals
 from simcodesign.describe.topology.base import Topology
 
 
@@ -277,11 +277,12 @@ class Machine(MachineNodes, ShownInNotebooks):
 
     def counts(self) -> dict[str, FloatOrArray]:
         """The counts that expressions of the machine may use."""
-        return {
-            "nodes": float(self.nodes),
-            "processors_per_node": float(self.processors_per_node),
-            "processors": float(self.processors),
-        }
+        own = self.nodes, self.processors_per_node, self.processors
+        counts: dict[str, FloatOrArray] = dict(zip(COUNTS, map(float, own), strict=True))
+        if self.custom.uses_network:
+            of_network = self.network.topology.hardware.counts(self.network.rails)
+            counts |= {name: of_network[name] for name in self.custom.network_counts}
+        return counts
 
     def names(self) -> dict[str, FloatOrArray]:
         """Values of its counts, parameters and properties. InputError for one that is missing or not finite."""
@@ -315,8 +316,8 @@ class Machine(MachineNodes, ShownInNotebooks):
             others = {path: value for path, value in values.items() if path not in own}
             custom = replace(self.custom, values={**self.custom.values, **self._parameters(own, here)})
             custom = custom.without_formulas(others)
-            machine = replace(self, custom=custom, place=here)
-            machine = machine.with_constants(custom.derived(self.counts()) | others, here)
+            machine = custom.with_network(replace(self, custom=custom, place=here), own)
+            machine = machine.with_constants(custom.derived(machine.counts()) | others, here)
             return replace(machine, custom=custom) if custom.constants else machine
         if (custom := self.custom.without_formulas(values)) is not self.custom:
             return replace(self, custom=custom).with_constants(values, here)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,7 +20,9 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.machine_parts.ownership import Ownership
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.topology.hardware import NETWORK_COUNTS
 
 _ONE = parse(1)
 #: The time that a trait changes.
@@ -29,8 +33,11 @@ AMOUNT = "amount"
 COUNTS = ("nodes", "processors_per_node", "processors")
 #: Different resources in one block, so that all sets of conflicting ones can be looked at.
 MOST_RESOURCES = 16
+#: What components add up to, by the names of their expressions.
+_SUMMED = ("static_power", "rack_units", "die_area", "price", "embodied_carbon")
 #: What comes before the name of a machine parameter where it is set.
 PREFIX = "machine."
+OfMachine = TypeVar("OfMachine")
 
 
 @dataclass(frozen=True)
@@ -58,14 +65,26 @@ class Resource:
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine, ``count`` of it in the whole machine; of each: W, rack units, m2 of a die, price."""
+    """A part of the machine, ``count`` of it in the whole machine; of each: W, rack units, m2 of a die, price, kg of
+    CO2 equivalent that making it emitted."""
 
     count: Expression = _ONE
     static_power: Expression | None = None
     rack_units: Expression | None = None
     die_area: Expression | None = None
     price: Expression | None = None
+    embodied_carbon: Expression | None = None
     place: Place = field(default=Place(), compare=False)
+
+
+class NetworkFormulas(Protocol):
+    """Formulas of what a network is built of. ``parameters``: names of those of the machine that they depend on."""
+
+    @property
+    def parameters(self) -> frozenset[str]: ...
+
+    def rebuilt(self, machine: Any, /) -> Any:
+        """The machine with the network that its parameters give now. InputError for arrays of them."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +95,18 @@ class Totals:
     die_area_m2: FloatOrArray | None
     price: FloatOrArray | None
     static_power_w: FloatOrArray | None
+    embodied_carbon_kg: FloatOrArray | None = None
 
 
 @dataclass(frozen=True)
 class Custom:
     """The constructs of one machine. ``values``: those of parameters that are not at their defaults. ``constants``:
     formulas of constants and powers of built-in parts, by their paths, in SI units; None where there is none.
+    ``network``: formulas of its topology and rails, likewise. ``ownership``: over how many years it is used, and what
+    its energy costs and emits.
+
+    Expressions may use the counts of the machine (``COUNTS``) and of its network (``NETWORK_COUNTS``, unless a
+    parameter or property has such a name).
 
     Raises InputError for unknown names, names that are there twice, and properties that need each other.
     """
@@ -94,6 +119,8 @@ class Custom:
     values: Mapping[str, FloatOrArray] = field(default_factory=dict)
     place: Place = field(default=Place(), compare=False)
     constants: Mapping[str, Expression] | None = None
+    network: NetworkFormulas | None = field(default=None, compare=False)
+    ownership: Ownership | None = None
     order: tuple[str, ...] = field(init=False, compare=False)
     pairs: frozenset[frozenset[str]] = field(init=False, compare=False)
 
@@ -105,7 +132,7 @@ class Custom:
             if name in self.properties:
                 what = "a property with the name of a parameter"
                 raise InputError(what, self.properties[name].place or self.place, value=name)
-        known = {*self.parameters, *COUNTS}
+        known = {*self.parameters, *COUNTS, *NETWORK_COUNTS}
         object.__setattr__(self, "order", tuple(ordered(self.properties, known)))
         known |= self.properties.keys()
         for resource in self.resources.values():
@@ -128,8 +155,35 @@ class Custom:
     def __bool__(self) -> bool:
         return bool(self.parameters or self.properties or self.resources or self.components)
 
-    def names(self, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-        """The values of all names. InputError for a parameter without a value, and a property that is not finite."""
+    @cached_property
+    def uses_network(self) -> bool:
+        """Whether any of its expressions uses a count of the network."""
+        parts = [*self.properties.values(), *(self.constants or {}).values()]
+        for resource in self.resources.values():
+            own = (resource.time, resource.instances, resource.dynamic_power, resource.energy)
+            parts += [one for one in own if one is not None]
+        for component in self.components.values():
+            parts += _expressions(component)
+        used = frozenset[str]().union(*(part.names for part in parts))
+        return bool(used & self.network_counts)
+
+    @cached_property
+    def network_counts(self) -> frozenset[str]:
+        """Names of the counts of the network that no parameter or property has."""
+        return frozenset(NETWORK_COUNTS) - self.parameters.keys() - self.properties.keys()
+
+    def names_over(self, counts: Collection[str]) -> frozenset[str]:
+        """Return what formulas of the network and of constants may use: these counts, the parameters, and the
+        properties that depend on nothing else."""
+        found = {*self.parameters, *counts}
+        for name in self.order:
+            if self.properties[name].names <= found:
+                found.add(name)
+        return frozenset(found)
+
+    def names(self, counts: Mapping[str, FloatOrArray], only: Collection[str] | None = None) -> dict[str, FloatOrArray]:
+        """The values of all names, of its properties ``only`` some. InputError for a parameter without a value, and a
+        property that is not finite."""
         values: dict[str, FloatOrArray] = dict(counts)
         for parameter in self.parameters.values():
             value = self.values.get(parameter.name, parameter.default)
@@ -137,7 +191,7 @@ class Custom:
                 what = f"machine parameter {parameter.name!r} has no default and was not given"
                 raise InputError(what, parameter.place)
             values[parameter.name] = value
-        for name in self.order:
+        for name in self.order if only is None else [name for name in self.order if name in only]:
             values[name] = evaluated(self.properties[name], values, f"property {name!r}", self.place)
         return values
 
@@ -147,6 +201,19 @@ class Custom:
             return {}
         names = self.names(counts)
         return {path: evaluated(one, names, path, self.place) for path, one in self.constants.items()}
+
+    def with_network(self, machine: OfMachine, changed: Collection[str]) -> OfMachine:
+        """The machine of these constructs, with another network if a parameter that its formulas use is ``changed``
+        (``machine.NAME``)."""
+        shaping = any(self.shapes_network(path) for path in changed)
+        if self.network is None or not shaping:
+            return machine
+        rebuilt: OfMachine = self.network.rebuilt(machine)
+        return rebuilt
+
+    def shapes_network(self, path: str) -> bool:
+        """Whether this parameter of the machine, ``machine.NAME``, is in a formula of its topology or rails."""
+        return self.network is not None and path.removeprefix(PREFIX) in self.network.parameters
 
     def without_formulas(self, paths: Collection[str]) -> Custom:
         """The same without the formulas of these constants, which have values of their own now."""
@@ -174,7 +241,7 @@ class Custom:
     def totals(self, counts: Mapping[str, FloatOrArray]) -> Totals:
         """Sums over the components: count times what each says."""
         names = self.names(counts)
-        sums: dict[str, FloatOrArray | None] = dict.fromkeys(("static_power", "rack_units", "die_area", "price"))
+        sums: dict[str, FloatOrArray | None] = dict.fromkeys(_SUMMED)
         for title, component in self.components.items():
             count = not_negative(component.count, names, f"count of {title}", component.place)
             for key, sum_ in sums.items():
@@ -182,7 +249,8 @@ class Custom:
                 if each is not None:
                     part = count * not_negative(each, names, f"{key} of {title}", component.place)
                     sums[key] = part if sum_ is None else sum_ + part
-        return Totals(sums["rack_units"], sums["die_area"], sums["price"], sums["static_power"])
+        watts, carbon_kg = sums["static_power"], sums["embodied_carbon"]
+        return Totals(sums["rack_units"], sums["die_area"], sums["price"], watts, carbon_kg)
 
 
 def trait_of(resource: Resource, title: str, name: str, has_argument: bool, place: Place) -> Trait:
@@ -242,7 +310,7 @@ def _check_resource(resource: Resource, known: set[str]) -> None:
 
 
 def _expressions(component: Component) -> Iterator[Expression]:
-    parts = (component.static_power, component.rack_units, component.die_area, component.price)
+    parts = (getattr(component, name) for name in _SUMMED)
     yield component.count
     yield from (part for part in parts if part is not None)
 

@@ -399,7 +399,7 @@ def test_a_constant_that_the_file_leaves_out_is_varied(capsys: pytest.CaptureFix
     assert times[1] < times[0]
     for bad, says in (
         ("network.link_bandwith=1:2", "did you mean 'network.link_bandwidth'"),
-        ("network.topology.shape=1:2", "sweep --vary network.topology.shape="),
+        ("network.topology.shape=1:2", "network.topology.shape: must be a sequence"),
         ("storage.bandwidth=1:2", "nothing of this name can be varied"),
     ):
         assert says in refusal(capsys, *run, "--vary", bad)

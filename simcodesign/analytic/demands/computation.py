@@ -42,8 +42,10 @@ class ComputeForm(ClosedForm[Compute]):
             time_s = work * step.machine.network.packing_s_per_block
             return Charge("computation", time_s, draws=part_draws(step, "processor", time_s))
         time_s = compute_s(demand, step.machine.processor, work)
-        counts = (Count("work", demand.unit, work),)
-        return Charge("computation", time_s, counts, draws=part_draws(step, "processor", time_s))
+        counts = [Count("work", demand.unit, work)]
+        if step.machine.memory is not None:
+            counts.append(Count("processor limits", "computation", time_s))
+        return Charge("computation", time_s, tuple(counts), draws=part_draws(step, "processor", time_s))
 
     def index_shape(self, demand: Compute, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
         if demand.when is not None and loop.index in demand.when.names:

@@ -95,6 +95,27 @@ def accesses_s(demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory,
     return time_s
 
 
+def limits_s(
+    demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate
+) -> dict[str, FloatOrArray]:
+    """Return the seconds of ``accesses_s`` by what limits them: ``latency``, the names of caches and ``memory`` for
+    their bandwidths, and ``sockets`` for what lies between these."""
+    blocking = 1.0 / memory.outstanding if demand.blocking is None else value(demand.blocking, "blocking")
+    remote = remote_share(demand, memory, value)
+    stalls_s, every_s = stall_s(accesses, blocking, memory, remote), transfers_s(accesses, memory, remote)
+    names = [cache.name for cache in memory.caches if cache.per_byte_s is not None]
+    names = [*names, "memory", "sockets"][: len(every_s)]
+    if memory.transfers == IN_TURN:
+        waits = np.greater_equal(stalls_s, sum(every_s))
+        moving = [np.where(waits, 0.0, each_s) for each_s in every_s]
+    else:
+        every = np.stack(np.broadcast_arrays(stalls_s, *every_s))
+        longest = np.argmax(every, axis=0)
+        waits = longest == 0
+        moving = [np.where(longest == number, every[number], 0.0) for number in range(1, len(every))]
+    return {"latency": np.where(waits, stalls_s, 0.0), **dict(zip(names, moving, strict=True))}
+
+
 class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
     """Loads and stores that have the memory for themselves."""
 
@@ -120,6 +141,12 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
         counts = tuple(Count("served", level, of.each(accesses.accesses * share)) for level, share in levels)
         if memory.prefetch is not None:
             counts = (*counts, Count("prefetched", "memory", of.each(accesses.accesses * served.prefetched)))
+        limits = limits_s(demand, accesses, memory, step.amount)
+        counts = (
+            *(Count("processor limits", name, of.each(each_s)) for name, each_s in limits.items()),
+            Count("controllers", "memory", service_s),
+            *counts,
+        )
         methods = dict(zip(memory.level_names, served.methods, strict=False))  # memory itself has none
         hit_methods = {level: method for level, method in methods.items() if method}
         remote = remote_share(demand, memory, step.amount)

@@ -53,6 +53,14 @@ class ProblemOptions:
     maximize: Annotated[
         list[str], Option(metavar="EXPRESSION", help="Maximize a metric or an expression. Repeatable.")
     ] = field(default_factory=list)
+    against: Annotated[
+        str | None,
+        Option(
+            metavar="MACHINE",
+            help="Name the machine of the metric slowdown: the time over the time of the same workload there (default: "
+            "the machine as described, without what is varied).",
+        ),
+    ] = None
     size: SizeName = None
     metrics: Annotated[
         bool, Option(help="List the metrics of WORKLOAD and MACHINE that expressions may use, and stop.")
@@ -135,8 +143,8 @@ class ExploreOptions:
         list[str],
         Argument(
             metavar="[WORKLOAD|MACHINE]...",
-            help="A workload and a machine, or a machine alone: bundled names or paths (.yaml, .aspen). Not needed "
-            "with --file.",
+            help="A workload and a machine, or a machine alone: bundled names or paths (.yaml, .aspen). Several "
+            "workloads run apart, and a metric is that of the worst. Not needed with --file.",
             complete=names_of("machines", "workloads"),
         ),
     ] = field(default_factory=list)

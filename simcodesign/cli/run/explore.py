@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 from simcodesign.aspen.application import load_application
@@ -18,6 +18,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
@@ -39,6 +40,7 @@ from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, exp
 from simcodesign.studies.explore.solvers.isres import load_nlopt
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 from simcodesign.studies.explore.study import ExplorationStudy, Statement, load_study, statements_of
+from simcodesign.studies.sweep.machine_source import MachineFile, source_of
 
 #: Ending of Aspen models.
 ASPEN = ".aspen"
@@ -65,16 +67,18 @@ def run(options: ExploreOptions) -> None:
     files = FILES.requested(options.output.write)
     _check(options)
     study = _study(options)
-    if spans_region(study) and not _is_special(study):
+    if spans_region(study) and not study.more and not _is_special(study):
         run_region(study, options, files)
         return
     if options.search.points is not None and not options.search.pareto:
         raise needs("--points", "--pareto, or a simulated region")
-    model = _model_with_notes(study)
+    model = _model_with_notes(study, options.problem.metrics)
     if options.problem.metrics:
         _list_metrics(model, options.output.as_json)
         return
     problem = study.problem(model)
+    if "mapping" in problem.space.names and not (options.simulation.simulate or options.simulation.simulate_best):
+        complain("note: a forecast hardly depends on mapping; --simulate tells its values apart")
     for note in (study.size_note(problem), *study.unit_notes(problem)):
         if note:
             complain(f"note: {note}")
@@ -211,8 +215,10 @@ def _study(options: ExploreOptions) -> ExplorationStudy:
     file = load_study(problem.file) if problem.file else ExplorationStudy()
     given = _names(options.names)
     study = ExplorationStudy(
-        workload=given.get("workload", ""),
-        machine=given.get("machine", ""),
+        workload=next(iter(given["workload"]), ""),
+        more=tuple(given["workload"][1:]),
+        machine=next(iter(given["machine"]), ""),
+        against=problem.against or "",
         settings=_settings(options),
         preset=options.preset,
         phases=tuple(options.phase),
@@ -232,14 +238,14 @@ def _study(options: ExploreOptions) -> ExplorationStudy:
     return study.merged_over(file)
 
 
-def _names(names: list[str]) -> dict[str, str]:
-    """The workload and the machine among the names, by kind."""
-    found: dict[str, str] = {}
+def _names(names: list[str]) -> dict[str, list[str]]:
+    """The workloads and the machine among the names, by kind."""
+    found: dict[str, list[str]] = {"workload": [], "machine": []}
     for name in names:
         kind = _aspen_kind(name) if name.endswith(ASPEN) else kind_of(name)
-        if kind in found:
-            raise InputError(f"a second {kind}", value=name, allowed="a workload and a machine, or a machine")
-        found[kind] = name
+        found[kind].append(name)
+        if len(found["machine"]) > 1 or (len(found["workload"]) > 1 and any(one.endswith(ASPEN) for one in names)):
+            raise InputError(f"a second {kind}", value=name, allowed="workloads and a machine, or a machine")
     return found
 
 
@@ -261,14 +267,15 @@ def _settings(options: ExploreOptions) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _model_with_notes(study: ExplorationStudy) -> Model:
-    model = _model(study)
+def _model_with_notes(study: ExplorationStudy, lists: bool) -> Model:
+    """The model, ``lists``: with all metrics that expressions may use."""
+    model = _model(study, lists)
     for note in study.model_notes(model):
         complain(note)
     return model
 
 
-def _model(study: ExplorationStudy) -> Model:
+def _model(study: ExplorationStudy, lists: bool = False) -> Model:
     """What is explored: formulas, a machine alone, or a workload on a machine."""
     if study.formulas:
         return study.formula_model()
@@ -279,10 +286,30 @@ def _model(study: ExplorationStudy) -> Model:
     for option in ("socket", "kernel"):
         if getattr(study, option):
             raise needs(f"--{option}", "Aspen models")
+    reference = load_noted_machine(study.against) if study.against else None
     if not study.workload:
-        return MachineModel(_machine(study))
-    scenario = scenario_of(study.workload, study.machine, _texts(study), study.preset, study.phases)
-    return NativeModel(scenario)
+        return study.system_model((MachineModel(_machine(study)),), _source(study, []), reference)
+    models = _runs(study)
+    return study.system_model(models, _source(study, [one.workload for one in models]), reference, lists)
+
+
+def _runs(study: ExplorationStudy) -> list[NativeModel]:
+    """Each workload on the machine. What is set is left out for a workload without it that another one has."""
+    names = [study.workload, *study.more]
+    loaded = [load_workload(one) for one in names] if study.more else []
+    others = {name for one in loaded for name in one.parameters}
+    found: list[NativeModel] = []
+    for at, name in enumerate(names):
+        foreign = others - set(loaded[at].parameters) - {"P"} if study.more else set()
+        settings = [text for text in _texts(study) if text.partition("=")[0] not in foreign]
+        found.append(NativeModel(scenario_of(name, study.machine, settings, study.preset, study.phases)))
+    return found
+
+
+def _source(study: ExplorationStudy, workloads: Sequence[Workload]) -> MachineFile:
+    """The file of the machine, with what is set of it."""
+    own = {"P", *(name for one in workloads for name in one.parameters)}
+    return source_of(study.machine, {name: text for name, text in study.settings.items() if name not in own})
 
 
 def _texts(study: ExplorationStudy) -> list[str]:

@@ -15,14 +15,15 @@ from simcodesign.cli.run.verdict import judged_errors, measured_tables
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.yaml.files import load_workload
 from simcodesign.engine.experiment import Experiment
 from simcodesign.report.candidates.names import label
 from simcodesign.report.candidates.plot import several_plot
 from simcodesign.report.candidates.tables import several_tables
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain
-from simcodesign.studies.candidates.several import SeveralComparisons, compare_experiments
-from simcodesign.studies.sweep.design.grid import PARAMETER, Known, SweepAxis, parse_axis
+from simcodesign.studies.candidates.several import SeveralComparisons, compare_experiments, variants_over
+from simcodesign.studies.sweep.design.grid import CHANGE, PARAMETER, Known, SweepAxis, parse_axis
 from simcodesign.studies.sweep.machine_source import source_of
 from simcodesign.studies.sweep.sweep import lookup_in
 
@@ -32,8 +33,10 @@ _VARY = Place("--vary")
 def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, float]:
     """Compare every workload on every machine, and print it; the errors that count."""
     files.refuse(["trace"], "is of one comparison", "with one machine")
-    scenarios = _scenarios(options)
-    axis = _axis(options.vary, scenarios[0], options.scenario.all_settings) if options.vary else None
+    built = _built(options)
+    scenarios = _scenarios(options, [*built.values()])
+    varied = [text for text in options.vary if text not in built]
+    axis = _axis(varied, scenarios[0], options.scenario.all_settings) if varied else None
     if axis is not None and axis.note:
         complain(f"note: {axis.note}")
     keywords = run_keywords(options.simulation)
@@ -58,10 +61,27 @@ def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, flo
     return _errors(several, options)
 
 
-def _scenarios(options: CompareOptions) -> list[Scenario]:
-    """Every workload on every machine that is named, workload by workload. InputError where no machine is."""
+def _built(options: CompareOptions) -> dict[str, SweepAxis]:
+    """What ``--vary`` names of the file of a machine that is no number of a forecast, by its text."""
+    workloads, machines = named(options)
+    if not any(text.partition("=")[0].strip() not in ("P", "seed") for text in options.vary):
+        return {}
+    find = lookup_in(load_workload(workloads[0]), source_of(machines[0]))
+    axes = {text: parse_axis(text, find) for text in options.vary}
+    return {text: axis for text, axis in axes.items() if axis.known.kind == CHANGE}
+
+
+def _scenarios(options: CompareOptions, built: Sequence[SweepAxis]) -> list[Scenario]:
+    """Every workload on every machine that is named, workload by workload, and with each value of what is ``built``.
+    InputError where no machine is, and for what is set as well."""
     given = options.scenario
     workloads, machines = named(options)
+    for axis in built:
+        if axis.name in parsed_settings(given.all_settings):
+            raise InputError("set and varied", _VARY, value=axis.name, allowed="--set or --vary, not both")
+        machines = variants_over(
+            machines, axis.name, [value if isinstance(value, str) else f"{value:.15g}" for value in axis.given]
+        )
     return [
         scenario_of(workload, machine, given.all_settings, given.preset, given.phases)
         for workload in workloads

@@ -14,6 +14,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.keys.key import Key
+from simcodesign.describe.topology.hardware import Hardware, counted
 from simcodesign.describe.topology.link_group import LinkGroup
 from simcodesign.describe.topology.link_loads import BoolArray, DenseLoads, FloatArray, IntArray, SparseLoads
 
@@ -97,6 +98,11 @@ class Topology(ABC):
     @abstractmethod
     def link_count(self) -> int:
         """Number of directed links."""
+
+    @property
+    def hardware(self) -> Hardware:
+        """Its switches, ports, cables and links. A kind with closed forms for these has them in place of a count."""
+        return counted(self)
 
     @property
     def link_groups(self) -> tuple[LinkGroup, ...]:

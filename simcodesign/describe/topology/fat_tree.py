@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.keys.forms import Whole
+from simcodesign.describe.keys.forms import OneOf, Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import ECMP, MINIMAL, register_topology
-from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
+from simcodesign.describe.topology.link_group import LinkGroup, LinkValue, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 from simcodesign.describe.topology.tree import UpDownTopology
@@ -41,7 +41,12 @@ class FatTreeTopology(UpDownTopology):
         Key("arity", Whole(2), "ports up, and ports down, of a switch"),
         Key("bandwidth", values_of_links("bandwidth"), "of the links of each level", "as `network.link_bandwidth`"),
         Key("latency", values_of_links("latency"), "of the links of each level", "as `network.hop_latency`"),
-        Key("taper", values_of_links("taper"), "by what bandwidths of each level are divided", "1"),
+        Key(
+            "taper",
+            OneOf(LinkValue("taper"), values_of_links("taper")),
+            "by what bandwidths of each level are divided; a number: of all levels above the hosts' own links",
+            "1",
+        ),
     )
     bandwidth: tuple[float, ...] | None = None
     latency: tuple[float, ...] | None = None
@@ -57,8 +62,11 @@ class FatTreeTopology(UpDownTopology):
             what = "bandwidth and taper both say how fast the links of a level are"
             raise InputError(what, place, value=options["taper"], allowed="one of them")
         tree = cls(node_count, checked_whole(options["arity"], "arity", MAX_HOSTS, place, least=2))
+        given = dict(options)
+        if isinstance(options.get("taper"), int | float):
+            given["taper"] = [1.0, *[options["taper"]] * (tree.levels - 1)][: tree.levels]
         bandwidth, latency, taper = (
-            checked_values(options.get(name), name, tree.levels, "level", place)
+            checked_values(given.get(name), name, tree.levels, "level", place)
             for name in ("bandwidth", "latency", "taper")
         )
         return replace(tree, bandwidth=bandwidth, latency=latency, taper=taper)

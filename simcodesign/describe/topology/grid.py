@@ -18,6 +18,7 @@ from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Items
 from simcodesign.describe.topology.base import ROUTINGS, Routes, Topology, register_topology
 from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
+from simcodesign.describe.topology.hardware import Hardware, hosts_joined
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import BoolArray, IntArray
 
@@ -103,6 +104,10 @@ class GridTopology(Topology):
     @property
     def link_count(self) -> int:
         return sum(group.links for group in self.link_groups)
+
+    @property
+    def hardware(self) -> Hardware:
+        return hosts_joined(self)
 
     @cached_property
     def link_groups(self) -> tuple[LinkGroup, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.topology.base import ROUTINGS, Topology, register_topology
+from simcodesign.describe.topology.hardware import Hardware, hosts_joined
 from simcodesign.describe.topology.link_loads import IntArray
 
 
@@ -41,6 +42,10 @@ class HypercubeTopology(Topology):
     @property
     def link_count(self) -> int:
         return self.node_count * self.dimension
+
+    @property
+    def hardware(self) -> Hardware:
+        return hosts_joined(self)
 
     @property
     def diameter(self) -> int:

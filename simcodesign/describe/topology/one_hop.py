@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from simcodesign.describe.topology.base import Topology, register_topology
+from simcodesign.describe.topology.hardware import Hardware
 from simcodesign.describe.topology.link_loads import IntArray
 
 
@@ -37,6 +38,11 @@ class BusTopology(OneHopTopology):
     @property
     def link_count(self) -> int:
         return 1
+
+    @property
+    def hardware(self) -> Hardware:
+        """One cable, on which all hosts are."""
+        return Hardware(0, 0, 1, 1)
 
     @property
     def bisection_width(self) -> int:
@@ -73,6 +79,11 @@ class CrossbarTopology(OneHopTopology):
     @property
     def link_count(self) -> int:
         return self.node_count * (self.node_count - 1)
+
+    @property
+    def hardware(self) -> Hardware:
+        """One switch, with a port and a cable for each host: its links are what passes through it."""
+        return Hardware(1, self.node_count, self.node_count, self.link_count)
 
     @property
     def bisection_width(self) -> int:

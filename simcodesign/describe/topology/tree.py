@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from simcodesign.describe.topology.base import Topology, register_topology
+from simcodesign.describe.topology.hardware import Hardware, hosts_on_switches
 from simcodesign.describe.topology.link_loads import IntArray
 
 
@@ -25,6 +26,10 @@ class UpDownTopology(Topology):
         while self.arity**levels < self.node_count:
             levels += 1
         return levels
+
+    @property
+    def hardware(self) -> Hardware:
+        return hosts_on_switches(self)
 
     @property
     def diameter(self) -> int:

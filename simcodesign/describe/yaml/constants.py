@@ -38,7 +38,7 @@ def with_formulas_evaluated(
 
     InputError for a name that is neither.
     """
-    known = {*custom.parameters, *custom.properties, *counts}
+    known = custom.names_over(counts)
     formulas: dict[str, Expression] = {}
     names: dict[str, FloatOrArray] = {}
 
@@ -46,10 +46,10 @@ def with_formulas_evaluated(
         if isinstance(entry.content, dict):
             return replace(entry, content={key: read(item, f"{path}.{key}") for key, item in entry.content.items()})
         constant = _constant_at(path, items)
-        formula = None if constant is None else _formula(entry, known)
+        formula = None if constant is None else formula_over(entry, known)
         if constant is None or formula is None:
             return entry
-        names.update(names or custom.names(counts))
+        names.update(names or custom.names(counts, known))
         value = evaluated(formula, names, path, entry.place)
         is_inverse = constant[1]
         formulas[constant[0]] = parse(f"1/({formula.text})", entry.place) if is_inverse else formula
@@ -71,8 +71,8 @@ def _constant_at(path: str, items: Mapping[str, Entry]) -> tuple[str, bool] | No
     return (constant, inverse is not None) if dimension_at(constant) is not None else None
 
 
-def _formula(entry: Entry, known: Collection[str]) -> Expression | None:
-    """A formula over these names; None for a number, a quantity, and whatever else its reader will refuse."""
+def formula_over(entry: Entry, known: Collection[str]) -> Expression | None:
+    """Return a formula over these names; None for a number, a quantity, and whatever else its reader will refuse."""
     if not isinstance(entry.content, str) or WITH_UNIT.fullmatch(entry.content.strip()):
         return None
     try:

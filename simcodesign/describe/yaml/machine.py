@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from simcodesign.core.units import FloatOrArray
@@ -27,6 +28,7 @@ from simcodesign.describe.yaml.constants import with_formulas_evaluated
 from simcodesign.describe.yaml.mapping import MAPPING, check_folded_size, mapping_from, names_nodes
 from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
 from simcodesign.describe.yaml.network import INSIDE, OUTSIDE, network_from, networks_inside, nodes_by_ranks
+from simcodesign.describe.yaml.network_formulas import topology_formulas
 from simcodesign.describe.yaml.noise import NOISE, noise_from
 from simcodesign.describe.yaml.partitions import PARTITION, PartitionReader, constants_of_parts, with_most_interfaces
 from simcodesign.describe.yaml.resources import CUSTOM, custom_from
@@ -131,14 +133,18 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     """Read the machine of a tree of YAML; files that it names (a graph, a mapping) are relative to ``folder``."""
     items = machine_section().items(entry)
     check_format(items["simcodesign"])
-    follows = _nodes_by_ranks(items, folder)
-    nodes = MAX_HOSTS if follows else items["nodes"].whole(1, MAX_HOSTS)
+    as_ranks = items["nodes"].says(AS_RANKS)
+    nodes = MAX_HOSTS if as_ranks else items["nodes"].whole(1, MAX_HOSTS)
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
     custom = custom_from(items, entry.place)
     counts: dict[str, FloatOrArray] = {"processors_per_node": float(per_node)}
-    if not follows:
+    if not as_ranks:
         counts |= {"nodes": float(nodes), "processors": float(_processors(items, nodes, per_node))}
     items, custom = with_formulas_evaluated(items, custom, counts)
+    formulas = topology_formulas(items["network"], custom, counts, folder)
+    if formulas is not None:
+        items["network"], custom = formulas.evaluated(custom, counts), replace(custom, network=formulas)
+    follows = _nodes_by_ranks(items, folder)
     processor = _processor(items["processor"], None if follows else nodes, per_node)
     memory = memory_from(items, processor)
     accelerator = ACCELERATOR.read(items["accelerator"]) if "accelerator" in items else None

@@ -13,6 +13,7 @@ from simcodesign.core.units import base_unit_of, parse_quantity
 from simcodesign.describe.keys.forms import Expr, Flag, Name, Number, OneOf, Quantity, Text, Value
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Items, Named, Section
+from simcodesign.describe.machine_parts.ownership import OWNERSHIP
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import AMOUNT, Component, Custom, Resource, Trait
 from simcodesign.describe.yaml.tree import Entry
@@ -78,6 +79,7 @@ _COMPONENT = Section(
     Key("rack_units", QuantityOrFormula("count"), "height of each in a rack", "0"),
     Key("die_area", Area(), "silicon of each", "0 mm2"),
     Key("price", QuantityOrFormula("count"), "price of each", "0"),
+    Key("embodied_carbon", QuantityOrFormula("count"), "kg of CO2 equivalent that making each emitted", "0"),
     Key("about", Text(), "what it is"),
 )
 #: Keys of a machine file.
@@ -103,6 +105,7 @@ CUSTOM = (
         Named(_COMPONENT, "one kind of part"),
         "parts that are counted, with what they draw, cost and measure",
     ),
+    Key("ownership", OWNERSHIP, "how long it is used, and what its energy costs and emits"),
 )
 
 
@@ -119,6 +122,7 @@ def custom_from(items: Mapping[str, Entry], place: Place) -> Custom:
         resources={name: _resource(item) for name, item in resources.items()},
         conflicts=_conflicts(items["conflicts"]) if "conflicts" in items else (),
         components={name: _component(item) for name, item in components.items()},
+        ownership=OWNERSHIP.read(items["ownership"]) if "ownership" in items else None,
         place=items["conflicts"].place if "conflicts" in items else place,
     )
 

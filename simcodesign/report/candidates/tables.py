@@ -48,6 +48,13 @@ from simcodesign.studies.candidates.several import (
 
 #: Times that are further apart than this factor have units of their own.
 _FAR = 1000.0
+#: Costs with their units.
+_COST_HEADS = {
+    "static power w": "static power (W)",
+    "embodied carbon kg": "embodied carbon (kg)",
+    "energy j": "energy (J)",
+    "carbon kg": "carbon (kg)",
+}
 #: From this factor on, a time is so many times as long; below, by so many per cent longer.
 _TWICE = 2.0
 
@@ -63,6 +70,7 @@ def several_tables(several: SeveralComparisons, why: bool = False) -> list[Rende
         _facts(several),
         candidate_table(several),
         *formula_table(candidates, several),
+        *cost_table(several),
         *ladders,
         *(paragraph(text) for text in (between_machines(several) if why else ())),
         *not_here_line(comparisons),
@@ -245,6 +253,19 @@ def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) 
             time_s = known[name].total_s if name in known else math.nan
             cells += [show(time_s), signed_percent(relative_error(time_s, one.simulated.mean))]
         table.add_row(whole_name(one, several), *cells)
+    return [table]
+
+
+def cost_table(several: SeveralComparisons) -> list[RenderableType]:
+    """The price of each machine, and what the simulated run costs on it; nothing where no machine states any."""
+    names = dict.fromkeys(name for one in several.comparisons for name in one.costs if not name.startswith("forecast_"))
+    if not names:
+        return []
+    words = (name.removeprefix("simulated_").replace("_", " ") for name in names)
+    table = new_table("Costs, of the run as simulated", "candidate", *(_COST_HEADS.get(one, one) for one in words))
+    for one in several.comparisons:
+        cells = [one.costs.get(name) for name in names]
+        table.add_row(whole_name(one, several), *(DOES_NOT_APPLY if cell is None else f"{cell:,.6g}" for cell in cells))
     return [table]
 
 

@@ -23,7 +23,7 @@ from simcodesign.report.results.workload_sheet import recording_of
 #: Fields of both that stand at the beginning, or nowhere.
 _HEAD = ("name", "about", "source", "place", "custom")
 #: What a machine's file defines of its own.
-_OWN = ("values", "properties", "resources", "conflicts", "components")
+_OWN = ("values", "properties", "resources", "conflicts", "components", "ownership")
 #: Fields of parts that say nothing of the machine or the workload.
 _LEFT_OUT = ("place", "functions", "path")
 

@@ -9,11 +9,11 @@ from functools import partial
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.analytic.machine_metrics import COSTS
 from simcodesign.core.units import told_apart
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.explore.confirmation_tables import confirmation_tables, front_confirmation_tables
 from simcodesign.report.explore.words import bound_shown, in_print, point_words, reached, shown, valued, where_words
-from simcodesign.studies.explore.aspen_model import COST_DIMENSIONS
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, Refusal
 from simcodesign.studies.explore.pareto import Front
@@ -137,7 +137,7 @@ def metric_table(solution: Solution, point: EvaluatedPoint, texts: Mapping[str, 
             name not in objectives
             and math.isfinite(value)
             and value
-            and (dimension or name in COST_DIMENSIONS or len(problem.model.dimensions) < 15)
+            and (dimension or name in COSTS or len(problem.model.dimensions) < 15)
         ):
             table.add_row(name, apart.get(name) or shown(value, dimension))
     return table

@@ -55,9 +55,11 @@ def solution_dict(
 
 
 def point_dict(problem: Problem, point: EvaluatedPoint) -> dict[str, Any]:
-    """One point, its gaps by the texts of the constraints."""
+    """One point, its gaps by the texts of the constraints, and the words for which numbers stand."""
     texts = [one.text for one in problem.constraints]
-    return fields_of(point, "feasible") | {"gaps": dict(zip(texts, point.gaps, strict=False))}
+    words = {name: word for name, value in point.values.items() if (word := problem.space.word(name, value))}
+    shown = fields_of(point, "feasible") | {"gaps": dict(zip(texts, point.gaps, strict=False))}
+    return shown | ({"words": words} if words else {})
 
 
 def infeasibility_dict(why: Infeasibility) -> dict[str, Any]:

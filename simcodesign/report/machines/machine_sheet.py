@@ -95,10 +95,10 @@ def _resource_table(resources: Mapping[str, Resource]) -> Table:
 
 
 def _component_table(components: Mapping[str, Component]) -> Table:
-    names = ("name", "count", "static power (W)", "rack units", "die area (m2)", "price")
+    names = ("name", "count", "static power (W)", "rack units", "die area (m2)", "price", "carbon (kg)")
     table = text_table("Components", *names)
     for name, one in components.items():
-        parts = (one.static_power, one.rack_units, one.die_area, one.price)
+        parts = (one.static_power, one.rack_units, one.die_area, one.price, one.embodied_carbon)
         table.add_row(name, one.count.text, *("" if part is None else part.text for part in parts))
     return table
 
@@ -117,6 +117,12 @@ def _power_rows(machine: Machine) -> Rows:
         yield "area of dies", f"{1e6 * float(totals.die_area_m2):,.6g} mm2"
     if totals.price is not None:
         yield "price", f"{float(totals.price):,.2f}"
+    if totals.embodied_carbon_kg is not None:
+        yield "embodied carbon", f"{float(totals.embodied_carbon_kg):,.6g} kg"
+    if (own := machine.custom.ownership) is not None:
+        stated = ((own.energy_price, "a kWh costs {:g}"), (own.carbon_intensity, "and emits {:g} g of CO2"))
+        texts = [text.format(value) for value, text in stated if value is not None]
+        yield "ownership", ", ".join([f"{own.years:g} years", f"PUE {own.pue:g}", *texts])
 
 
 def _node_rows(machine: Machine) -> Rows:

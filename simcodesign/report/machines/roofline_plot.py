@@ -40,7 +40,8 @@ class Roof:
 
 def roofs(machine: Machine) -> Iterator[Roof]:
     """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number; those of one
-    processor that has the memory of its node for itself, and of all processors of a node."""
+    processor that has the memory of its node for itself, that finds its data in each cache with a bandwidth or at
+    another socket, and that has its part of the memory; and that of all processors of a node."""
     one = machine.accelerator
     if one is not None and one.memory_per_byte_s is not None:
         byte_per_s = 1 / float(one.memory_per_byte_s)
@@ -56,8 +57,16 @@ def roofs(machine: Machine) -> Iterator[Roof]:
     if machine.memory is not None:
         rate, byte_per_s = float(machine.processor.rate_flop_per_s), 1 / float(machine.memory.per_byte_s)
         yield Roof("processor", rate, byte_per_s)
+        for cache in machine.memory.caches:
+            if cache.per_byte_s is not None:
+                yield Roof(f"processor, from {cache.name}", rate, 1 / float(cache.per_byte_s))
+        if (remote := machine.memory.remote) is not None and remote.per_byte_s is not None:
+            between = max(float(remote.per_byte_s), float(machine.memory.per_byte_s))
+            yield Roof("processor, memory of another socket", rate, 1 / between)
         if (each := machine.processors_per_node) > 1:
-            yield Roof(f"node of {each} processors", each * rate, machine.memory.controllers * byte_per_s)
+            whole = machine.memory.controllers * byte_per_s
+            yield Roof(f"processor, {each} share the memory", rate, whole / each)
+            yield Roof(f"node of {each} processors", each * rate, whole)
 
 
 def roofline_plot(machine: Machine, path: str | Path) -> None:

@@ -17,6 +17,7 @@ from simcodesign.core.stations.uses import StationUses
 from simcodesign.core.units import FloatOrArray, format_quantity, told_apart
 from simcodesign.report.common.numbers import Digits, Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
+from simcodesign.report.results.memory_bound import memory_bound_line
 
 #: Sequences of operations that are named.
 MAX_SEQUENCES = 3
@@ -48,7 +49,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     """A forecast of one design point."""
     volumes = facts(_volumes(result))
     parts: list[RenderableType] = [_headline(result), phase_table(result), volumes, *served_tables(result)]
-    parts += limits_table(result)
+    parts += [*limits_table(result), *memory_bound_line(result)]
     parts += algorithm_table(result)
     parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:

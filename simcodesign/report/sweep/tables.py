@@ -21,8 +21,8 @@ from simcodesign.studies.trust.measured_columns import HIGH, LOW, MEASURED
 #: Rows that are printed; a longer table shows its beginning and its end.
 MOST_ROWS = 40
 #: What is printed of the results, by the ends of their names; all of them stand in the file.
-_SHOWN = ("makespan_s", "response_s", "blocked", "energy_j", "ratio")
-_UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B"}
+_SHOWN = ("makespan_s", "response_s", "blocked", "energy_j", "price", "_cost", "carbon_kg", "ratio")
+_UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B", "_kg": "kg"}
 RATIO = "ratio"
 RATIO_WORDS = "ratio: forecast / simulated; below 1 the forecast is too low."
 

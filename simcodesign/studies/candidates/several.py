@@ -4,12 +4,13 @@ where anything is random in replications under common random numbers, with paire
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any, Unpack
 
 import numpy as np
 
+from simcodesign.analytic.machine_metrics import cost_columns
 from simcodesign.comparison.attribution import LadderStep, relative_error, steps_to
 from simcodesign.comparison.compare import Comparison, compare_experiment
 from simcodesign.comparison.effects import Rung
@@ -20,8 +21,10 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.shown_answers import Drawn
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
+from simcodesign.describe.variants import WITH, split_variant
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparisons
@@ -41,13 +44,16 @@ class Candidate(PlainResult):
 
     ``comparison``: with one simulation, that of the first replication where there are several (``replicated``).
     ``against``: its simulated time against that of the first machine, with the same workload at the same value,
-    replication by replication; None for the first one.
+    replication by replication; None for the first one. ``costs``: price, power, and energy and costs of the run by
+    both readings (of several replications, the first), named as columns of a sweep; empty where the machine states
+    none.
     """
 
     comparison: Comparison
     at: Mapping[str, float]
     replicated: ReplicatedComparison | None = None
     against: PairedIntervals | None = None
+    costs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def workload(self) -> str:
@@ -126,6 +132,7 @@ class Candidate(PlainResult):
         shown |= {"notes": notes} if (notes := self.comparison.forecast.notes) else {}
         shown |= {"measured_errors": errors} if (errors := self.comparison.measured_errors) else {}
         shown |= {"measured_ladder": self.steps} if self.measured is not None else {}
+        shown |= {"costs": self.costs} if self.costs else {}
         return shown | {"against_first": self.against}
 
 
@@ -232,6 +239,7 @@ def _row(one: Candidate) -> dict[str, object]:
     shown: dict[str, object] = {"workload": one.workload, "machine": one.machine, **one.at}
     shown |= {"forecast_s": one.forecast_s, "simulated_s": time.mean, "low_s": time.low, "high_s": time.high}
     shown["error"] = one.error
+    shown |= one.costs
     return shown | {f"{rung.effect}_s": one.change(rung).mean for rung in one.comparison.rungs if rung.applies}
 
 
@@ -241,7 +249,7 @@ def compare_several(
     machines: Machines,
     parameters: Mapping[str, object] | None = None,
     *,
-    vary: Mapping[str, Sequence[float]] | None = None,
+    vary: Mapping[str, Sequence[float] | Sequence[str]] | None = None,
     formulas: FormulaSources = None,
     measured: MeasuredSources = None,
     replications: int | None = None,
@@ -256,7 +264,8 @@ def compare_several(
     """Compare every workload on every machine, in one answer.
 
     ``workloads``, ``machines``: one or several, as ``compare`` takes each. ``vary``: one name (``P``, a parameter or a
-    constant) and its values, in SI units; every candidate is then compared at each. ``replications``: of what has
+    constant) and its values, in SI units; every candidate is then compared at each. Texts are values of a key of
+    machine files (``mapping``): each machine is compared with each of them. ``replications``: of what has
     anything random, by default 10; all candidates draw the same random numbers, so that differences between machines
     are paired. ``precision``: replicate until the half-width of the difference of each machine from the first one is
     this fraction of the first mean, up to ``at_most`` replications. ``precision_of``: the quantity, as for
@@ -266,7 +275,10 @@ def compare_several(
     Raises InputError for names that come twice, an axis without values or more than one, and as ``compare`` does.
     """
     given = [_several(workloads), _several(machines)]
-    name, values = _axis(vary)
+    words = {name: found for name, found in (vary or {}).items() if any(isinstance(value, str) for value in found)}
+    for key, texts in words.items():
+        given[1] = variants_over(given[1], key, [str(text) for text in texts])
+    name, values = _axis({key: found for key, found in (vary or {}).items() if key not in words})
     scenarios = [
         Scenario.of(workload, machine, parameters, preset=options.get("preset"), phases=options.get("phases"))
         for workload in given[0]
@@ -293,7 +305,18 @@ def _several(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
-def _axis(vary: Mapping[str, Sequence[float]] | None) -> tuple[str, tuple[float, ...]]:
+def variants_over(machines: Sequence[Any], key: str, texts: Sequence[str]) -> list[str]:
+    """Each machine with each value of a key of its file, ``mapping`` or ``network.topology.taper``, as a variant of its
+    own. InputError for machines that are no names or files."""
+    if any(isinstance(one, Machine) for one in machines):
+        what = f"{key} of a machine object cannot be varied"
+        raise InputError(what, value=key, allowed="the name or file of the machine")
+    between = [", " if split_variant(one)[1] else WITH for one in machines]
+    pairs = zip(machines, between, strict=True)
+    return [f"{one}{begin}{key}={text}" for one, begin in pairs for text in texts]
+
+
+def _axis(vary: Mapping[str, Sequence[Any]] | None) -> tuple[str, tuple[float, ...]]:
     """Name and values of the only axis. InputError for more of them, and for none of the values."""
     if not vary:
         return "", ()
@@ -337,10 +360,21 @@ def compare_experiments(
         for number, (one, comparison) in enumerate(zip(group, comparisons, strict=True)):
             replicated = several[number] if several else None
             at = {name: _float(one.scenario.parameters[name])} if name else {}
-            candidate = Candidate(comparison, at, replicated)
+            candidate = Candidate(comparison, at, replicated, costs=_costs(one, comparison))
             pair = against(candidates[-number], candidate, level) if number else None
             candidates.append(replace(candidate, against=pair))
     return SeveralComparisons(tuple(candidates), name)
+
+
+def _costs(one: Experiment, comparison: Comparison) -> dict[str, float]:
+    """What the machine and a run on it cost, by both readings."""
+    if not one.scenario.machine.custom.components:
+        return {}
+    readings = {"forecast": comparison.forecast, "simulated": comparison.simulation}
+    energies = {f"{name}_energy_j": result.energy_j for name, result in readings.items() if result.energy_j is not None}
+    times = {f"{name}_makespan_s": result.makespan_s for name, result in readings.items()}
+    columns = cost_columns(one.scenario.bind().machine, energies | times, READINGS)
+    return {name: _float(value) for name, value in (columns | energies).items()}
 
 
 def _float(value: Any) -> float:

@@ -14,7 +14,6 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.schema.key_table import key_table
 
 #: Bandwidths, and the constants of which they are the inverse.
 BANDWIDTHS = {
@@ -114,10 +113,7 @@ def nothing_to_vary(model: str, name: str, others: Collection[str], machine: Mac
     """The error for what cannot be varied; ``others``: what of the model can be, beside constants."""
     names = {*others, *constants_of(machine)}
     names |= {path for path in BANDWIDTHS if varied_constant(path, machine) is not None}
-    if name not in {row.path for row in key_table("machine")} or is_constant(name) or name in BANDWIDTHS:
-        return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=nearest(name, names))
-    what = f"{model}: a search varies constants, and not what a machine is built of"
-    return InputError(what, value=name, allowed=f"sweep --vary {name}=...; or {', '.join(sorted(names))}")
+    return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=nearest(name, names))
 
 
 def without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:

@@ -48,6 +48,10 @@ class MachineModel:
         if self.extras is None:
             object.__setattr__(self, "extras", (HardwareMetrics(self.machine, False, frozenset(MACHINE_METRICS)),))
 
+    def on(self, machine: Machine) -> MachineModel:
+        """Another machine in its place."""
+        return MachineModel(machine)
+
     @property
     def name(self) -> str:
         """Of the machine."""

@@ -26,6 +26,7 @@ from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.size_segments import PATH
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.program import indices_of, walk
@@ -96,6 +97,10 @@ class NativeModel(OfScenario):
         design_point = self.scenario.bind()
         design_point.require_one_point("an exploration")
         object.__setattr__(self, "design_point", design_point)
+
+    def on(self, machine: Machine) -> NativeModel:
+        """The same workload and settings on another machine."""
+        return NativeModel(replace(self.scenario, machine=machine))
 
     @property
     def name(self) -> str:
@@ -252,6 +257,8 @@ class NativeModel(OfScenario):
             if CAPACITY in parameters:
                 capacity: Any = parameters[CAPACITY]
                 machine = replace(machine, capacity_bytes=capacity)
+            if machine.nodes_by_ranks is not None:
+                machine = machine.for_ranks(result.values["P"])
             counts = {"nodes": machine.nodes, "processors_per_node": machine.processors_per_node}
             for extra in self.extras:
                 metrics |= extra.evaluate(machine, counts, result)

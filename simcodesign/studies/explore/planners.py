@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
-from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.model_interfaces import Explorable, Ranged, apply_model_limits
 from simcodesign.studies.explore.native_model import (
     ACCELERATOR_CAPACITY,
@@ -31,6 +31,7 @@ from simcodesign.studies.explore.native_model import (
 from simcodesign.studies.explore.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
 from simcodesign.studies.explore.problem_parser import constraint
 from simcodesign.studies.explore.space import Space, Variable
+from simcodesign.studies.explore.system_model import SystemModel
 
 #: The parameter that is the size of a problem, unless the workload or the user names another.
 SIZE = "n"
@@ -61,7 +62,7 @@ def plan(
 
 def size_of(model: Model, size: str = "") -> str:
     """Return the parameter that is the size of the problem: as named, or as the workload states."""
-    return size or (model.workload.size_parameter if isinstance(model, NativeModel) else SIZE)
+    return size or (model.workload.size_parameter if runs_workloads(model) else SIZE)
 
 
 def _with_model_limits(model: Model, variables: Sequence[Variable]) -> list[Variable]:
@@ -75,7 +76,7 @@ def _size(model: Model, name: str) -> Variable:
     """The size as a variable over the whole range that the workload allows: a whole number, as problems are counted."""
     if isinstance(model, Ranged):
         return model.variable(name)
-    if not isinstance(model, NativeModel):
+    if not runs_workloads(model):
         raise InputError(f"{model.name} has no sizes", Place("--size"), value=name, allowed=f"--vary {name}=LOW:HIGH")
     parameter, _ = model.parameter(name)
     variable = Variable(name, parameter.low, parameter.high, whole=True, place=parameter.place)
@@ -98,7 +99,7 @@ def _default(model: Model, space: Space, constraints: Sequence[Constraint], size
         return Objective(formula(size), maximize=True)
     if bounded and all(_is_of_machine(model, name) for name in space.names):
         return least_machine(model, space)
-    metric, maximize = ("peak_rate", True) if isinstance(model, MachineModel) else ("time", False)
+    metric, maximize = ("peak_rate", True) if "peak_rate" in model.dimensions else ("time", False)
     if metric not in model.dimensions:
         raise InputError(f"{model.name} has no {metric}", allowed="--minimize or --maximize")
     return Objective(formula(metric), maximize=maximize, dimension=model.dimensions[metric])
@@ -108,7 +109,20 @@ def _is_of_machine(model: Model, name: str) -> bool:
     """Whether a variable is a constant or a parameter of the machine on which a workload runs."""
     if isinstance(model, AspenModel):
         return model.is_of_machine(name)
-    return isinstance(model, NativeModel) and name not in model.workload.parameters and name != "P"
+    if isinstance(model, SystemModel):
+        return bool(model.runs) and not model.is_structural(name) and not _is_of_workload(model, name)
+    return isinstance(model, NativeModel) and not _is_of_workload(model, name)
+
+
+def _is_of_workload(model: NativeModel | SystemModel, name: str) -> bool:
+    """Whether a variable is P or a parameter of a workload."""
+    workloads = model.workloads if isinstance(model, SystemModel) else [model.workload]
+    return name == "P" or any(name in one.parameters for one in workloads)
+
+
+def runs_workloads(model: Model) -> TypeGuard[NativeModel | SystemModel]:
+    """Whether it is a workload, or several, on a machine."""
+    return isinstance(model, NativeModel) or (isinstance(model, SystemModel) and bool(model.runs))
 
 
 def least_machine(model: Model, space: Space) -> Objective:

@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,19 +28,24 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.constants import CAPACITY
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.yaml.files import named_source
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
 from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
+from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.model_interfaces import Explorable, Ranged
 from simcodesign.studies.explore.native_model import NativeModel
-from simcodesign.studies.explore.planners import capacity_constraints, plan, size_of
+from simcodesign.studies.explore.planners import capacity_constraints, plan, runs_workloads, size_of
 from simcodesign.studies.explore.problem import FormulaModel, Model, Problem, check_dimension, plain_name
 from simcodesign.studies.explore.problem_parser import VARY_FORMS, constraint, limits, objective
 from simcodesign.studies.explore.solvers.solve import SOLVERS
 from simcodesign.studies.explore.space import Variable
+from simcodesign.studies.explore.structure import is_structural, structural
+from simcodesign.studies.explore.system_model import SLOWDOWN, SystemModel
+from simcodesign.studies.sweep.machine_source import MachineFile
 
 #: A constraint: that every footprint fits the memory that it is of.
 FITS = "fits"
@@ -52,6 +58,7 @@ _KEYS = (
     "source",
     "workload",
     "machine",
+    "against",
     "set",
     "preset",
     "phases",
@@ -81,10 +88,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class ExplorationStudy:
-    """A study as the user wrote it. ``settings``: as for ``--set``."""
+    """A study as the user wrote it. ``settings``: as for ``--set``; ``more``: workloads beside the first one;
+    ``against``: the machine of ``slowdown``, empty for the machine as described."""
 
     workload: str = ""
+    more: tuple[str, ...] = ()
     machine: str = ""
+    against: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = None
     phases: tuple[str, ...] = ()
@@ -107,8 +117,8 @@ class ExplorationStudy:
         merged = {
             name: getattr(self, name) or getattr(other, name)
             for name in (
-                "workload",
                 "machine",
+                "against",
                 "preset",
                 "phases",
                 "solver",
@@ -120,8 +130,11 @@ class ExplorationStudy:
                 "kernel",
             )
         }
+        named = self if self.workload else other
         return replace(
             other,
+            workload=named.workload,
+            more=named.more,
             **merged,
             settings={**other.settings, **self.settings},
             vary=(*other_variables, *self.vary),
@@ -163,7 +176,10 @@ class ExplorationStudy:
         return list(dict.fromkeys(note for constraint_ in expressions for note in measured(constraint_, plain)[1]))
 
     def model_notes(self, model: Model) -> list[str]:
-        """Warnings of an Aspen model: traits that are never defined are ignored."""
+        """Notes for a reader of the metrics: that several workloads run apart, what a slowdown is against, and that
+        traits of an Aspen model which are never defined are ignored."""
+        if isinstance(model, SystemModel):
+            return model.notes
         return [f"warning: {line}" for line in model.timing.warnings] if isinstance(model, AspenModel) else []
 
     def size_note(self, problem: Problem) -> str:
@@ -173,6 +189,34 @@ class ExplorationStudy:
         (one,) = problem.space.variables
         range_text = f"from {one.low:g} to {one.high:g}"
         return f"{one.name} is varied {range_text}: it is the size of the problem (--size names another)"
+
+    def system_model(
+        self,
+        models: Sequence[NativeModel] | tuple[MachineModel],
+        source: MachineFile,
+        reference: Machine | None,
+        compares: bool = False,
+    ) -> NativeModel | MachineModel | SystemModel:
+        """Return the model of workloads on the machine of a file, or of that machine alone.
+
+        It is a plain model unless this study varies what the machine is built of, has several workloads, or uses their
+        slowdown against ``reference`` (``compares``: whether or not an expression does).
+        """
+        first = models[0]
+        alone = isinstance(first, MachineModel)
+        own = {name for one in models if isinstance(one, NativeModel) for name in one.workload.parameters}
+        structure = tuple(
+            structural(one.name, one.text, one.place)[0]
+            for one in self.vary
+            if one.name not in own and one.text and is_structural(one.name, first.machine, alone)
+        )
+        texts = [one.text for one in (*self.subject_to, *self.objectives)]
+        slows = not alone and (
+            compares or reference is not None or any(re.search(rf"\b{SLOWDOWN}\b", one) for one in texts)
+        )
+        if not structure and len(models) == 1 and not slows:
+            return first
+        return SystemModel(tuple(models), source, structure, (reference or first.machine) if slows else None)  # type: ignore[arg-type]
 
     def formula_model(self) -> FormulaModel:
         """The model of the formulas of this study."""
@@ -185,6 +229,8 @@ class ExplorationStudy:
 def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -> Variable:
     if statement.name in settings:
         raise InputError("set and varied", statement.place, value=statement.name, allowed="one of the two")
+    if isinstance(model, SystemModel) and model.is_structural(statement.name):
+        return structural(statement.name, statement.text, statement.place)[1]
     parameter, dimension = _parameter_of(statement, model)
     text = statement.text
     if isinstance(model, Ranged):
@@ -193,14 +239,14 @@ def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -
         text = ",".join(_numbered(model, statement, part.strip()) for part in text.split(","))
     elif parameter is not None and parameter.choices:
         return _enumerated(parameter, statement)
-    elif not text and parameter is not None and parameter.divides and isinstance(model, NativeModel):
+    elif not text and parameter is not None and parameter.divides and runs_workloads(model):
         return Variable(statement.name, choices=_divisors(parameter, model, statement.place), place=statement.place)
     elif not text:
         raise InputError("not something to vary", statement.place, value=statement.name, allowed=VARY_FORMS)
     return limits(statement.name, text, dimension, statement.place)
 
 
-def _divisors(parameter: Parameter, model: NativeModel, place: Place) -> tuple[float, ...]:
+def _divisors(parameter: Parameter, model: Model, place: Place) -> tuple[float, ...]:
     """The divisors of the number that a parameter divides, within its limits. InputError unless that is whole."""
     of = model.fixed(()).get(parameter.divides)
     if of is None or of != int(of) or not 1 <= of <= MOST_DIVIDED:
@@ -212,7 +258,7 @@ def _divisors(parameter: Parameter, model: NativeModel, place: Place) -> tuple[f
 
 
 def _preset_of(model: Model, preset: str) -> Mapping[str, float]:
-    return model.workload.presets.get(preset, {}) if isinstance(model, NativeModel) else {}
+    return model.workload.presets.get(preset, {}) if runs_workloads(model) else {}
 
 
 def _enumerated(parameter: Parameter, statement: Statement) -> Variable:
@@ -284,9 +330,12 @@ def load_study(path: str | Path) -> ExplorationStudy:
     if "formulas" in items and ("workload" in items or "machine" in items):
         raise items["formulas"].error("formulas stand in place of a workload and a machine")
     folder = Path(path).parent
+    workloads = [named_source(one, folder) for one in _several(items, "workload")]
     return ExplorationStudy(
-        workload=named_source(items["workload"], folder) if "workload" in items else "",
+        workload=workloads[0] if workloads else "",
+        more=tuple(workloads[1:]),
         machine=named_source(items["machine"], folder) if "machine" in items else "",
+        against=named_source(items["against"], folder) if "against" in items else "",
         settings={name: one.text() for name, one in _mapping(items, "set").items()},
         preset=items["preset"].text() if "preset" in items else None,
         phases=tuple(one.text() for one in items["phases"].sequence()) if "phases" in items else (),

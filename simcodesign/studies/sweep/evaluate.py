@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.machine_metrics import MACHINE_COLUMNS, RUN_COLUMNS, cost_columns
 from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
@@ -112,7 +113,8 @@ class SweepEvaluator:
         if sweep.simulate:
             result = simulate_experiment(replace(experiment, scenario=scenario, seed=point.seed))
             results |= _plain(numbers(result, SIMULATED))
-        return results | _ratio(results)
+        costs = cost_columns(scenario.bind().machine, results, PREFIXES) if scenario.machine.custom.components else {}
+        return results | _plain(costs) | _ratio(results)
 
     def scenario(self, point: SweepPoint) -> Scenario:
         """What is evaluated at a point. InputError for a machine that cannot be."""
@@ -138,8 +140,9 @@ def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
 
 def result_columns(simulate: bool) -> list[str]:
     """Return the columns that the results of a sweep may have, with simulations or without."""
-    names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL]
-    columns = [f"{prefix}_{name}" for prefix in (PREFIXES if simulate else (FORECAST,)) for name in names]
+    names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL, *RUN_COLUMNS]
+    columns = [*MACHINE_COLUMNS]
+    columns += [f"{prefix}_{name}" for prefix in (PREFIXES if simulate else (FORECAST,)) for name in names]
     return [*columns, RATIO] if simulate else columns
 
 
@@ -286,7 +289,8 @@ class _Vectorised:
             is_scalar = self.by_rank and name == "P"
             parameters[name] = float(column[rows[0]]) if is_scalar or len(rows) == 1 else column[rows]
         try:
-            result = forecast(self.sweep.experiment.scenario.on(machine).at(parameters))
+            scenario = self.sweep.experiment.scenario.on(machine).at(parameters)
+            result = forecast(scenario)
         except InputError as error:
             if len(rows) == 1:
                 self.error[rows] = str(error)
@@ -294,7 +298,10 @@ class _Vectorised:
             for half in np.array_split(rows, 2):
                 self._forecast_rows(machine, half)
             return
-        for name, value in numbers(result, FORECAST).items():
+        columns = numbers(result, FORECAST)
+        if machine.custom.components:
+            columns |= cost_columns(scenario.bind().machine, columns, PREFIXES)
+        for name, value in columns.items():
             self.results.setdefault(name, np.full(len(self.point_numbers), np.nan))[rows] = value
 
 

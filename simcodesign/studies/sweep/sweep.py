@@ -21,6 +21,7 @@ from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
+from simcodesign.describe.yaml.files import in_file
 from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.sweep.check_change import check_change
 from simcodesign.studies.sweep.content_digest import canonical, digest
@@ -268,7 +269,11 @@ def lookup_in(workload: Workload, source: MachineFile) -> Lookup:
         if name == "seed":
             return Known(name, SEED, whole=True)
         if name.startswith(PREFIX):
-            return _of_parameter(name, source.machine.parameter(name, Place("--vary")))
+            known = source.machine.parameter(name, Place("--vary"))
+            if source.machine.custom.shapes_network(name):
+                (path,) = in_file({name: None})
+                return Known(path, CHANGE, known.dimension if known.unit else "", known.whole, known.choices)
+            return _of_parameter(name, known)
         return _in_machine(name, workload, source.machine)
 
     return lookup

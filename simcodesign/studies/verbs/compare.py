@@ -50,7 +50,7 @@ def compare(
     machine: Several,
     parameters: Mapping[str, object] | None = None,
     *,
-    vary: Mapping[str, Sequence[float]] | None = None,
+    vary: Mapping[str, Sequence[float] | Sequence[str]] | None = None,
     replications: int | None = None,
     precision: float | None = None,
     **options: Unpack[CompareOptions],
@@ -61,7 +61,7 @@ def compare(
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
-    vary: Mapping[str, Sequence[float]],
+    vary: Mapping[str, Sequence[float] | Sequence[str]],
     replications: int | None = None,
     **options: Unpack[CompareOptions],
 ) -> SeveralComparisons: ...
@@ -83,7 +83,7 @@ def compare(
     machine: Several | MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
-    vary: Mapping[str, Sequence[float]] | None = None,
+    vary: Mapping[str, Sequence[float] | Sequence[str]] | None = None,
     replications: int | None = None,
     precision: float | None = None,
     anchor: MeasuredSources = None,
@@ -93,7 +93,8 @@ def compare(
 
     ``workload`` and ``machine`` may each be a list or tuple: every workload is then compared on every machine, in one
     answer, under common random numbers. ``vary``: one name (``P``, a parameter or a constant) and its values, in SI
-    units; every workload and machine is then compared at each. Effects are switched on in the order of
+    units; every workload and machine is then compared at each. Values that are texts are those of a key of machine
+    files (``mapping``): every machine is then compared with each of them. Effects are switched on in the order of
     ``describe.effects``; what one explains depends on those before it. ``timeline`` is kept for the last simulation.
 
     ``formulas``: closed forms of the user's, compared beside our forecast: one or several (or by name), each an

@@ -31,8 +31,27 @@ def test_ridge_points() -> None:
         "bf16 and fp16": (300e12, 150),
         "bf16 and fp16 reached": (150e12, 75),
         "processor": (10e9, 0.5),
+        "processor, 4 share the memory": (10e9, 2),
         "node of 4 processors": (40e9, 2),
     }
+
+
+def test_caches_and_sockets_have_roofs() -> None:
+    """Ridges: 10 GFLOP/s over 64 B of 2 GHz, over 20 GB/s of each of two controllers, over 8 GB/s between sockets."""
+    machine = MACHINE.partition("accelerator")[0].replace("rate: 10 GFLOP/s", "rate: 10 GFLOP/s, clock: 2 GHz")
+    machine = machine.replace(
+        "bandwidth: 20 GB/s", "bandwidth: 20 GB/s, controllers: 2, policy: interleaved, remote: {bandwidth: 8 GB/s}"
+    )
+    machine += "caches: {L1: {size: 32 KiB, ways: 8, latency: 2 ns, bandwidth: 64 B/cycle}}\n"
+    assert {roof.name: roof.ridge for roof in roofs(read_machine(machine))} == pytest.approx(
+        {
+            "processor": 0.5,
+            "processor, from L1": 10 / 128,
+            "processor, memory of another socket": 10 / 8,
+            "processor, 4 share the memory": 1.0,
+            "node of 4 processors": 1.0,
+        }
+    )
 
 
 @pytest.mark.parametrize(("flops_per_byte", "rate"), [(1, 2), (4, 8), (10, 8)])

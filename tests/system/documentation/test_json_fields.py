@@ -61,6 +61,13 @@ nodes: 4
 processor: {rate: 1 GFLOP/s}
 network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s, sends: nonblocking, interfaces: {count: 1}}
 """,
+    "owned.yaml": """\
+simcodesign: 1
+extends: line
+name: owned
+components: {node: {count: nodes, price: 100, static_power: 10 W, embodied_carbon: 5}}
+ownership: {years: 5, energy_price: 0.2, carbon_intensity: 300}
+""",
     "all.yaml": """\
 simcodesign: 1
 name: all
@@ -215,6 +222,9 @@ compare kripke juqueen 'juqueen with memory.capacity=x2' --requirements --simula
 compare sums.yaml line.yaml -P 8 --effects links --json
 forecast all.yaml four.yaml -P 4 --bounds --json
 show all.yaml --json
+show owned.yaml --json
+compare sums.yaml owned.yaml -P 8 --vary mapping=linear,random --effects none --json
+explore sums.yaml owned.yaml -P 8 --vary mapping=linear,random --minimize run_cost --json
 compare all.yaml four.yaml crossbar-16 -P 4 --effects none --json
 validate --cases own_cases -j 1 --json
 explore small.yaml together.yaml --vary P=1,2,4 --minimize time --maximize P --pareto --subject-to 'time <= 1 ns' --json

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import simcodesign
+from simcodesign.analytic import machine_metrics
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.cli import app
 from simcodesign.cli.app import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
@@ -78,8 +79,10 @@ def test_every_metric_is_there() -> None:
     """With its unit."""
     text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
     memory = dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size")
-    optional = {**memory, "energy": "energy", "peak_power": "power"}
-    totals = {"rack_units": "", "die_area": "m2", "price": "", "static_power": "power", "full_power": "power"}
+    costs = {"ownership_cost": "", "run_cost": "", "carbon": "kg"}
+    optional = {**memory, "energy": "energy", "peak_power": "power", **costs, "slowdown": ""}
+    totals = {"rack_units": "", "die_area": "m2", "price": "", "embodied_carbon": "kg"}
+    totals |= {"static_power": "power", "full_power": "power", "ownership_cost": ""}
     for heading, metrics in (
         ("Of a workload on a machine", native_model.METRICS | optional),
         ("Of a machine alone", machine_model.MACHINE_METRICS | totals),
@@ -89,7 +92,10 @@ def test_every_metric_is_there() -> None:
     assert aspen_model.MACHINE_METRICS.keys() <= aspen_model.METRICS.keys()
     parts = [f"{part}_s" for part in COMPONENTS]
     columns = [name for name, _ in rows_below(text, "Columns of a sweep")]
-    assert sorted(columns) == sorted(["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL])
+    assert sorted(columns) == sorted(
+        ["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL, *machine_metrics.RUN_COLUMNS]
+    )
+    assert all(f"`{name}`" in text for name in machine_metrics.MACHINE_COLUMNS)
 
 
 def test_metrics_of_hardware_are_those_of_the_page() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import ROUTINGS, Topology
+from simcodesign.describe.topology.hardware import Hardware, hosts_on_switches
 from simcodesign.describe.topology.link_group import (
     DIMENSION_OF,
     LinkGroup,
@@ -98,6 +99,10 @@ class RouterTopology(Topology):
     @property
     def link_count(self) -> int:
         return 2 * self.node_count + sum(self.router_links.values())
+
+    @property
+    def hardware(self) -> Hardware:
+        return hosts_on_switches(self)
 
     @cached_property
     def link_groups(self) -> tuple[LinkGroup, ...]:

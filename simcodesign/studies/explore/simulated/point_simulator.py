@@ -15,6 +15,7 @@ from simcodesign.studies.explore.evaluator import EvaluatedPoint, point_of
 from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.problem import Constraint, Problem
 from simcodesign.studies.explore.space import FloatArray
+from simcodesign.studies.explore.system_model import SystemModel
 from simcodesign.studies.requirements.simulated_systems import useful_effects
 
 
@@ -53,7 +54,7 @@ class PointSimulator:
 
     problem: Problem
     scales: tuple[float, ...]
-    model: NativeModel | AspenModel
+    model: NativeModel | SystemModel | AspenModel
     effects: tuple[str, ...]
     engine: str
     seed: int
@@ -61,6 +62,8 @@ class PointSimulator:
     @property
     def workload(self) -> str:
         """Its name."""
+        if isinstance(self.model, SystemModel):
+            return " and ".join(one.name for one in self.model.workloads)
         return self.model.workload.name if isinstance(self.model, NativeModel) else self.model.application.name
 
     def metrics(self, point: FloatArray) -> dict[str, float]:
@@ -98,9 +101,12 @@ class PointSimulator:
     def rungs(self, confirmed: Confirmed) -> list[tuple[str, EvaluatedPoint]]:
         """The point by the forecast, and simulated with one effect after another."""
         values = confirmed.forecast.values
+        point = np.array(list(values.values()))
+        if isinstance(self.model, SystemModel):
+            steps = self.model.rungs(values, effects=self.effects, engine=self.engine, seed=self.seed)
+            return [("forecast", confirmed.forecast), *((one, self.point(point, metrics)) for one, metrics in steps)]
         comparison = self.model.compare(values, effects=self.effects, engine=self.engine, seed=self.seed)
         parameters = self.model.parameters(values)
-        point = np.array(list(values.values()))
         rungs = [
             (rung.effect, self.point(point, self.model.metrics(rung.simulation, parameters)))
             for rung in comparison.rungs
@@ -119,6 +125,9 @@ def simulator_of(
     """InputError, which names ``option``, for a model that cannot be simulated."""
     model = problem.model
     problem = problem.with_constraints([_rounded(constraint) for constraint in problem.constraints])
+    if isinstance(model, SystemModel) and model.runs:
+        acting = dict.fromkeys(one for workload in model.workloads for one in useful_effects(workload, effects))
+        return PointSimulator(problem, scales, model, tuple(acting), engine, seed)
     if isinstance(model, NativeModel):
         return PointSimulator(problem, scales, model, useful_effects(model.workload, effects), engine, seed)
     if isinstance(model, AspenModel):
