@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from simcodesign.cli.app import main
 from simcodesign.studies.explore.problem_parser import variable
 from simcodesign.studies.explore.simulated.search import default_simulations
 from simcodesign.studies.explore.space import Space
+from tests.oracles.pipeline_schedules import makespan, one_f_one_b
 
 FFT = ["pencil-fft", "power-budget-cluster", "-P", "8", "--set", "n=32", "--set", "processors_per_node=4"]
 VARIED = ["--vary", "q=1,2,8", "--vary", "machine.link=2 GB/s,10 GB/s"]
@@ -102,3 +104,41 @@ def test_a_refusal_names_what_has_a_part_in_it(capsys: pytest.CaptureFixture[str
     (refused,) = result["refused"]
     assert (refused["count"], refused["values"]) == (2, {"q": 3.0})
     assert "2.66667 x 3" in refused["why"]
+
+
+PIPELINE = ["pipeline", "crossbar-16", "-P", "4", "--set", "activation=0", "--set", "network.startup=0"]
+SIZES = [*PIPELINE, "--vary", "micro_batches=4,6,8,16", "--minimize", "time/micro_batches"]
+
+
+def test_the_best_points_are_simulated_by_default_where_ranks_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three of four, each by a list scheduler; the sums of closed forms are all alike, 30 ms a micro-batch."""
+    points = answer(capsys, *SIZES)["confirmed"]["points"]
+    assert len(points) == 3
+    for one in points:
+        count = int(one["forecast"]["values"]["micro_batches"])
+        expected_s = makespan(one_f_one_b(4, count), 1, {"F": 0.01, "B": 0.02})
+        assert one["simulated"]["objectives"] == pytest.approx([expected_s / count], rel=1e-12)
+        assert one["forecast"]["objectives"] == pytest.approx([0.03], rel=1e-12)
+    assert answer(capsys, *SIZES, "--simulate-best", "0").get("confirmed") is None
+    assert answer(capsys, "broadcast", "mesh-256", "--vary", "P=4,16").get("confirmed") is None
+
+
+def test_another_point_that_is_better_when_simulated_is_stated_without_a_ladder(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By the sums fewer micro-batches need less time each; the bubble turns the order."""
+    varied = ["--vary", "micro_batches=1,8", "--minimize", "time/micro_batches + micro_batches/1e6"]
+    confirmed = answer(capsys, *PIPELINE, *varied)["confirmed"]
+    assert [one["forecast"]["values"]["micro_batches"] for one in confirmed["points"]] == [1, 8]
+    assert not confirmed["best_stays"]
+    assert confirmed["overtakings"] == []
+    assert main(["explore", *PIPELINE, *varied]) == 0
+    assert "Not confirmed: another point is better when simulated" in capsys.readouterr().out
+
+
+def test_failures_of_a_run_are_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without checkpoints, a run of T between failures of M seconds meets e^(T/M) - 1 of them on average (a renewal
+    argument: each failure begins it anew)."""
+    values = ["-P", "1024", "--set", "work=86400", "--set", "restart=0", "--vary", "interval=1e11,1e12"]
+    result = answer(capsys, "checkpointed", "failing-torus", *values, "--minimize", "failures")
+    assert result["objective"] == pytest.approx(math.e - 1, rel=1e-12)  # a day of work, and of time between failures

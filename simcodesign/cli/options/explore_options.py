@@ -126,9 +126,9 @@ class ExploreSimulationOptions:
         int | None,
         Option(
             metavar="K",
-            min=1,
+            min=0,
             help="Simulate the K best points and their neighbours, and explain any change of their order. With "
-            "--pareto: K points spread over the front.",
+            "--pareto: K points spread over the front. Default: if ranks differ, the 3 best points alone; 0: none.",
         ),
     ] = None
     effects: Annotated[str | None, EFFECTS] = None

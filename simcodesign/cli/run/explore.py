@@ -34,7 +34,7 @@ from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, pareto_front
 from simcodesign.studies.explore.problem import Model, Problem
-from simcodesign.studies.explore.simulated.confirmation import confirm, confirm_front
+from simcodesign.studies.explore.simulated.confirmation import DEFAULT_BEST, Confirmation, confirm, confirm_front
 from simcodesign.studies.explore.simulated.search import optimum_by_simulation
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, explain
 from simcodesign.studies.explore.solvers.isres import load_nlopt
@@ -151,19 +151,31 @@ def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions, fil
     solution, why, sensitivities = _solved(problem, search)
     for path in files.paths("evaluations"):
         write_trace(solution.trace, path)
-    confirmation = None
-    if options.simulation.simulate_best and solution.feasible:
-        with ProgressBar("systems", counted=True) as on_progress:
-            confirmation = confirm(
-                solution,
-                options.simulation.simulate_best,
-                **_simulation(options, search["seed"]),
-                on_progress=on_progress,
-            )
+    confirmation = _confirmed(solution, options, search["seed"]) if solution.feasible else None
     parts = solution, why, sensitivities, confirmation
     files.show(parts, lambda: solution_tables(*parts), options.output.as_json, lambda: solution_dict(*parts))
     for path in files.paths("plot"):
         solution_plot(solution, path)
+
+
+def _confirmed(solution: Solution, options: ExploreOptions, seed: int) -> Confirmation | None:
+    """The best points by simulation: as many as are requested, by default some if the search took sums of ranks that
+    differ; None if that is none."""
+    model, count = solution.problem.model, options.simulation.simulate_best
+    is_default = count is None
+    if count is None:
+        count = DEFAULT_BEST if isinstance(model, NativeModel) and model.takes_sums else 0
+    if not count:
+        return None
+    with ProgressBar("systems", counted=True) as on_progress:
+        try:
+            simulation = _simulation(options, seed)
+            return confirm(solution, count, neighbours=not is_default, **simulation, on_progress=on_progress)
+        except InputError as error:
+            if not is_default:
+                raise
+            complain(f"note: {error}")
+            return None
 
 
 def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility | None, list[BoundSensitivity]]:

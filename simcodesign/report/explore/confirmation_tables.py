@@ -104,6 +104,8 @@ def _verdict(confirmed: Confirmation) -> str:
     share = f"{confirmed.changed} of {confirmed.pairs} pairs of points change their order; x: a constraint is violated"
     if confirmed.best_stays:
         return f"Confirmed: the best point of the forecast is the best when simulated ({share})"
+    if not confirmed.overtakings:
+        return f"Not confirmed: another point is better when simulated; --simulate-best 3 explains it ({share})"
     first = confirmed.overtakings[0]
     if first.before.simulated is not None and first.before.simulated.violation:
         share = f"the best point violates its constraints by {first.before.simulated.violation:.2%}; {share}"

@@ -20,6 +20,7 @@ from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.interval import Interval, bounds, bounds_of, point
+from simcodesign.core.forecast_parts import FailureForecast
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
@@ -64,6 +65,8 @@ METRICS = {
 FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
 #: The same of the accelerator of a rank.
 ACCELERATOR_FOOTPRINT, ACCELERATOR_CAPACITY = "accelerator_footprint", "accelerator_capacity"
+#: Failures that a run meets, with the time that they add (Daly), where the machine states how often nodes fail.
+FAILURES_METRIC = "failures"
 #: Ranks times points kept in memory at once where ranks differ.
 MAX_HELD = 4_000_000
 
@@ -89,6 +92,7 @@ class NativeModel(OfScenario):
                 CAPACITY_METRIC,
                 ACCELERATOR_FOOTPRINT,
                 ACCELERATOR_CAPACITY,
+                FAILURES_METRIC,
                 *self.workload.equations,
                 *self.workload.parameters,
                 "P",
@@ -119,6 +123,8 @@ class NativeModel(OfScenario):
             dimensions[ACCELERATOR_FOOTPRINT] = "size"
         if self.design_point.accelerator_capacity_bytes is not None:
             dimensions[ACCELERATOR_CAPACITY] = "size"
+        if self.machine.failures is not None:
+            dimensions[FAILURES_METRIC] = "count"
         dimensions |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
         dimensions |= {name: "" for name in self.workload.equations if name not in dimensions}
         dimensions |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
@@ -300,6 +306,10 @@ def metrics_of(result: Result) -> dict[str, FloatOrArray]:
         metrics[ACCELERATOR_FOOTPRINT] = result.accelerator_footprint_bytes
     if result.accelerator_capacity_bytes is not None:
         metrics[ACCELERATOR_CAPACITY] = result.accelerator_capacity_bytes
+    if isinstance(result.failures, FailureForecast):
+        metrics[FAILURES_METRIC] = result.failures.daly_s / result.failures.mtbf_s
+    elif result.failures is not None:
+        metrics[FAILURES_METRIC] = float(result.failures.count)
     metrics |= {f"used.{name}": amount for name, amount in result.used.items()}
     zero: FloatOrArray = 0.0
     return {**metrics, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}

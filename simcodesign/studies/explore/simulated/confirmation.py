@@ -19,11 +19,14 @@ from simcodesign.studies.requirements.simulated_systems import OnProgress
 
 #: At most this many points that overtake the best one are explained.
 MAX_EXPLAINED = 3
+#: As many of the best points are simulated by default if the search took sums of closed forms of ranks that differ.
+DEFAULT_BEST = 3
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """All confirmed points in the order of the forecast, and those that overtake its best one."""
+    """All confirmed points in the order of the forecast, and those that overtake its best one, if they are
+    explained."""
 
     points: tuple[Confirmed, ...]
     overtakings: tuple[Overtaking, ...]
@@ -33,13 +36,15 @@ class Confirmation:
     @property
     def best_stays(self) -> bool:
         """Whether no point is better than the forecast's best one when simulated."""
-        return not self.overtakings
+        keys = [point.simulated_key for point in self.points if point.simulated is not None]
+        return min(keys) == keys[0]
 
 
 def confirm(
     solution: Solution,
     count: int,
     *,
+    neighbours: bool = True,
     effects: str | Collection[str] = "all",
     engine: str = "auto",
     seed: int = 0,
@@ -47,13 +52,16 @@ def confirm(
 ) -> Confirmation:
     """Simulate the best ``count`` distinct feasible points and their neighbours, and compare the order.
 
+    Without ``neighbours`` the best points alone are simulated, once each, and a change of their order is not explained.
+
     Raises InputError for a model that cannot be simulated, and where none of the points can be.
     """
     simulator = simulator_of(solution.problem, solution.scales, effects, engine, seed)
-    confirmed_points = confirm_all(simulator, list(_points_to_simulate(solution, count)), on_progress)
+    confirmed_points = confirm_all(simulator, _points_to_simulate(solution, count, neighbours), on_progress)
     ordered = sorted(confirmed_points, key=lambda point: point.forecast_key)
     changed, pairs = _changed_pairs(ordered)
-    return Confirmation(tuple(ordered), tuple(overtakings(simulator, ordered)), changed, pairs)
+    explained = tuple(overtakings(simulator, ordered)) if neighbours else ()
+    return Confirmation(tuple(ordered), explained, changed, pairs)
 
 
 @dataclass(frozen=True)
@@ -143,13 +151,13 @@ def apart(space: Space, point: FloatArray, other: FloatArray) -> bool:
     )
 
 
-def _points_to_simulate(solution: Solution, count: int) -> list[tuple[int, bool, FloatArray]]:
-    """The best points and their neighbours, each once."""
+def _points_to_simulate(solution: Solution, count: int, neighbours: bool) -> list[tuple[int, bool, FloatArray]]:
+    """The best points, and their neighbours if these are wanted, each once."""
     best_found = best_points(solution, count)
     by_values: dict[tuple[float, ...], tuple[int, bool, FloatArray]] = {
         tuple(point): (origin, False, point) for origin, point in enumerate(best_found, start=1)
     }
-    for origin, point in enumerate(best_found, start=1):
+    for origin, point in enumerate(best_found, start=1) if neighbours else ():
         for neighbour in solution.problem.space.neighbours(point):
             by_values.setdefault(tuple(neighbour), (origin, True, neighbour))
     return list(by_values.values())
