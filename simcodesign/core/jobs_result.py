@@ -13,11 +13,10 @@ from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 class JobTimes(PlainResult):
     """A job: its ``label`` (``jacobi@0:512``), when it starts, and how long it takes from then on.
 
-    ``makespan_s``: with the other jobs; of a forecast its largest estimate, with its shares of what several jobs use.
-    ``alone_s``: without them, on the same nodes. ``together``, ``alone``: both as a ``Result`` of their own, without
-    stations, which belong to no job; of a forecast ``together`` is None. ``jobs_on_links``, ``jobs_on_storage``: of a
-    forecast, the most jobs that use one of the links that this job uses, and how many use the storage with it, itself
-    included.
+    ``makespan_s``: with the other jobs; of a forecast with its shares of what several jobs use. ``alone_s``: without
+    them, on the same nodes. ``together``, ``alone``: both as a ``Result`` of their own, without stations, which belong
+    to no job. ``link_share``, ``storage_share``, ``disk_share``: of a forecast, the smallest fractions that the job has
+    of the bandwidth of links, storage servers and disks.
     """
 
     label: str
@@ -26,9 +25,10 @@ class JobTimes(PlainResult):
     makespan_s: float
     alone_s: float
     alone: Result = field(repr=False)
-    together: Result | None = field(default=None, repr=False)
-    jobs_on_links: int | None = None
-    jobs_on_storage: int | None = None
+    together: Result = field(repr=False)
+    link_share: float | None = None
+    storage_share: float | None = None
+    disk_share: float | None = None
 
     @property
     def slowdown(self) -> float:
@@ -37,7 +37,7 @@ class JobTimes(PlainResult):
 
     def json_fields(self) -> dict[str, Any]:
         """Its times, without the Results."""
-        unknown = [name for name in ("jobs_on_links", "jobs_on_storage") if getattr(self, name) is None]
+        unknown = [name for name in ("link_share", "storage_share", "disk_share") if getattr(self, name) is None]
         shown = fields_of(self, without=("alone", "together", *unknown))
         return shown | attributes_of(self, "slowdown")
 

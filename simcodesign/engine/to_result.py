@@ -94,7 +94,7 @@ def measured_jobs(
     to the workload of one job."""
     plan = _as_done(plan, log)
     of_run = _of_run(point, plan, log, effects, keep_timeline)
-    use = machine_use(point.machine, point.ranks)
+    use = replace(machine_use(point.machine, point.ranks), hint="")
     return Result(
         reading="simulation",
         workload=point.workload.name,

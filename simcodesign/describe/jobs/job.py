@@ -7,7 +7,6 @@ the order of its mapping: place 17 is the processor that rank 17 of such a progr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +16,8 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.scenario import WorkloadSource
-from simcodesign.describe.variants import split_variant
+from simcodesign.describe.variants import JOB, JOB_FORM, split_variant
 from simcodesign.describe.workload import Workload
-
-FORM = "WORKLOAD@FIRST:END, WORKLOAD@FIRST:END:STEP or WORKLOAD@FIRST:END+TIME, for example jacobi@0:512"
-_JOB = re.compile(r"(?P<workload>.+)@(?P<places>\d*:\d*(?::\d*)?)(?:\+(?P<start>[^@]+))?")
-_LOOKS_LIKE = re.compile(r"@\s*-?\d*\s*:")
 
 
 @dataclass(frozen=True)
@@ -57,13 +52,14 @@ class Job:
 
     @classmethod
     def parse(cls, text: str, parameters: Mapping[str, object] | None = None, preset: str | None = None) -> Job:
-        """Return the job that a text specifies. InputError for one of another form."""
-        match = _JOB.fullmatch(text.strip())
+        """Return the job that a text specifies, with values of the ``parameters`` of its workload and a ``preset`` of
+        them. InputError for a text of another form."""
+        match = JOB.fullmatch(text.strip())
         if match is None:
-            raise InputError("not a job", Place(), value=text, allowed=FORM)
+            raise InputError("not a job", Place(), value=text, allowed=JOB_FORM)
         numbers = match["places"].split(":")
         if not numbers[1] or (len(numbers) > 2 and not int(numbers[2] or 0)):
-            raise InputError("the places of a job have an end, and a step above 0", value=text, allowed=FORM)
+            raise InputError("the places of a job have an end, and a step above 0", value=text, allowed=JOB_FORM)
         places = range(int(numbers[0] or 0), int(numbers[1]), int(numbers[2]) if len(numbers) > 2 else 1)
         start_s = float(parse_quantity(match["start"], "time", Place())) if match["start"] else 0.0
         return cls(match["workload"].strip(), places, parameters or {}, preset, start_s)
@@ -83,9 +79,8 @@ class Job:
         return f"{self.name}@{self.places.start}:{self.places.stop}{step}"
 
 
-def is_job(text: object) -> bool:
-    """Return whether a text names places, as jobs do; it may still be a wrong one."""
-    return isinstance(text, str) and _LOOKS_LIKE.search(text) is not None
+#: Several jobs, as the verbs take them in place of one workload.
+JobList = list[Job] | list[str] | list[Job | str] | tuple[Job | str, ...]
 
 
 def job_of(source: Job | str) -> Job:
@@ -94,4 +89,4 @@ def job_of(source: Job | str) -> Job:
         return source
     if isinstance(source, str):
         return Job.parse(source)
-    raise InputError("not a job", value=source, allowed=f"Job(workload, range(0, 512)), or {FORM}")
+    raise InputError("not a job", value=source, allowed=f"Job(workload, range(0, 512)), or {JOB_FORM}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.design_point import DesignPoint, is_of_machine
 from simcodesign.describe.jobs.job import Job, job_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.placement import PartMapping
@@ -94,6 +94,11 @@ class PlacedJobs:
             if job.places[-1] >= most:
                 what = f"job {job.label} has places that {self.machine.label} does not have"
                 raise InputError(what, value=job.places[-1], allowed=f"0 to {most - 1}")
+            if others := [name for name in job.parameters if is_of_machine(name)]:
+                what = f"job {job.label} sets a constant of the machine"
+                raise InputError(
+                    what, value=others[0], allowed="parameters of its workload; the machine is for all jobs"
+                )
         for one, other in combinations(self.jobs, 2):
             both = np.intersect1d(np.asarray(one.places), np.asarray(other.places), assume_unique=True)
             if len(both):
