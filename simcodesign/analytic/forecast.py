@@ -48,30 +48,7 @@ def forecast(
     queueing: bool = True,
     longest_path: bool = True,
 ) -> Result:
-    """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
-
-    ``workload`` and ``machine`` are objects, shipped names or paths of files, or a ``Scenario`` stands for both and for
-    parameters, preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants (SI units) and
-    parameters of the machine (``machine.NAME``); arrays broadcast and give arrays of that shape.
-    Where all ranks do alike, the makespan is the sum of the closed forms of all demands, each as if all ranks began it
-    together when the last has ended the one before; of what is started, only what is left of it when it is waited for
-    (``analytic/side_parts``). Where ranks differ, it is the longest path through their messages, and ``Result.sum_s``
-    the sum (``analytic/headline``); without ``longest_path`` it is the sum there too.
-    ``Result.pipelined``: the sum where ranks go on as soon as they can, for one design point.
-    ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
-    than could be looked at one by one (``bounds.MOST_MESSAGES``). With them, ``Result.notes`` says where messages that
-    are sent together are faster than the interfaces allow.
-    ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
-    queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
-
-    Raises InputError for anything that cannot be used.
-
-    >>> import simcodesign as sc
-    >>> machine = sc.Machine.load("crossbar-16", changes={"processor.rate": "2 GFLOP/s"})
-    >>> work = sc.Workload.load({"name": "work", "program": [{"compute": {"flops": 6e9}}]})
-    >>> float(sc.forecast(work, machine, {"P": 1}).makespan_s)
-    3.0
-    """
+    """Forecast one workload, as ``studies.verbs.forecast`` describes."""
     design_point = Scenario.of(workload, machine, parameters, preset=preset, phases=phases).bind()
     if design_point.workload.is_open:
         from simcodesign.analytic.queueing.open_streams import open_forecast

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simcodesign.cli.written_files import PLOT_SUFFIXES, PRINTED, TABLE, Output, Outputs
+from simcodesign.cli.written_files import PLOT_SUFFIXES, PRINTED, TABLE, Output, Outputs, RequestedFiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +152,13 @@ FILES = Outputs(
 )
 #: Files that show a single run.
 OF_ONE_RUN = tuple(word for word in FILES.outputs if word not in ("plot", "table"))
+#: Files that show one workload, not several jobs.
+OF_WORKLOAD = ("power", "counters", "page", "schedule", "recording", "replay")
 #: Files for which the engine records what ranks do, and those that show stations, too.
 RECORDED = ("plot", "gantt", "events", "trace", "page")
 WITH_STATIONS = ("events", "trace", "page")
+
+
+def is_recorded(files: RequestedFiles) -> bool:
+    """Return whether some of these files need a record of what ranks do."""
+    return any(word in files for word in RECORDED)

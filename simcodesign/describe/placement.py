@@ -51,8 +51,20 @@ class GridMapping:
         return "grid" if self.shape is None else f"grid of {'x'.join(map(str, self.shape))} nodes"
 
 
+@dataclass(frozen=True)
+class PartMapping:
+    """Ranks have the places of a job on a larger machine: the ``node`` of each, on nodes with at most ``per_node``
+    ranks."""
+
+    node: tuple[int, ...]
+    per_node: int
+
+    def __str__(self) -> str:
+        return f"a part of {len(set(self.node)):,} nodes"
+
+
 #: How the mapping of ranks to nodes may be given.
-RankMapping = str | tuple[int, ...] | RandomMapping | GridMapping | FoldedMapping
+RankMapping = str | tuple[int, ...] | RandomMapping | GridMapping | FoldedMapping | PartMapping
 #: The kinds that a name says all of.
 NAMED: dict[str, str | RandomMapping | GridMapping] = {
     "linear": "linear",
@@ -269,10 +281,20 @@ def placement_of(mapping: RankMapping, topology: Topology, per_node: int | Ints,
         case FoldedMapping():
             order = folded_nodes(mapping, topology, place)
             return Ordered(nodes, per_node, order) if isinstance(per_node, int) else _in_order(order, per_node)
+        case PartMapping(node, most):
+            return _part(np.array(node, dtype=np.int64), most)
         case tuple():
             check_listed(mapping, nodes, per_node, place)
             return Listed(np.array(mapping, dtype=np.int64), int(np.max(per_node)))
     raise InputError("mapping", place, value=mapping, allowed=f"{', '.join(MAPPINGS)}, or the node of every rank")
+
+
+def _part(node: Ints, per_node: int) -> Placement:
+    """The nodes of a job: one after another if each but the last is full, otherwise as listed."""
+    order = node[::per_node]
+    if np.array_equal(np.repeat(order, per_node)[: len(node)], node) and len(np.unique(order)) == len(order):
+        return Ordered(len(order), per_node, order)
+    return Listed(node, per_node)
 
 
 def _in_order(order: Ints, processors: Ints) -> Listed:

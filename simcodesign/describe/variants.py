@@ -22,6 +22,11 @@ _BEGINS = re.compile(rf"\s+with\s+(?={_CHANGE})")
 _FACTOR = re.compile(r"x([0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)")
 _NEXT = re.compile(rf",\s*(?={_CHANGE})")
 
+#: A workload on places of a machine, and when it starts (``describe.jobs``).
+JOB_FORM = "WORKLOAD@FIRST:END, WORKLOAD@FIRST:END:STEP or WORKLOAD@FIRST:END+TIME, for example jacobi@0:512"
+JOB = re.compile(r"(?P<workload>.+)@(?P<places>\d*:\d*(?::\d*)?)(?:\+(?P<start>[^@]+))?")
+_LIKE_A_JOB = re.compile(r"@\s*-?\d*\s*:")
+
 
 def split_variant(text: str | Path) -> tuple[str, dict[str, str]]:
     """The name or file, and the values by name: none for a plain name. InputError for a name that stands twice."""
@@ -33,6 +38,11 @@ def split_variant(text: str | Path) -> tuple[str, dict[str, str]]:
             raise InputError("not a variant", value=str(text), allowed="NAME with KEY=VALUE, KEY=VALUE; each key once")
         changes[key] = value
     return name, changes
+
+
+def is_job(text: str) -> bool:
+    """Return whether a text names places, as jobs do; it may still be a wrong one."""
+    return _LIKE_A_JOB.search(text) is not None
 
 
 def factor_of(text: object) -> float | None:

@@ -18,6 +18,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluated.algorithms_taken import algorithms_taken
 from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import added_by_demand_s, critical_path_s
@@ -45,10 +46,6 @@ def measured(
 ) -> Result:
     """The Result of a run."""
     plan = _as_done(plan, log)
-    times = _rank_times(plan, log)
-    path = critical_path_s(plan, log)
-    sends, accesses = plan.kind == SEND, np.isin(plan.kind, FILE_KINDS)
-    makespan = float(log.finish_s.max()) if len(plan) else 0.0
     powers: dict[str, Any] = {}
     if plan.powers is not None:
         static = point.machine.totals().static_power_w
@@ -59,31 +56,20 @@ def measured(
             "static_power_w": 0.0 if static is None else float(static),
             "power_profile": power.profile,
         }
-    stations, own = _stations(point, plan, log, makespan), point.result_fields()
-    own["use"] = _use_of_links(own["use"], plan, log, makespan, switched_on(effects))
+    own = point.result_fields()
+    of_run = _of_run(point, plan, log, effects, keep_timeline)
+    own["use"] = _use_of_links(own["use"], plan, log, of_run["makespan_s"], switched_on(effects))
     return Result(
         reading="simulation",
         **own,
-        makespan_s=makespan,
-        phases={
-            name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
-            for number, name in enumerate(plan.phases)
-        },
-        messages=int(_total(np.ones(len(plan)) if plan.train is None else plan.train, sends, plan)),
-        message_bytes=_total(plan.size_bytes, sends, plan),
-        disk_bytes=_total(plan.size_bytes, accesses, plan),
+        **of_run,
         flops=plan.work.get("flops", 0.0),
         instructions=plan.work.get("instructions", 0.0),
         served=plan.served,
         hit_methods=plan.hit_methods,
         prefetched=plan.prefetched.get("memory"),
-        effects=tuple(effects),
         seed=seed,
-        events=log.events,
         engine=engine,
-        ranks=times,
-        stations=stations,
-        timeline=_timeline(point, plan, log) if keep_timeline else None,
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
         limits_s=plan.limits_s,
@@ -91,8 +77,56 @@ def measured(
         notes=_notes(plan),
         algorithms=algorithms_taken(Evaluation.at_ranks(point).program),
         **powers,
-        **_open_stream(plan, log, makespan),
+        **_open_stream(plan, log, of_run["makespan_s"]),
     )
+
+
+def measured_jobs(
+    point: DesignPoint,
+    plan: Plan,
+    log: Log,
+    effects: Collection[str],
+    seed: int,
+    engine: str = "simpy",
+    keep_timeline: bool = False,
+) -> Result:
+    """The Result of a run of several jobs, on the machine of ``point`` that has the ranks of all; without what belongs
+    to the workload of one job."""
+    plan = _as_done(plan, log)
+    of_run = _of_run(point, plan, log, effects, keep_timeline)
+    use = replace(machine_use(point.machine, point.ranks), hint="")
+    return Result(
+        reading="simulation",
+        workload=point.workload.name,
+        machine=point.machine.label,
+        values=dict(point.values),
+        **of_run,
+        seed=seed,
+        engine=engine,
+        use=_use_of_links(use, plan, log, of_run["makespan_s"], switched_on(effects)),
+    )
+
+
+def _of_run(point: DesignPoint, plan: Plan, log: Log, effects: Collection[str], keep_timeline: bool) -> dict[str, Any]:
+    """What the log of a run gives, whatever the workload."""
+    makespan_s = float(log.finish_s.max()) if len(plan) else 0.0
+    path = critical_path_s(plan, log)
+    sends, accesses = plan.kind == SEND, np.isin(plan.kind, FILE_KINDS)
+    return {
+        "makespan_s": makespan_s,
+        "phases": {
+            name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
+            for number, name in enumerate(plan.phases)
+        },
+        "messages": int(_total(np.ones(len(plan)) if plan.train is None else plan.train, sends, plan)),
+        "message_bytes": _total(plan.size_bytes, sends, plan),
+        "disk_bytes": _total(plan.size_bytes, accesses, plan),
+        "effects": tuple(effects),
+        "events": log.events,
+        "ranks": _rank_times(plan, log),
+        "stations": _stations(point, plan, log, makespan_s),
+        "timeline": _timeline(point, plan, log) if keep_timeline else None,
+    }
 
 
 def _total(amounts: Floats, chosen: NDArray[np.bool_], plan: Plan) -> float:

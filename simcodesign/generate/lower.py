@@ -21,9 +21,9 @@ from simcodesign.generate.demands.base import Lowering, lowering
 from simcodesign.generate.demands.memory_accesses import operations_of
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.passes.draft import Draft
-from simcodesign.generate.passes.order import drafted, finished
+from simcodesign.generate.passes.order import drafted, finished, with_sharing
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
-from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
+from simcodesign.generate.plan_builder import DrawnBackground, LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.program_lowering import ProgramLowering, whole_repeat
@@ -81,11 +81,17 @@ class Plans:
 
     def plan(self, effects: Collection[str] = (), background: int = 0) -> Plan:
         """The Plan that ``make_plan`` describes."""
+        plan = self.unshared(effects, DrawnBackground(background, self.seed))
+        with np.errstate(all="ignore"):
+            return with_sharing(plan, self.design_point, effects, self.seed)
+
+    def unshared(self, effects: Collection[str], background: DrawnBackground) -> Plan:
+        """The same Plan before its messages share stations, as Plans of several jobs are put together."""
         on = switched_on(effects)
         with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
             kept = self._drafted(on, not self.every_rank and self._keeps_alike(effects))
             builder = replace(kept.builder, on=on, background=background)
-            plan = finished(kept.again(builder), frozenset(effects))
+            plan = finished(kept.again(builder))
             totals, lowered = builder.totals, kept.lowered
             return replace(
                 plan,

@@ -57,9 +57,19 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class DrawnBackground:
+    """How many messages of others are drawn, and the seed of them. ``used``: the nodes that others do not have; None:
+    those with ranks."""
+
+    count: int = 0
+    seed: int = 0
+    used: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
 class PlanBuilder:
     """All that the demands of one Plan share. ``tally``: where counters are wanted; ``powers``: where the machine says
-    what it draws. ``background``: how many messages of others are drawn."""
+    what it draws. ``background``: which messages of others are drawn."""
 
     evaluation: Evaluation
     phases: dict[str, int]  # number of every phase
@@ -71,7 +81,7 @@ class PlanBuilder:
     powers: PowerTable | None = None
     totals: Totals = field(default_factory=Totals)
     files: Counter[str] = field(default_factory=Counter)  # accesses to files allocated at random, by phase
-    background: int = 0
+    background: DrawnBackground = DrawnBackground()
 
     @property
     def design_point(self) -> DesignPoint:

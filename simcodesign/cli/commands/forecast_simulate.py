@@ -17,9 +17,9 @@ from simcodesign.cli.options.shared import (
     SeedOfSamples,
     needs,
 )
-from simcodesign.cli.options.simulate_options import SimulateOptions
+from simcodesign.cli.options.simulate_options import JobsOptions, SimulateOptions
 from simcodesign.cli.sections import Section
-from simcodesign.cli.simulation_files import FILES, RECORDED, WITH_STATIONS
+from simcodesign.cli.simulation_files import FILES, WITH_STATIONS
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
@@ -30,7 +30,7 @@ RANKS_WITH_BOUNDS = 1024
 class ForecastOptions:
     """What is forecast, and what is printed of it."""
 
-    scenario: ScenarioOptions
+    jobs: JobsOptions
     aspen: AspenOptions
     bounds: Annotated[
         bool | None,
@@ -39,6 +39,11 @@ class ForecastOptions:
     seed: SeedOfSamples = None
     anchor: AnchorFiles = field(default_factory=list)
     output: AnswerOptions
+
+    @property
+    def scenario(self) -> ScenarioOptions:
+        """The workload on the machine, if no jobs are given."""
+        return self.jobs.scenario
 
 
 def _bars(forecast: Any, path: Path) -> None:
@@ -54,6 +59,8 @@ FORECAST_FILES = Outputs(Output("plot", PLOT_SUFFIXES, "a plot: the time of each
 def run_forecast(options: ForecastOptions) -> None:
     """Forecast a workload on a machine: the sum of closed forms, and the pipelined time.
 
+    W1@0:512 W2@512:1024 MACHINE: several jobs, alone and with their shares of the links and the storage.
+
     APP.aspen MACHINE.aspen: run time, energy, power and memory. --set sets parameters of both models (application.n or
     machine.n if both have n); --seed draws samples in place of their means.
     """
@@ -63,13 +70,18 @@ def run_forecast(options: ForecastOptions) -> None:
 
     files = FORECAST_FILES.requested(options.output.write)
     usable = ("settings", "seed", "as_json")
-    if options.aspen.apply_to(options.scenario.workload, options.scenario.machine, other_options=usable):
+    if options.aspen.apply_to(*options.jobs.job_names, options.jobs.machine_name, other_options=usable):
         from simcodesign.cli.run.aspen import forecast_models
 
         forecast_models(options.scenario, options.aspen, options.seed, options.output.as_json)
         return
     if options.seed is not None:
         raise needs("--seed", "Aspen models, because other forecasts have no random numbers")
+    if options.jobs.has_jobs:
+        from simcodesign.cli.run.jobs import run_forecast_of_jobs
+
+        run_forecast_of_jobs(options.jobs, files, options.output.as_json)
+        return
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
     result = forecast(scenario, bounds=bounds)
@@ -93,15 +105,23 @@ def run_forecast(options: ForecastOptions) -> None:
 
 @command(app, "simulate", section=Section.MODEL, outputs=FILES)
 def run_simulate(options: SimulateOptions) -> None:
-    """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
+    """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means.
+
+    W1@0:512 W2@512:1024 MACHINE: several jobs on one machine, and how much each is slowed down by the others.
+    """
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
-    from simcodesign.cli.simulation_files import SimulatedRun
+    from simcodesign.cli.simulation_files import SimulatedRun, is_recorded
     from simcodesign.engine.experiment import Experiment
     from simcodesign.engine.simulate import simulate
     from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.results.tables import simulation_tables
 
     files = options.requested_files()
+    if options.jobs.has_jobs:
+        from simcodesign.cli.run.jobs import run_jobs
+
+        run_jobs(options, files)
+        return
     if options.replication.replicates:
         from simcodesign.cli.run.replication import run_replications
         from simcodesign.cli.run.why import check_why
@@ -119,7 +139,7 @@ def run_simulate(options: SimulateOptions) -> None:
         result = simulate(
             scenario,
             **keywords,
-            timeline=any(word in files for word in RECORDED),
+            timeline=is_recorded(files),
             counters="counters" in files,
             on_progress=on_progress,
         )

@@ -1,12 +1,13 @@
-"""Options of ``simulate``."""
+"""Options of ``simulate``, and the arguments of commands that take several jobs in place of one workload."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Annotated
 
-from simcodesign.cli.dataclass_commands import Option
+from simcodesign.cli.completion import names_of
+from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.shared import (
     AnswerOptions,
     ReplicationOptions,
@@ -18,6 +19,50 @@ from simcodesign.cli.options.shared import (
 from simcodesign.cli.simulation_files import FILES, OF_ONE_RUN
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.variants import JOB_FORM, is_job
+
+MoreJobs = Annotated[
+    list[str],
+    Argument(
+        metavar="[WORKLOAD@FIRST:END|MACHINE]...",
+        help="Several jobs on one machine: W1@0:512 W2@512:1024 MACHINE. Each WORKLOAD has the ranks FIRST to END - 1 "
+        "of the machine; W@0:512:2 every second of them, W@0:512+2ms starts at 2 ms.",
+        complete=names_of("machines", "workloads"),
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobsOptions:
+    """A workload on a machine, or several jobs on it."""
+
+    scenario: ScenarioOptions
+    more: MoreJobs = field(default_factory=list)
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether jobs are given, not one workload. InputError for workloads without places."""
+        names = self.job_names
+        if not any(map(is_job, names)):
+            if self.more:
+                what = "several workloads on one machine are jobs with places"
+                raise InputError(what, value=" ".join(names), allowed=JOB_FORM)
+            return False
+        if is_job(self.machine_name):
+            raise InputError("no machine is given", value=self.machine_name, allowed="jobs, and a machine after them")
+        if wrong := [name for name in names if not is_job(name)]:
+            raise InputError("a job without places", value=wrong[0], allowed=JOB_FORM)
+        return True
+
+    @property
+    def job_names(self) -> list[str]:
+        """All but the machine."""
+        return [self.scenario.workload, *([self.scenario.machine, *self.more][:-1])]
+
+    @property
+    def machine_name(self) -> str:
+        """The machine, which comes last."""
+        return [self.scenario.machine, *self.more][-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +86,7 @@ class StreamReplicationOptions(ReplicationOptions):
 class SimulateOptions:
     """Options of `simulate`: how, how often, and the outputs."""
 
-    scenario: ScenarioOptions
+    jobs: JobsOptions
     simulation: SimulationOptions
     stations: Annotated[int, Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
     output: AnswerOptions
@@ -64,6 +109,11 @@ class SimulateOptions:
     ] = None
     why: Why = False
     replication: StreamReplicationOptions
+
+    @property
+    def scenario(self) -> ScenarioOptions:
+        """The workload on the machine, if no jobs are given."""
+        return self.jobs.scenario
 
     def requested_files(self) -> RequestedFiles:
         """The files to write. InputError for those that could not be written, before any work is done."""

@@ -48,12 +48,17 @@ class BackgroundRoutes:
         return np.concatenate([route, self.route]), np.concatenate([cost, self.cost]), both
 
 
-def background_routes(machine: Machine, prices: MessagePricing, count: int, seed: int) -> BackgroundRoutes | None:
-    """The first ``count`` messages of others; None where there are no others, or they send nothing."""
+def background_routes(
+    machine: Machine, prices: MessagePricing, count: int, seed: int, used: Int64s | None = None
+) -> BackgroundRoutes | None:
+    """The first ``count`` messages of others; None where there are no others, or they send nothing. ``used``: the nodes
+    that others do not have, those with ranks if None."""
     background = machine.background
     if background is None or not background.load or not count:
         return None
-    source_of, sends_to = _jobs(background, background.senders(machine.nodes, np.unique(prices.node_of)), seed)
+    source_of, sends_to = _jobs(
+        background, background.senders(machine.nodes, np.unique(prices.node_of) if used is None else used), seed
+    )
     if not len(source_of):
         return None
     check_memory(f"{count:.3g} messages of background take", BYTES_PER_MESSAGE * float(count), background.place)

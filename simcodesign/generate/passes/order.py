@@ -6,13 +6,14 @@ what they made in common. Those ``OF_RUN`` apply the effects. A pass with ``mech
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, ladder
 from simcodesign.generate.loggopsim import program_in_loggopsim
 from simcodesign.generate.messages.matching import matches
@@ -95,7 +96,8 @@ def follow_loggopsim(draft: Draft) -> None:
 def add_others(draft: Draft) -> None:
     """Draw the messages of other jobs."""
     builder = draft.builder
-    draft.others = background_routes(builder.design_point.machine, draft.prices, builder.background, builder.seed)
+    drawn = builder.background
+    draft.others = background_routes(builder.design_point.machine, draft.prices, drawn.count, drawn.seed, drawn.used)
 
 
 OF_PROGRAM = (Pass(match_messages), Pass(price_receives), Pass(find_dependencies), Pass(wait_for_receivers))
@@ -124,16 +126,20 @@ def drafted(lowered: LoweredProgram, builder: PlanBuilder) -> Draft:
     return draft
 
 
-def finished(draft: Draft, effects: frozenset[str]) -> Plan:
-    """The Plan of a draft with these effects: stations shared as the machine says, changed by effects that do so."""
+def finished(draft: Draft) -> Plan:
+    """The Plan of a draft after the passes of its effects, whose messages do not share their stations yet."""
     for one in OF_RUN:
         if one.acts_on(draft):
             one.run(draft)
-    point = draft.builder.design_point
-    plan = shared(draft.as_plan(), point.machine)
+    return draft.as_plan()
+
+
+def with_sharing(plan: Plan, point: DesignPoint, effects: Collection[str], seed: int) -> Plan:
+    """The Plan whose messages share stations as the machine specifies, changed by the effects that do so."""
+    plan = shared(plan, point.machine)
     for effect in ladder():
         if effect.name in effects and effect.change_plan is not None:
-            plan = effect.change_plan(plan, point, draft.builder.seed)
+            plan = effect.change_plan(plan, point, seed)
     return plan
 
 

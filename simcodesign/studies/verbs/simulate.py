@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, Unpack, overload
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.jobs_result import JobsResult
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
-from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
+from simcodesign.describe.jobs.job import JobList
+from simcodesign.describe.scenario import MachineSource, RunKeywords, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.experiment import Experiment
+from simcodesign.engine.jobs.simulate_jobs import simulate_jobs
 from simcodesign.engine.simulate import simulate as simulate_once
 from simcodesign.studies.replication.replicate import Replicated, Replications, WarmUpKeywords, replicate
 from simcodesign.studies.verbs.repetition import RepetitionOptions, repetition, taken_from
@@ -20,6 +23,13 @@ class _OnceOptions(TypedDict, total=False):
 
     timeline: bool
     counters: bool
+    on_progress: Callable[..., object] | None
+
+
+class JobsKeywords(RunKeywords, total=False):
+    """The keyword options of ``simulate`` for several jobs."""
+
+    timeline: bool
     on_progress: Callable[..., object] | None
 
 
@@ -47,27 +57,39 @@ def simulate(
     precision: float | None = None,
     **options: Unpack[SimulateOptions],
 ) -> Replicated: ...
+@overload
+def simulate(
+    workload: JobList,
+    machine: MachineSource,
+    parameters: None = None,
+    *,
+    replications: None = None,
+    precision: None = None,
+    **options: Unpack[JobsKeywords],
+) -> JobsResult: ...
 @shows_keywords(_OnceOptions, taken_by=simulate_once)
 @shows_keywords(WarmUpKeywords, taken_by=Replications.of)
 @shows_keywords(RepetitionOptions, taken_by=repetition)
 @shows_keywords(SimulationKeywords, taken_by=Experiment.of)
 def simulate(
-    workload: WorkloadSource | Scenario,
+    workload: WorkloadSource | Scenario | JobList,
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     replications: int | None = None,
     precision: float | None = None,
     **options: Any,
-) -> Result | Replicated:
+) -> Result | Replicated | JobsResult:
     """Simulate the workload on the machine, event by event: once, or again and again with independent random numbers.
 
     ``workload`` and ``machine`` are objects, bundled names or paths of files; a ``Scenario`` replaces both, parameters,
-    preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants (``network.startup``, SI
-    units) and parameters (``machine.NAME``). ``preset``: a named set of values. ``phases``: only these. ``effects``:
-    ``"all"``, ``"none"`` or some of ``describe.effects`` (``links`` includes ``hops``). ``timeline`` keeps every
-    operation, and with the engine ``"simpy"`` also whom each station served when (``Timeline.services``); ``counters``
-    those of every rank and phase (``Result.counters``).
+    preset and phases. A list in place of the workload is of several jobs on the machine, each a ``Job`` or a text as
+    ``jacobi@0:512``: the answer is a ``JobsResult``, with the slowdown of each against alone, and only ``effects``,
+    ``seed``, ``engine``, ``timeline`` and ``on_progress`` apply. ``parameters`` sets workload parameters, ``P``,
+    machine constants (``network.startup``, SI units) and parameters (``machine.NAME``). ``preset``: a named set of
+    values. ``phases``: only these. ``effects``: ``"all"``, ``"none"`` or some of ``describe.effects`` (``links``
+    includes ``hops``). ``timeline`` keeps every operation, and with the engine ``"simpy"`` also whom each station
+    served when (``Timeline.services``); ``counters`` those of every rank and phase (``Result.counters``).
 
     ``seed``: of all random numbers; the same seed gives the same Result. ``on_progress``: called with what has been
     done now and then. ``engine``: ``"simpy"``, ``"compiled"``, or ``"auto"``, which takes the compiled one if it is
@@ -96,6 +118,9 @@ def simulate(
     >>> bool(interval.low <= interval.mean <= interval.high)
     True
     """
+    if isinstance(workload, list | tuple):
+        given = {"parameters": parameters, "replications": replications, "precision": precision}
+        return _simulated_jobs(workload, machine, given, options)
     repeats = taken_from(options, "warm_up")
     if replications is None and precision is None:
         if repeats:
@@ -106,3 +131,16 @@ def simulate(
     warm_up = {"warm_up": repeats.pop("warm_up")} if "warm_up" in repeats else {}
     repeated = repetition(replications, precision, **repeats)
     return replicate(workload, machine, parameters, **repeated, **warm_up, **options)
+
+
+def _simulated_jobs(
+    jobs: JobList, machine: MachineSource | None, others: Mapping[str, object], options: dict[str, Any]
+) -> JobsResult:
+    """The answer about several jobs. InputError for arguments that are of one workload."""
+    unusable = [name for name, value in others.items() if value is not None]
+    unusable += sorted(options.keys() - JobsKeywords.__annotations__.keys())
+    if machine is None or unusable:
+        what = "several jobs have one machine, and parameters of their own"
+        allowed = f"simulate([Job(...), ...], machine), {', '.join(sorted(JobsKeywords.__annotations__))}"
+        raise InputError(what, value=unusable or "no machine", allowed=allowed)
+    return simulate_jobs(jobs, machine, **options)

@@ -137,6 +137,8 @@ forecast offloaded.yaml attached.yaml -P 6 --bounds --json
 forecast loads.yaml cached.yaml -P 2 --bounds --json
 forecast groups.yaml together.yaml -P 4 --json
 simulate groups.yaml together.yaml -P 4 --effects all --json
+forecast jacobi@0:4 jacobi@4:8 torus-cluster --json
+simulate jacobi@0:4 jacobi@4:8 torus-cluster --effects links --json
 simulate sums.yaml dgx-h100-cluster -P 8 --effects node --json
 simulate small.yaml little.yaml -P 4 --replications 3 --level 90% -j 1 --json
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1 --json

@@ -1,0 +1,1 @@
+"""Forecasts of several jobs on one machine."""

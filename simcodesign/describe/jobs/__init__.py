@@ -1,0 +1,1 @@
+"""Jobs: several workloads on the same machine at the same time."""

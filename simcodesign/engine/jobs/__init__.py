@@ -1,0 +1,1 @@
+"""Simulations of several jobs on one machine."""

@@ -1,0 +1,1 @@
+"""The Plans of several jobs as one Plan."""

@@ -1,0 +1,1 @@
+"""Answers about several jobs on one machine."""
