@@ -30,7 +30,7 @@ class ServeOptions:
 def run(options: ServeOptions) -> None:
     """Forecast and simulate a server of a language model: time to first token, latency, tokens per second.
 
-    The workload has a section 'serving', for example: serve inference selene -P 1 --set rate=2.
+    The workload has a section 'serving', for example: serve inference selene --set rate=2.
     """
     from simcodesign.cli.run.scenario import load_scenario, note_implied, parsed_level
     from simcodesign.report.common.progress import ProgressBar

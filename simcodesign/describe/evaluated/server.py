@@ -45,6 +45,9 @@ class Server:
             what = f"{point.workload.name} has no section 'serving'"
             raise InputError(what, point.workload.place, allowed="a workload with one, for example inference")
         point.require_one_point("serving")
+        if serving.ranks is not None:
+            scenario = scenario.at({"P": _amount(point, serving.ranks, "ranks", 1)})
+            point = scenario.bind()
         token = 0.0 if serving.token_bytes is None else _amount(point, serving.token_bytes, "token_bytes", 0)
         server = cls(
             scenario=scenario,

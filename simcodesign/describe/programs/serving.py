@@ -40,6 +40,7 @@ class Serving:
       design point is the largest batch.
     - ``prefill``, ``decode``: phases of the program. Decode is one step if the output has two tokens.
     - ``continuous``: 1 if requests join and leave the batch between steps, 0 if a batch stays together to its end.
+    - ``ranks``: of one server; None for all of the design point.
     - ``token_bytes``, ``fixed_bytes``: memory of an accelerator that each token of a request keeps, and that weights
       use; None if memory does not limit the batch.
     """
@@ -53,13 +54,14 @@ class Serving:
     decode: str = "decode"
     between: Distribution = POISSON
     continuous: Expression = ONE
+    ranks: Expression | None = None
     token_bytes: Expression | None = None
     fixed_bytes: Expression | None = None
     place: Place = field(default=Place(), compare=False)
 
     def expressions(self) -> Iterator[Expression]:
         """The expressions over parameters and equations."""
-        amounts = (self.rate, self.requests, self.continuous, self.token_bytes, self.fixed_bytes)
+        amounts = (self.rate, self.requests, self.continuous, self.ranks, self.token_bytes, self.fixed_bytes)
         yield from (one for one in amounts if one is not None)
 
     def check(self, parameters: Collection[str], phases: Collection[str]) -> None:
@@ -88,6 +90,7 @@ SERVING = Section(
     Key("prefill", Name(), "the phase that computes the first token of each request", "prefill"),
     Key("decode", Name(), "the phase that computes the other tokens", "decode"),
     Key("continuous", Expr(), "1 if requests join and leave the batch between steps; 0 if a batch stays together", "1"),
+    Key("ranks", Expr(), "ranks of one server", "P"),
     Key("token_bytes", Expr(), "memory of an accelerator that each token of a request keeps", "not limited"),
     Key("fixed_bytes", Expr(), "memory of an accelerator that the requests cannot use", "0"),
 )

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,28 +61,31 @@ class BatchServer:
 
     def __post_init__(self) -> None:
         of, count = self.requests, len(self.requests)
-        self.arrivals_s = of.arrival_s.tolist()
+        self.arrivals_s = [*of.arrival_s.tolist(), inf]
         self.prompts, self.outputs = of.prompt_tokens.tolist(), of.output_tokens.tolist()
+        self.last_step = 0  # of the batch
         self.begin_s, self.first_s, self.end_s = ([0.0] * count for _ in range(3))
 
     def run(self) -> ServerLog:
         """Serve all requests."""
-        while self.arrived < len(self.requests) or self.waiting or self.batch:
+        while self.batch or self.waiting or self.arrivals_s[self.arrived] < inf:
             if not self.waiting and not self.batch:
                 self.now_s = max(self.now_s, self.arrivals_s[self.arrived])
-            self._see_arrivals()
-            admitted = self._admit() if self.continuous or not self.batch else []
-            if admitted:
+            if self.arrivals_s[self.arrived] <= self.now_s:
+                self._see_arrivals()
+            admits = self.waiting and (self.continuous or not self.batch)
+            if admits and (admitted := self._admit()):
                 self._prefill(admitted)
             else:
                 self._decode()
-            self._release()
+            if self.batch[0][0] <= self.step and (self.continuous or self.last_step <= self.step):
+                self._release()
         begin_s, first_s, end_s = (np.array(times) for times in (self.begin_s, self.first_s, self.end_s))
         return ServerLog(begin_s, first_s, end_s, self.busy_s, self.batch_time_s)
 
     def _see_arrivals(self) -> None:
         """Let requests wait that have arrived."""
-        while self.arrived < len(self.requests) and self.arrivals_s[self.arrived] <= self.now_s:
+        while self.arrivals_s[self.arrived] <= self.now_s:
             self.waiting.append(self.arrived)
             self.arrived += 1
 
@@ -101,7 +105,9 @@ class BatchServer:
         prompts = sum(self.prompts[request] for request in admitted)
         for request in admitted:
             self.begin_s[request] = self.now_s
-            heappush(self.batch, (self.step + self.outputs[request] - 1, request))
+            last = self.step + self.outputs[request] - 1
+            heappush(self.batch, (last, request))
+            self.last_step = max(self.last_step, last)
         self._pass(self.prefill_s(len(admitted), prompts / len(admitted)))
         self.tokens += prompts
         for request in admitted:
@@ -120,9 +126,7 @@ class BatchServer:
         self.batch_time_s += len(self.batch) * duration_s
 
     def _release(self) -> None:
-        """Let requests leave: those with all their tokens, or all of a static batch when none computes any more."""
-        if not self.continuous and any(last > self.step for last, _ in self.batch):
-            return
+        """Let requests leave that have all their tokens; of a static batch, when all have."""
         while self.batch and self.batch[0][0] <= self.step:
             last, request = heappop(self.batch)
             self.end_s[request] = self.now_s

@@ -92,7 +92,7 @@ def serve(
     Raises InputError for a workload without ``serving``, and for anything that cannot be used.
 
     >>> import simcodesign as sc
-    >>> served = sc.serve("inference", "selene", {"P": 1, "rate": 0.5, "requests": 200}, replications=2)
+    >>> served = sc.serve("inference", "selene", {"rate": 0.5, "requests": 200}, replications=2)
     >>> served.forecast.saturation_per_s > 0.5, len(served.runs)
     (True, 2)
     """
