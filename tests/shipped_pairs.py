@@ -50,9 +50,9 @@ def needs_parts(workload: str) -> bool:
     return load_workload(workload).uses_accelerators or load_workload(workload).uses_storage
 
 
-def needs_formats(workload: str) -> bool:
-    """Whether a shipped workload has kernels in a number format."""
-    return any(isinstance(step, Kernel) and step.type for step in walk(load_workload(workload).program))
+def formats_of(workload: str) -> set[str]:
+    """The number formats of the kernels of a shipped workload."""
+    return {step.type for step in walk(load_workload(workload).program) if isinstance(step, Kernel) and step.type}
 
 
 def is_open(workload: str) -> bool:
@@ -95,6 +95,8 @@ def fits(workload: str, machine: str) -> bool:
     if load_workload(workload).may_use("disk") and described.disk is None:
         return False
     if load_workload(workload).uses_accelerators and described.accelerator is None:
+        return False
+    if any(getattr(described.accelerator.rates, name) is None for name in formats_of(workload)):
         return False
     if load_workload(workload).may_use("link") and described.accelerator.link_per_byte_s is None:
         return False

@@ -284,7 +284,7 @@ def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
         if {*chosen} != {*names}:
             raise InputError("a program of arrivals has its phases together", workload.place, allowed=", ".join(names))
         return workload
-    return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, chosen)))
+    return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, chosen)), serving=None)
 
 
 def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[Step]:

@@ -34,6 +34,7 @@ from simcodesign.describe.programs.program import (
     walk,
     with_indices,
 )
+from simcodesign.describe.programs.serving import Serving
 from simcodesign.describe.randomness.node_failures import Checkpoints
 from simcodesign.describe.randomness.noise import Imbalance, share_as_distribution
 
@@ -62,6 +63,7 @@ class Workload(ShownInNotebooks):
     - ``checkpoints``: those that all ranks write together.
     - ``formulas``: closed forms of its time, from papers or by hand. ``measured``: its times on some machine.
       ``bubbles``: closed forms of what ranks of a pipeline wait, by names such as ``(p-1)/m``: the first that is valid.
+    - ``serving``: how requests arrive at a server whose steps are phases of the program.
     - ``place``: where it stands in its file.
 
     Raises InputError for names that are reserved or unknown, equations in a circle, and demands that exclude others.
@@ -92,6 +94,7 @@ class Workload(ShownInNotebooks):
     size_parameter: str = field(default="n", kw_only=True)
     local_equations: Mapping[str, Expression] = field(default_factory=dict, kw_only=True)
     bubbles: Mapping[str, Formula] = field(default_factory=dict, kw_only=True)
+    serving: Serving | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():
@@ -121,7 +124,11 @@ class Workload(ShownInNotebooks):
         checkpoints = () if self.checkpoints is None else self.checkpoints.expressions()
         if self.checkpoints is not None and self.is_open:
             raise InputError("checkpoints are of programs that end, not of an open stream", self.place)
-        for whole in (self.footprint, self.accelerator_footprint, self.size, *self.data.values(), *checkpoints):
+        served = () if self.serving is None else self.serving.expressions()
+        if self.serving is not None:
+            self.serving.check(self.parameters, self.phases())
+        wholes = (self.footprint, self.accelerator_footprint, self.size, *self.data.values(), *checkpoints, *served)
+        for whole in wholes:
             if whole is not None:
                 _check_known(whole, known, self.place)
 

@@ -50,6 +50,7 @@ LINES = [
     "lesson new mine",
     "list",
     "locality --generate blocked_matmul --set n=16 --set b=4 --caches 1KiB:2,4KiB:8 --groups",
+    "serve inference selene --set requests=200 --replications 2 --effects none",
     "show jacobi",
     f"simulate {JACOBI} --effects hops,links --stations 3",
     "sweep jacobi torus-cluster --vary P=1:64:x2",

@@ -16,7 +16,7 @@ def test_every_command_stands_once_in_its_section() -> None:
     bodies = re.split(r"^[A-Z]\w+[^\n]*:$", text, flags=re.MULTILINE)[2:]
     listed = [re.findall(r"^  ([a-z-]+)  ", body, flags=re.MULTILINE) for body in bodies]
     assert listed == [
-        ["compare", "forecast", "list", "run", "schema", "show", "simulate"],
+        ["compare", "forecast", "list", "run", "schema", "serve", "show", "simulate"],
         ["calibrate", "fit", "fit-counters", "fit-formula", "locality", "requirements"],
         ["explore", "sweep"],
         ["grade", "lab", "lesson"],

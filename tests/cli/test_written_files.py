@@ -174,6 +174,7 @@ LINES = [
     "compare broadcast mesh-256 -P 4 ALL",
     "sweep broadcast mesh-256 --vary P=2,4,8 ALL",
     "explore jacobi torus-cluster --vary P=4,16 ALL",
+    "serve inference selene --set requests=20 --replications 1 ALL",
     "show jacobi ALL levels roofline",
     "show two-partitions ALL equations roofline",
     "show a100-cluster ALL equations levels",

@@ -15,9 +15,9 @@ from tests import ROOT, shipped_pairs
 from tests.oracles.laws import check_laws
 from tests.shipped_pairs import (
     CUBES,
+    formats_of,
     kind_of_machine,
     kind_of_workload,
-    needs_formats,
     needs_parts,
     pair_parameters,
     pairs,
@@ -48,7 +48,7 @@ def test_files_are_named_after_what_they_describe(folder: str) -> None:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_preset_is_forecast(name: str) -> None:
     workload = load_workload(name)
-    with_formats = "selene" if needs_formats(name) else "frontier-cabinet"
+    with_formats = "selene" if formats_of(name) else "frontier-cabinet"
     with_parts = with_formats if needs_parts(name) else "torus-cluster"
     machine = load_machine("keeneland" if resources_of(name) else with_parts)
     for preset in [None, *workload.presets]:

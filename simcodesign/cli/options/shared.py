@@ -95,6 +95,16 @@ Level = Annotated[
     str | None,
     Option(metavar="FRACTION", help="Probability of the intervals (default: 95%; of fits and calibrations 90%)."),
 ]
+Count = Annotated[
+    int | None,
+    Option(
+        "--replications",
+        metavar="N",
+        min=1,
+        help="Simulate N times (up to 1,000,000; of serve: 5) with independent random numbers: means with intervals. "
+        "1: a long run of arrivals, in batches.",
+    ),
+]
 Socket = Annotated[str | None, Option(metavar="NAME", help="Aspen models: use this kind of socket.")]
 Kernel = Annotated[str | None, Option(metavar="NAME", help="Aspen models: run this kernel (default: main).")]
 Why = Annotated[
@@ -239,15 +249,7 @@ class SimulationOptions(EngineOptions):
 class ReplicationOptions:
     """How often a simulation is repeated with independent random numbers; None where nothing is given."""
 
-    replications: Annotated[
-        int | None,
-        Option(
-            metavar="N",
-            min=1,
-            help="Simulate N times (up to 1,000,000) with independent random numbers: means with intervals. 1: a long "
-            "run of arrivals, in batches.",
-        ),
-    ] = None
+    replications: Count = None
     precision: Annotated[
         str | None,
         Option(

@@ -19,6 +19,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.local_equations import local_names, put_in, with_expressions, written_out
 from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step, indices_of
+from simcodesign.describe.programs.serving import SERVING, Serving
 from simcodesign.describe.randomness.node_failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.constants import constant_value
@@ -152,6 +153,9 @@ WORKLOAD = Section(
         "closed forms of the time that ranks wait in a pipeline, by names such as (p-1)/m (docs/pipelines.md)",
     ),
     Key("measured", MEASURED, "measured times, one mapping or several (docs/measured.md)"),
+    Key(
+        "serving", SERVING, "requests that arrive at a server, whose steps are phases of the program (docs/serving.md)"
+    ),
 )
 
 #: Keys whose values are those of the workload, whatever else the file states.
@@ -186,6 +190,7 @@ def workload_from(entry: Entry) -> Workload:
         place=entry.place,
         formulas=formulas_from(items["formulas"]) if "formulas" in items else {},
         bubbles=formulas_from(items["bubbles"]) if "bubbles" in items else {},
+        serving=Serving(**SERVING.read(items["serving"]), place=items["serving"].place) if "serving" in items else None,
     )
     if "measured" in items:
         workload = replace(workload, measured=measured_of_workload(items["measured"], workload))

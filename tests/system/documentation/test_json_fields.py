@@ -177,6 +177,8 @@ explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-
 compare relearn.yaml strawman-hybrid strawman-vector --requirements --json
 compare small.yaml little.yaml 'little.yaml with nodes=x2, network.bandwidth=x2' --requirements --json
 explore --file study.yaml --json
+serve inference selene --set requests=20 --replications 2 --json
+serve inference selene --set requests=20 --set rate=1e4 --replications 1 --json
 explore small.yaml little.yaml --vary P=1:8 --simulate --max-simulations 5 -j 1 --json
 explore small.yaml little.yaml --metrics --json
 explore small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json

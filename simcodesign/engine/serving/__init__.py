@@ -1,0 +1,1 @@
+"""Simulation of a server of a language model, step by step of its batch."""

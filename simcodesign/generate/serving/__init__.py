@@ -1,0 +1,1 @@
+"""Requests of a server of a language model, drawn before its simulation."""

@@ -1,0 +1,1 @@
+"""Servers of language models as tables."""
