@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import simcodesign as sc
 from simcodesign.describe.yaml.files import load_machine
+from tests.builders import workload
 from validation.measured import gpt
 
 #: A small model, and a step of 16 sequences.
@@ -22,7 +25,7 @@ SMALL = {
 
 def values_of(at: dict[str, object]) -> dict[str, float]:
     """Equations and parameters."""
-    return {name: float(value) for name, value in sc.forecast("gpt", "selene", at).values.items()}
+    return {name: float(value) for name, value in sc.forecast("gpt", "selene", at, longest_path=False).values.items()}
 
 
 @pytest.mark.parametrize(
@@ -102,10 +105,65 @@ def test_the_machine_is_calibrated_by_the_stated_rows() -> None:
     startup_s, bandwidth = gpt.calibrated()
     inside = load_machine("selene").levels[1].message_model
     assert (inside.startup_s, 1 / inside.per_byte_s) == pytest.approx((startup_s, bandwidth), rel=1e-6)
-    row = next(one for one in gpt.steps() if (one.source, one.model) == gpt.CALIBRATION)
-    assert row.forecast_s() == pytest.approx(row.seconds, rel=1e-4)
+
+
+def table(shared_measured: Path, name: str) -> list[list[str]]:
+    """Rows of a file of kernels of an A100."""
+    path = shared_measured / "ai-clusters" / name
+    if not path.is_file():
+        pytest.skip("needs ai-clusters among the measurements")
+    return [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_efficiency_is_from_ten_products(shared_measured: Path) -> None:
+    """Products of 8192 x n x n: the fraction of 312 TFLOP/s over the flops."""
+    rows = table(shared_measured, "llmcompass_matmul_A100.csv")
+    products = [(*map(float, row[:3]), float(row[3].strip().removesuffix("ms")) / 1e3) for row in rows]
+    expected = [(2 * m * n * k, 2 * m * n * k / seconds / 312e12) for m, n, k, seconds in products if n == k < 12288]
+    expected += [(2 * m * n * k, 2 * m * n * k / seconds / 312e12) for m, n, k, seconds in products if k > 12288]
+    accelerator = load_machine("selene").accelerator
+    assert accelerator is not None
+    assert accelerator.efficiency_by_shape is not None
+    points = accelerator.efficiency_by_shape.points
+    assert len(points) == len(expected) == 10
+    for found, wanted in zip(points, expected, strict=True):
+        assert found == pytest.approx(wanted, rel=5e-4, abs=5e-5)
+
+
+#: Kernels of a layer of 12,288 numbers and 96 heads on one of four GPUs, 8 sequences of 2,048 tokens, in the order of the file.
+TOKENS, HIDDEN, HEADS = 8 * 2048, 12288, 8 * 24
+
+
+def test_the_memory_is_from_four_kernels(shared_measured: Path) -> None:
+    """A softmax, two layer norms, a GELU: 2 bytes of each number are read, and 2 written."""
+    seconds = [float(row[0]) for row in table(shared_measured, "llmcompass_transformer_A100.csv")]
+    numbers = HEADS * 2048**2 + 2 * TOKENS * HIDDEN + TOKENS * HIDDEN
+    accelerator = load_machine("selene").accelerator
+    assert accelerator is not None
+    assert accelerator.memory_per_byte_s is not None
+    assert 1 / accelerator.memory_per_byte_s == pytest.approx(4 * numbers / sum(seconds[6:10]), rel=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("row", "shape", "error"),
+    [
+        (0, (TOKENS, 3 * HIDDEN // 4, HIDDEN), 0.1),
+        (3, (TOKENS, HIDDEN, HIDDEN // 4), 0.1),
+        (4, (TOKENS, HIDDEN, HIDDEN), 0.1),
+        (5, (TOKENS, HIDDEN, HIDDEN), 0.1),
+        (1, (HEADS * 2048, 2048, 128), 0.25),
+        (2, (HEADS * 2048, 128, 2048), 0.25),
+    ],
+)
+def test_products_of_a_layer_alone(shared_measured: Path, row: int, shape: tuple[int, int, int], error: float) -> None:
+    """Six kernels that no constant is from: four products with weights, of which the first is the worst (-7 %), and the
+    two of attention, which wait for the memory (-24 and +20 %)."""
+    measured = float(table(shared_measured, "llmcompass_transformer_A100.csv")[row][0])
+    product = workload(f"- kernel: {{gemm: {list(shape)}, type: fp16}}\n")
+    found = float(sc.forecast(product, "selene", {"P": 1}).makespan_s)
+    assert found == pytest.approx(measured, rel=error)
 
 
 def test_measured_steps() -> None:
     assert len(gpt.steps()) == 106
-    assert sum(len(case.expected) for case in gpt.CASES) == 105
+    assert sum(len(case.expected) for case in gpt.CASES) == 106

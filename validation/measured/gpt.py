@@ -1,9 +1,9 @@
 """Steps of training of GPT on 8 to 3,072 A100: measured, the field's formula, forecast and simulation.
 
-Constants come from three rows, which are no evidence: startup and bandwidth of NVLink from the all-reduce of 1 MiB and of
-1 GiB among 8 GPUs, and one efficiency of products of matrices from the step of 18.4 billion parameters of Narayanan et al.
-The data sheet has the rest (the machine ``selene``). Of replicas that are whole nodes two are simulated; what all of them
-add up of gradients is described.
+No constant is from a step of training. Startup and bandwidth of NVLink are from the all-reduce of 1 MiB and of 1 GiB among
+8 GPUs; efficiency and bandwidth of the memory are from 14 single kernels (``tests/system/test_gpt.py`` derives both). The
+data sheet has the rest (the machine ``selene``). Nodes of the second source have four interfaces of 200 Gb/s, not eight. Of
+replicas that are whole nodes two are simulated; what all of them add up of gradients is described.
 
 Source: Narayanan et al., SC 2021; VIA-Research/vTrain (MICRO 2024); Korthikanti et al., MLSys 2023.
 """
@@ -14,11 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 import simcodesign as sc
+from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.accelerator import Accelerator, efficiency_of
 from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
@@ -28,8 +33,8 @@ from .gpu_nodes import calibrated_constants
 TABLE = "gpt-steps"
 MACHINE = "selene"
 GPUS_OF_A_NODE = 8
-#: The row that the efficiency is from.
-CALIBRATION = ("sc21", "18.4B")
+#: Interfaces of a node of the second source: 800 Gb/s in total (its repository, config/validation/multi).
+INTERFACES = {"vtrain": 4}
 EFFECTS = ("node", "hops", "links", "interfaces")
 SOURCES = {
     "sc21": "Narayanan et al., SC 2021 (arXiv 2104.04473), Table 1",
@@ -40,10 +45,10 @@ SOURCES = {
 #: kernels, and rings of 2 (t - 1) messages of a t-th each).
 STAGES = parse(
     "(1 + bubble)*micro_batches*stage_layers*("
-    "(3 + (recomputation == 2))*((24*tokens*hidden**2/tensor + scores)/matrix + (other_bytes + scores_bytes)/hbm)"
-    " + (recomputation == 1)*(scores/matrix + scores_bytes/hbm)"
+    "(3 + (recomputation == 2))*(products_s + (attention_bytes + other_bytes + scores_bytes)/hbm)"
+    " + (recomputation == 1)*(attention_bytes + scores_bytes)/hbm"
     " + (4 + 2*(recomputation == 2))*2*(tensor - 1)*(startup + activation/tensor/inside))"
-    " + micro_batches*(6*tokens*hidden*vocabulary/tensor/matrix + 3*logits_bytes/hbm)"
+    " + micro_batches*(3*logits_s + 3*logits_bytes/hbm)"
     " + 2*(replicas - 1)/replicas*2*weights/outside + 28*weights*adam_share/hbm"
 )
 _COLUMNS = {"batch": "global_batch"}
@@ -91,36 +96,55 @@ class Step:
         ranks = self.parameters["tensor"] * self.parameters["pipeline"] * here
         return {"P": ranks, "total_data": self.replicas, **self.parameters}
 
+    @property
+    def machine(self) -> Machine:
+        """The machine that it was measured on."""
+        return machine_of(self.source)
+
     def forecast_s(self) -> float:
         """The longest path of messages; the sum of closed forms if it has too many."""
-        return float(sc.forecast("gpt", MACHINE, self.at).makespan_s)
+        return float(sc.forecast("gpt", self.machine, self.at).makespan_s)
 
     def simulated_s(self) -> float:
         """With everything that messages share."""
-        return float(sc.simulate("gpt", MACHINE, self.at, effects=EFFECTS).makespan_s)
+        return float(sc.simulate("gpt", self.machine, self.at, effects=EFFECTS).makespan_s)
 
     def formula_s(self) -> float:
         """Narayanan et al., Sec. 2.2, with kernels and rings: ``STAGES``."""
-        values = sc.forecast("gpt", MACHINE, self.at, longest_path=False).values
-        return stages_s({name: float(value) for name, value in values.items()})
+        values = Scenario.of("gpt", self.machine, self.at).bind().values
+        return stages_s({name: float(value) for name, value in values.items() if np.ndim(value) == 0}, self.machine)
 
 
-def stages_s(values: Mapping[str, float]) -> float:
+@cache
+def machine_of(source: str) -> Machine:
+    """The machine of a source: ``selene``, or with fewer interfaces of a node."""
+    return load_machine(MACHINE, {"network.rails": INTERFACES[source]} if source in INTERFACES else {})
+
+
+def stages_s(values: Mapping[str, float], machine: Machine) -> float:
     """``STAGES`` at values of parameters and equations."""
-    machine = load_machine(MACHINE)
     accelerator, network = machine.accelerator, machine.network
     assert accelerator is not None
     assert accelerator.memory_per_byte_s is not None
-    assert accelerator.rates.fp16 is not None
     inside = machine.levels[1].message_model
+    tokens, hidden, tensor = values["tokens"], values["hidden"], values["tensor"]
+    heads, head, sequence = values["all_heads"], values["head"], values["sequence"]
     constants = {
-        "matrix": accelerator.efficiency * accelerator.rates.fp16,
+        "products_s": sum(_product_s(accelerator, part * tokens * hidden**2 / tensor) for part in (6, 2, 8, 8)),
+        "logits_s": _product_s(accelerator, 2 * tokens * hidden * values["vocabulary"] / tensor),
+        "attention_bytes": 4 * (heads * head + head * sequence + heads * sequence),
         "hbm": 1 / accelerator.memory_per_byte_s,
         "startup": inside.startup_s,
         "inside": 1 / inside.per_byte_s,
-        "outside": 1 / network.message_model.per_byte_s,
+        "outside": network.rails / GPUS_OF_A_NODE / network.message_model.per_byte_s,
     }
     return float(STAGES.evaluate({**values, **constants}))
+
+
+def _product_s(accelerator: Accelerator, flops: float) -> float:
+    """A product of matrices that does not wait for the memory."""
+    assert accelerator.rates.fp16 is not None
+    return flops / float(accelerator.rates.fp16 * efficiency_of(accelerator, {"flops": flops}, MACHINE, Place("gpt")))
 
 
 @cache
@@ -140,8 +164,8 @@ def steps() -> tuple[Step, ...]:
 
 
 def evidence(source: str) -> list[Step]:
-    """The steps of a source that no constant is from."""
-    return [one for one in steps() if one.source == source and (one.source, one.model) != CALIBRATION]
+    """The steps of a source."""
+    return [one for one in steps() if one.source == source]
 
 
 def calibrated() -> tuple[float, float]:
@@ -174,7 +198,7 @@ def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False
 
     return Case(
         name=f"gpt/{name}",
-        claim="Three rows predict the steps of training of the others.",
+        claim="Kernels and all-reduces, measured alone, predict steps of training.",
         source=SOURCES[rows[0].source],
         unit="s",
         expected={one: float(value) for one, value in measured.items()},
@@ -184,10 +208,9 @@ def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False
         measure=measure,
         because=because,
         inputs={
-            "data sheet": "public",
-            "calibrated rows": "public",
+            "data sheet, kernels, all-reduce": "public",
             "latencies between nodes": "assumed",
-            "bytes of a layer, rings of channels": "chosen",
+            "bytes of a layer, rings of channels, rows of kernels that are constants": "chosen",
         },
         printed=True,
         quick=quick,
