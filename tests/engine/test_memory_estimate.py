@@ -18,11 +18,12 @@ CHILD = r"""
 import contextlib, gc, json, os, sys
 from simcodesign.cli.app import main
 from simcodesign.engine import memory_estimate, selection
+from simcodesign.generate.size import memory
 common, small, case = (text.split() for text in sys.argv[1:])
 estimates = []
 def note(what, needed_bytes, place, allowed=None):
     estimates.append(needed_bytes)
-selection.check_memory = memory_estimate.check_memory = note
+selection.check_memory = memory_estimate.check_memory = memory.check_memory = note
 def status(key):
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(key)) * 1024
