@@ -53,7 +53,7 @@ def check_written(output: str, operations: int, parts: int = 0, part_bytes: floa
 def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
     """Return the memory that a run of the Plan takes on an engine."""
     messages, hops, services, on_the_way = _travelling(plan)
-    kept = len(plan) * ((TIMELINE if has_timeline else 0) + (BYTES_PER_ENTRY if plan.lines is not None else 0))
+    kept: float = len(plan) * ((TIMELINE if has_timeline else 0) + (BYTES_PER_ENTRY if plan.lines is not None else 0))
     if engine != "simpy":
         kept += plan_bytes(plan) + len(plan) * (KEPT + RUN + RESULT) + on_the_way * COMPILED_MESSAGE
         if plan.edges is not None:
