@@ -18,8 +18,9 @@ import click
 from click.exceptions import Exit
 
 from simcodesign.cli.sections import write_sections
-from simcodesign.core.errors import SimcodesignError
+from simcodesign.core.errors import InputError, Place, SimcodesignError
 from simcodesign.core.files.input_files import allow_programs, confine
+from simcodesign.core.memory_limit import allow_memory
 from simcodesign.core.registry import import_modules_of, load_entry_points
 from simcodesign.report.common.terminal import complain, write
 
@@ -141,13 +142,26 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
     help="Before the command: execute programs in Python that a lesson or a study names as its workload. Without this "
     "option, such a lesson or study is refused; a program that the command itself names is always executed.",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Before the command: let a simulation take this much memory, for example 40GB (default: 70 % of physical "
+    "memory, or of a lower limit of the control group or of ulimit -v).",
+)
 @click.pass_context
-def app(context: click.Context, confined_to: Path | None, programs: bool) -> None:
+def app(context: click.Context, confined_to: Path | None, programs: bool, memory: str | None) -> None:
     """Analytic performance models of parallel machines, compared with a discrete-event simulation."""
     if confined_to is not None:
         context.with_resource(confine(confined_to))
     if programs:
         context.with_resource(allow_programs())
+    if memory is not None:
+        from simcodesign.core.units import parse_quantity
+
+        size_bytes = parse_quantity(memory, "size", Place("--memory"))
+        if not size_bytes > 0:
+            raise InputError("not a size", Place("--memory"), value=memory, allowed="above 0, for example 40GB")
+        context.with_resource(allow_memory(size_bytes))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

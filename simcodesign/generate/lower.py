@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.memory_limit import check_memory
+from simcodesign.core.memory_limit import check_memory, give_back_memory
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, ladder, switched_on
-from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
+from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.programs.program import placed_demands
-from simcodesign.describe.python_programs.recorded_program import RecordedProgram
-from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
-from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally
 from simcodesign.generate.demands.base import Lowering, lowering
 from simcodesign.generate.demands.memory_accesses import operations_of
@@ -23,30 +21,25 @@ from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.passes.order import drafted, finished, with_sharing
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
-from simcodesign.generate.plan_builder import DrawnBackground, LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
+from simcodesign.generate.plan_builder import DrawnBackground, LoweredProgram, PlanBuilder
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.program_lowering import ProgramLowering, whole_repeat
+from simcodesign.generate.program_lowering import ProgramLowering
 from simcodesign.generate.randomness.random_streams import imbalance_shares
 from simcodesign.generate.randomness.variations import Variations
 from simcodesign.generate.rank_classes import ClassFinder, NotAlikeError
 from simcodesign.generate.segment import Segment
+from simcodesign.generate.size.memory import check_plan_fits
+from simcodesign.generate.size.operations import ProgramSize, size_of
 
-#: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
-#: come the stations on the routes. Measured on 1 to 96 million operations: 62 to 66 bytes, and 78 to 95 bytes.
-BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 70, 90
 #: An expression that differs between ranks, with what it is computed from.
 BYTES_PER_RANK = 24
-#: What LogGOPSim's rules take besides: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
-#: operations: 230 and 262 bytes.
-LOGGOPS_BYTES = 280
-#: Operations, where each receive may come with one of a receiver that is held, to what they are without.
-HELD_SHARE = 1.5
 #: From so many operations on, ranks that do the same are looked for; and how many values may be sorted to find them, to
 #: the operations: the search then takes a small part of the time of the simulation.
 MIN_BY_CLASS, FINDING_WORK = 1e6, 0.125
-#: What dependencies and requests of an open stream take besides, while they are written too. Measured: 57 bytes.
-OPEN_BYTES = 70
+#: Operations from which memory that was freed is worth a call of the system: they take a tenth of a second or more.
+MIN_TRIMMED = 100_000
+
+Made = TypeVar("Made", LoweredProgram, Plan)
 
 
 def make_plan(
@@ -91,7 +84,7 @@ class Plans:
         with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
             kept = self._drafted(on, not self.every_rank and self._keeps_alike(effects))
             builder = replace(kept.builder, on=on, background=background)
-            plan = finished(kept.again(builder))
+            plan = _trimmed(finished(kept.again(builder)))
             totals, lowered = builder.totals, kept.lowered
             return replace(
                 plan,
@@ -124,27 +117,27 @@ class Plans:
             self._kept = None  # before the next one takes memory
             builder = _builder(self.design_point, on, self.seed, self.counters)
             _check_counted(builder)
-            operations = _operations(builder, builder.evaluation.program)
-            draft = self._by_class(builder, operations) if by_class else None
+            size = size_of(builder, builder.evaluation.program)
+            draft = self._by_class(builder, size) if by_class else None
             if draft is None:
-                _check_memory(operations, builder)
-                draft = drafted(_lowered(builder), builder)
+                check_plan_fits(size, builder)
+                draft = drafted(_trimmed(_lowered(builder)), builder)
             self._kept = (on_program, by_class), draft
         return self._kept[1]
 
-    def _by_class(self, builder: PlanBuilder, operations: float) -> Draft | None:
+    def _by_class(self, builder: PlanBuilder, size: ProgramSize) -> Draft | None:
         """The operations of one rank of each class of ranks that do the same; None if that saves nothing, or for a
         program with an error, which is to name its ranks."""
-        is_large = operations >= MIN_BY_CLASS and builder.ranks > 1
+        is_large = size.operations >= MIN_BY_CLASS and builder.ranks > 1
         if not is_large or builder.prices.loggops or not _is_written_step_by_step(builder):
             return None
         apart = _builder(self.design_point, builder.on, self.seed)
-        finder = ClassFinder(builder.ranks, operations * FINDING_WORK)
+        finder = ClassFinder(builder.ranks, size.operations * FINDING_WORK)
         ProgramLowering(apart, finder=finder).lowered()
         classes = finder.classes()
         if classes is None:
             return None
-        _check_memory(operations * len(classes) / builder.ranks, builder)
+        check_plan_fits(size.of_ranks(len(classes) / builder.ranks), builder)
         own = _builder(self.design_point, builder.on, self.seed)
         try:
             return drafted(ProgramLowering(own, classes).lowered(), own)
@@ -179,13 +172,13 @@ def operations_at_most(design_point: DesignPoint, effects: Collection[str] = ())
     """Of all ranks together, how many operations ``make_plan`` would make, before any is made. Raises as it does."""
     design_point.require_one_point("a simulation")
     builder = _builder(design_point, switched_on(effects))
-    return _operations(builder, builder.evaluation.program)
+    return size_of(builder, builder.evaluation.program).operations
 
 
 def check_operations_fit(design_point: DesignPoint) -> None:
     """Raise CapacityError if the operations of a simulation without effects would not fit in memory."""
     builder = _builder(design_point, frozenset())
-    _check_memory(_operations(builder, builder.evaluation.program), builder)
+    check_plan_fits(size_of(builder, builder.evaluation.program), builder)
 
 
 def _builder(design_point: DesignPoint, on: frozenset[Mechanism], seed: int = 0, counters: bool = False) -> PlanBuilder:
@@ -228,39 +221,12 @@ def _lowered(builder: PlanBuilder) -> LoweredProgram:
     return ProgramLowering(builder).lowered() if whole is None else whole
 
 
-def _operations(builder: PlanBuilder, block: EvaluatedBlock) -> float:
-    """Operations of all ranks together at most, of a block done once, before any is made."""
-    total = 0.0
-    for step in block.steps():
-        if isinstance(step, EvaluatedBlock) and step.block.index is not None:
-            total += sum(_operations(builder, iteration) for iteration in step.iterations())
-        elif isinstance(step, EvaluatedBlock):
-            times = whole_repeat(step)
-            total += times * _operations(builder, step) if times else 0
-        else:
-            own = lowering(step.demand).operations(step.demand, StepWriter(builder, step))
-            total += own * (HELD_SHARE if builder.prices.holds_receivers else 1.0)
-            total += builder.ranks if step.demand.started_as else 0
-    return total
-
-
-def _check_memory(operations: float, builder: PlanBuilder) -> None:
-    """CapacityError when so many operations would not fit in memory."""
-    workload, tally = builder.design_point.workload, builder.tally
-    what = f"simulating {workload.name} with {builder.ranks} ranks takes up to {operations:.3g} operations"
-    is_routed = bool({Mechanism.LINKS, Mechanism.INTERFACES} & builder.on)
-    needed = operations * (BYTES_WITH_ROUTE if is_routed else BYTES_PER_OPERATION)
-    if tally is not None:
-        needed += operations * TALLY_BYTES + tally.bytes
-    if builder.powers is not None:
-        needed += operations * POWER_BYTES
-    if any(isinstance(step.demand, RecordedProgram) for step in builder.evaluation.program.demands()):
-        needed += operations * BYTES_PER_ENTRY
-    if workload.is_open:
-        needed += operations * OPEN_BYTES
-    if builder.design_point.has_loggops or builder.prices.has_rendezvous:
-        needed += operations * LOGGOPS_BYTES
-    check_memory(what, needed, workload.place, "fewer ranks or iterations")
+def _trimmed(made: Made) -> Made:
+    """The same program or Plan; of a large one, what was freed on the way goes back to the system."""
+    operations = len(made) if isinstance(made, Plan) else int(made.segment.first[-1])
+    if operations >= MIN_TRIMMED:
+        give_back_memory()
+    return made
 
 
 def _accounts(builder: PlanBuilder, segment: Segment) -> Accounts | None:

@@ -93,6 +93,7 @@ class Segment:
 
 def joined(parts: Sequence[Segment], ranks: int, names: Sequence[str] = ()) -> Segment:
     """Segments one after another; ``names`` are the extra fields of an empty one."""
+    parts = [part for part in parts if part.first[-1]] or parts[:1]  # a copy of a large one takes as much memory again
     if len(parts) == 1:
         return parts[0]
     if not parts:

@@ -53,9 +53,13 @@ LINES = [
     "serve inference selene --set requests=200 --replications 2 --effects none",
     "show jacobi",
     f"simulate {JACOBI} --effects hops,links --stations 3",
+    "study two",
     "sweep jacobi torus-cluster --vary P=1:64:x2",
     "validate --cases my_cases -j 1",
 ]
+STUDY = """simcodesign: 1
+questions: {How long: {forecast: jacobi torus-cluster, P: 8}, Within 1 us: {explore: jacobi torus-cluster, vary: {P: 1:8}}}
+"""
 #: File of what each line prints: the words of the command, for ``explore`` and requirements also what they are about.
 STEMS = [
     "-".join(words[: 2 if words[0] in ("explore", "lesson") else 1])
@@ -90,6 +94,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     times.to_csv(folder / "times.csv", index=False)
     rows = [f"{p},time,{3 + 0.5 * p}\n" for p in (4, 8, 16, 32, 64)]
     small_lesson(folder / "small")
+    (folder / "two").mkdir()
+    (folder / "two" / "study.yaml").write_text(STUDY)
     answers = {"simcodesign": 1, "lesson": "small", "content": "", "code": "s1", "answers": {"number": {"value": 1}}}
     (folder / "answers.json").write_text(json.dumps(answers))
     (folder / "runs.csv").write_text("p,metric,value\n" + "".join(rows))
@@ -103,6 +109,8 @@ def printed(line: str, capfd: pytest.CaptureFixture[str]) -> str:
     out, err = capfd.readouterr()
     assert status == 0, err
     text = f"$ simcodesign {line}\n{out}{err}".replace(str(ROOT), "ROOT")
+    if name_of(line) == "study":
+        text = re.sub(r"answered +[0-9.]+", "answered   SECONDS", re.sub(r": [0-9.]+ MB", ": SIZE MB", text))
     if name_of(line) == "validate":
         text = re.sub(
             r" +[0-9.]+ (us|ms|s)$", "   TIME", re.sub("─+", "─", re.sub(" {2,}", "  ", text)), flags=re.MULTILINE

@@ -18,7 +18,7 @@ def test_every_command_stands_once_in_its_section() -> None:
     assert listed == [
         ["compare", "forecast", "list", "run", "schema", "serve", "show", "simulate"],
         ["calibrate", "fit", "fit-counters", "fit-formula", "locality", "requirements"],
-        ["explore", "sweep"],
+        ["explore", "study", "sweep"],
         ["grade", "lab", "lesson"],
         ["demo", "validate"],
     ]

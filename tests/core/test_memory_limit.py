@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import pytest
 
+from simcodesign import cli
 from simcodesign.core import memory_limit
 from simcodesign.core.errors import CapacityError, Place
 from simcodesign.core.memory_limit import check_memory, smallest_limit
@@ -85,3 +87,61 @@ def test_the_error_names_the_limit_and_tells_two_numbers_apart(monkeypatch: pyte
     message = r"a table takes, about 0.7001 GB of memory; a simulation may take 0.7 GB, 70 % of the control group"
     with pytest.raises(CapacityError, match=message):
         check_memory("a table takes", 700_100_000, Place())
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, math.inf),
+        ({"proc/meminfo": "MemTotal: 9 kB\nMemAvailable:    2048 kB\n"}, 2048 * 1024),
+        (  # version 2: 900 of 1,000 bytes are in use, 300 of them for pages of files that the system takes back
+            {
+                "proc/meminfo": "MemAvailable: 2048 kB\n",
+                "proc/self/cgroup": "0::/job\n",
+                "sys/fs/cgroup/job/memory.max": "1000\n",
+                "sys/fs/cgroup/job/memory.current": "900\n",
+                "sys/fs/cgroup/job/memory.stat": "anon 500\ninactive_file 300\n",
+            },
+            400.0,
+        ),
+        (  # version 1, whose group uses more than its limit
+            {
+                "proc/self/cgroup": "7:memory:/job\n",
+                "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "1000\n",
+                "sys/fs/cgroup/memory/job/memory.usage_in_bytes": "1100\n",
+                "sys/fs/cgroup/memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 50\n",
+            },
+            0.0,
+        ),
+    ],
+)
+def test_what_is_available(tmp_path: Path, files: dict[str, str], expected: float) -> None:
+    assert memory_limit.available_bytes(written(tmp_path, files)) == expected
+
+
+def test_more_than_is_available_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "available_bytes", lambda: 2e9)
+    check_memory("a table takes", 2e9, Place())
+    with pytest.warns(UserWarning, match=r"a table takes, about 3 GB of memory, and 2 GB are available now.*fewer"):
+        check_memory("a table takes", 3e9, Place(), allowed="fewer rows")
+
+
+def test_another_limit_may_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "smallest_limit", lambda: (1e9, "control group"))
+    monkeypatch.setattr(memory_limit, "available_bytes", lambda: math.inf)
+    with memory_limit.allow_memory(5e9):
+        check_memory("a table takes", 4e9, Place())
+        with pytest.raises(CapacityError, match=r"may take 5 GB, as --memory says"):
+            check_memory("a table takes", 6e9, Place())
+    with pytest.raises(CapacityError, match=r"--memory SIZE before the command"):
+        check_memory("a table takes", 4e9, Place())
+
+
+def test_the_command_line_sets_it(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "jacobi", "torus-cluster", "-P", "64", "--effects", "none"]
+    assert cli.main(["--memory", "100 kB", *words]) == 2
+    assert "a simulation may take 0.0001 GB, as --memory says" in capsys.readouterr().err
+    assert cli.main(["--memory", "1GB", *words]) == 0
+    assert memory_limit.ALLOWED not in os.environ
+    for wrong in ("0", "-1 GB", "much"):
+        assert cli.main(["--memory", wrong, *words]) == 2

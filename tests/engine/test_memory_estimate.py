@@ -18,11 +18,12 @@ CHILD = r"""
 import contextlib, gc, json, os, sys
 from simcodesign.cli.app import main
 from simcodesign.engine import memory_estimate, selection
+from simcodesign.generate.size import memory
 common, small, case = (text.split() for text in sys.argv[1:])
 estimates = []
 def note(what, needed_bytes, place, allowed=None):
     estimates.append(needed_bytes)
-selection.check_memory = memory_estimate.check_memory = note
+selection.check_memory = memory_estimate.check_memory = memory.check_memory = note
 def status(key):
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(key)) * 1024
@@ -149,6 +150,26 @@ CASES = {
         "--set P=4",
         "--set P=128",
     ),
+    **{
+        f"linpack-{swap}": (
+            "simulate hpl xeon-cluster --effects all --engine compiled",
+            f"--set n=2000 --set P=16 --set swap={swap}",
+            f"--set n=60000 --set P=256 --set q=16 --set swap={swap}",
+        )
+        for swap in ("binary_exchange", "spread_roll")
+    },
+    **{
+        name: (f"simulate {name} {machine} --effects all --engine compiled", small, large)
+        for name, machine, small, large in (
+            ("transpose", "dragonfly-1056", "-P 4", "-P 512"),
+            ("npb-lu", "fat-tree-cluster", "-P 4 --preset S", "-P 64 --preset A --set iterations=12"),
+            ("npb-cg", "dragonfly-1056", "-P 4 --preset S", "-P 256 --preset A"),
+            ("npb-mg", "torus-cluster", "-P 8 --preset S", "-P 64 --preset B --set iterations=60"),
+            ("lulesh-leapfrog", "fugaku", "-P 8", "-P 64"),
+            ("sweep3d", "xeon-cluster", "-P 8", "-P 512 --set px=16"),
+            ("uniform-traffic", "torus-cluster", "-P 8", "-P 64 --set requests=3000"),
+        )
+    },
     "loggops": ("simulate burst-loggp loggop-64 --engine simpy", "--set P=4", "--set P=64"),
 }
 

@@ -24,7 +24,7 @@ import simcodesign as sc
 from simcodesign import cli
 from simcodesign.core import memory_limit
 from simcodesign.core.errors import CapacityError, DeadlockError, InputError, SimcodesignError
-from simcodesign.generate import lower
+from simcodesign.generate.size import memory
 from tests.hanging import no_hang
 
 MACHINE = """\
@@ -652,7 +652,7 @@ quick = settings(deadline=5000, suppress_health_check=[HealthCheck.function_scop
 def small_plans(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Mutants may simulate this many operations, so that each is quick."""
     if "anything" in request.node.name:
-        monkeypatch.setattr(memory_limit, "memory_bytes", lambda: FEW * lower.BYTES_PER_OPERATION)
+        monkeypatch.setattr(memory_limit, "memory_bytes", lambda: FEW * memory.BYTES_PER_OPERATION)
 
 
 def works_or_is_refused(workload: Path, machine: Path, parameters: Mapping[str, object] | None = None) -> None:

@@ -34,6 +34,8 @@ CONFINED = "SIMCODESIGN_CONFINE"
 PROGRAMS = "SIMCODESIGN_PROGRAMS"
 #: Whether descriptions may name no file at all (``without_files``).
 _STANDS_ALONE: ContextVar[bool] = ContextVar("stands_alone", default=False)
+#: Where the files that are opened are noted, if anywhere (``noted_files``).
+_NOTED: ContextVar[list[Path] | None] = ContextVar("noted", default=None)
 _PACKAGE = os.path.realpath(Path(__file__).parent.parent.parent)
 _SHIPPED = tuple(
     os.path.join(folder, name)
@@ -85,7 +87,23 @@ def open_bytes(path: str | Path, most_bytes: int = DATA_BYTES, named_at: Place |
     if size_bytes > most_bytes:
         os.close(descriptor)
         check_size(size_bytes, most_bytes, place, f"{shown}the file")
+    if (noted := _NOTED.get()) is not None:
+        noted.append(path)
     return io.BufferedReader(_LimitedFile(descriptor, most_bytes, place, shown), _BUFFER_BYTES)
+
+
+@contextmanager
+def noted_files() -> Iterator[list[Path]]:
+    """Note every file that is opened in this context of execution (a thread, a task of asyncio) while this lasts.
+
+    Yields the list to which the paths are appended, in the order in which the files are opened.
+    """
+    noted: list[Path] = []
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
 
 
 def _regular_file(path: Path) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -17,6 +19,28 @@ from simcodesign.core.to_json import to_json
 
 #: Columns where standard output is no terminal and COLUMNS is not set.
 PIPE_WIDTH = 120
+
+
+@dataclass
+class Recording:
+    """The parts of reports that would have been printed, and the messages to standard error, in their order."""
+
+    parts: list[RenderableType] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+
+
+_RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[Recording]:
+    """Record what is printed to standard output instead of printing it, and what is printed to standard error as well,
+    in this context of execution while this lasts."""
+    token = _RECORDING.set(made := Recording())
+    try:
+        yield made
+    finally:
+        _RECORDING.reset(token)
 
 
 class Printable:
@@ -33,6 +57,9 @@ class Printable:
 
 def print_all(renderables: Iterable[RenderableType]) -> None:
     """To standard output; square brackets and colons are text, never markup. Raises BrokenPipeError."""
+    if (recorded := _RECORDING.get()) is not None:
+        recorded.parts.extend(renderables)
+        return
     write(printed(renderables))
 
 
@@ -58,6 +85,9 @@ def _width() -> int | None:
 
 def write(text: str) -> None:
     """To standard output as it is."""
+    if (recorded := _RECORDING.get()) is not None:
+        recorded.parts.append(Text(text.rstrip("\n")))
+        return
     sys.stdout.write(text)
     sys.stdout.flush()
 
@@ -77,6 +107,8 @@ def complain(message: str) -> None:
 
     Where nobody reads standard error any more, nothing happens: the exit status says the rest.
     """
+    if (recorded := _RECORDING.get()) is not None:
+        recorded.messages.append(message)
     console = Console(stderr=True, highlight=False)
     with suppress(OSError):
         console.print(Printable(Text(message)), soft_wrap=not sys.stderr.isatty())

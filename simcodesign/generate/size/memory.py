@@ -1,0 +1,101 @@
+"""Memory that making a Plan and running it takes, from the types of its arrays.
+
+A program is lowered to columns of operations, which are copied when its parts are joined; passes add arrays of their
+own; the compiled engine and the Result have theirs. The peak is reached either while parts are joined or at the end of
+the run, and the larger of the two is what a simulation takes. ``tests/engine/test_memory_estimate.py`` compares the
+estimates with measured peaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from simcodesign.core.memory_limit import check_memory
+from simcodesign.describe.effects import Mechanism
+from simcodesign.describe.network.sharing import MaxMin
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
+from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
+from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
+from simcodesign.generate.operation_columns import EXTRAS, FIELDS
+from simcodesign.generate.plan import Plan
+from simcodesign.generate.plan_builder import PlanBuilder
+from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
+from simcodesign.generate.size.operations import ProgramSize
+
+#: Bytes of an operation that passes add to its columns: its rank (4), whether it follows the one before it (1), its
+#: station (4).
+PASSED = 4 + 1 + 4
+#: Bytes of an operation that the draft of a Plan keeps for the next simulation, apart from the Plan: the places of the
+#: other ends of messages as the program has them (4), and durations before they vary (8).
+KEPT = 4 + 8
+#: Bytes of an operation in the compiled engine and its log: what it waits for (4), the stack of those that are ready
+#: (4), when it is done (8), and when its message arrives (8).
+RUN = 4 + 4 + 8 + 8
+#: Bytes of an operation while the log becomes a Result: two arrays of numbers, which kinds and ranks choose from.
+RESULT = 2 * 8
+#: Bytes of an operation with dependencies beyond those of its rank: where they begin (8), and two ends of each.
+DEPENDENCIES = 8 + 2 * 4
+#: Bytes of an operation where messages share links fairly: the arrays of ``FairSharing``.
+FAIR = 8 + 8 + 8 + 1 + 8 + 4
+#: What LogGOPSim's rules take besides: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
+#: operations: 230 and 262 bytes.
+LOGGOPS = 280
+#: What dependencies and requests of an open stream take besides, while they are written too. Measured: 57 bytes.
+OPEN = 70
+#: Bytes of an operation with the columns that each has.
+BYTES_PER_OPERATION = sum(np.dtype(kind).itemsize for kind in FIELDS.values()) + PASSED + KEPT + RUN + RESULT
+
+
+def columns_bytes(builder: PlanBuilder) -> int:
+    """Return the bytes of all columns of an operation."""
+    extra = (np.dtype(EXTRAS[name][0]).itemsize for name in builder.extra_fields)
+    return sum(np.dtype(kind).itemsize for kind in FIELDS.values()) + sum(extra)
+
+
+def check_plan_fits(size: ProgramSize, builder: PlanBuilder) -> None:
+    """Check the memory of a simulation before any of its operations is made. Raises CapacityError, or warns, as
+    ``check_memory``."""
+    workload = builder.design_point.workload
+    what = f"simulating {workload.name} with {builder.ranks} ranks takes up to {size.operations:.3g} operations"
+    columns = columns_bytes(builder)
+    needed = max(size.most * columns, size.operations * (columns + PASSED + KEPT + RUN + RESULT + _others(builder)))
+    if builder.tally is not None:
+        needed += builder.tally.bytes
+    check_memory(what, needed, workload.place, "fewer ranks or iterations")
+
+
+def _others(builder: PlanBuilder) -> float:
+    """Bytes of an operation that only some programs and machines need."""
+    workload, needed = builder.design_point.workload, 0.0
+    needed += TALLY_BYTES if builder.tally is not None else 0
+    needed += POWER_BYTES if builder.powers is not None else 0
+    if any(isinstance(step.demand, RecordedProgram) for step in builder.evaluation.program.demands()):
+        needed += BYTES_PER_ENTRY
+    needed += OPEN if workload.is_open else 0
+    needed += DEPENDENCIES if workload.has_overlap else 0
+    sharing = builder.design_point.machine.network.sharing
+    needed += FAIR if Mechanism.LINKS in builder.on and isinstance(sharing, MaxMin) else 0
+    return needed + (LOGGOPS if builder.design_point.has_loggops or builder.prices.has_rendezvous else 0)
+
+
+def plan_bytes(plan: Plan) -> int:
+    """Return the bytes of the arrays of a Plan; an array that stands in several places counts once."""
+    return sum({id(array): array.nbytes for array in _arrays(plan)}.values())
+
+
+def _arrays(content: Any) -> Iterator[np.ndarray]:
+    """The arrays in a dataclass, each as the one that has its memory."""
+    if isinstance(content, np.ndarray):
+        while isinstance(content.base, np.ndarray):
+            content = content.base
+        yield content
+    elif isinstance(content, tuple | list):
+        for one in content:
+            yield from _arrays(one)
+    elif is_dataclass(content):
+        for field in fields(content):
+            yield from _arrays(getattr(content, field.name))

@@ -1,0 +1,1 @@
+"""A study's answers as a page."""

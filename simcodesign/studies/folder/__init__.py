@@ -1,0 +1,1 @@
+"""A study as a folder: what its file asks, and the answers that are kept."""
