@@ -52,7 +52,7 @@ def is_structural(name: str, machine: Machine, counts_nodes: bool = False) -> bo
 
 
 def structural(name: str, text: str, place: Place) -> tuple[Structural, Variable]:
-    """Return the variable of ``A,B,C`` (numbers, words, lists) or ``LOW:HIGH:whole``, and what its values are in the file.
+    """Return the variable of ``A,B,C`` (numbers, words, lists) or ``LOW:HIGH:whole``, and its values in the file.
 
     Raises InputError for values that are missing or that come twice.
     """

@@ -38,6 +38,8 @@ SLOWDOWN = "slowdown"
 _SMALLEST_IS_WORST = frozenset({"rate", CAPACITY_METRIC, ACCELERATOR_CAPACITY})
 #: Metrics that each of several workloads has under its own name.
 _OF_EACH = ("time", SLOWDOWN, "energy")
+#: Keys of a machine that decide how many ranks it has room for.
+_SIZES = {"nodes", "processors_per_node", "mapping"}
 #: Machines that are kept.
 _MOST_KEPT = 64
 Metrics = dict[str, FloatOrArray]
@@ -117,7 +119,11 @@ class SystemModel:
         if own is not None:
             return own.parameter, ""
         owners = [one for one in self.runs if name in one.workload.parameters]
-        return (owners[0] if owners else self.models[0]).parameter(name)
+        parameter, dimension = (owners[0] if owners else self.models[0]).parameter(name)
+        if name == "P" and _SIZES & {one.path for one in self.structure}:
+            stated = self.workload.parameters.get("P")
+            parameter = replace(parameter, high=np.inf if stated is None else stated.high)
+        return parameter, dimension
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Return the metrics of the forecasts at n points, machine by machine."""
@@ -192,7 +198,7 @@ class SystemModel:
 
     @property
     def takes_sums(self) -> bool:
-        """Return whether the ranks of any workload differ, so that its metrics, sums of closed forms, leave out waits."""
+        """Return whether the ranks of any workload differ, so that its metrics, sums of closed forms, omit waits."""
         return any(one.takes_sums for one in self.runs)
 
     def headline_s(self, values: Mapping[str, float]) -> float:
