@@ -29,18 +29,18 @@ class Structural:
     words: Mapping[float, str] = field(default_factory=dict)
 
     def value(self, number: float) -> Value:
-        """What the file of the machine has at the key."""
+        """Return what the file of the machine has at the key."""
         return self.words.get(number, int(number) if float(number).is_integer() else number)
 
     @property
     def parameter(self) -> Parameter:
-        """Its values, as any parameter of a search has them."""
+        """Return its values as a parameter with choices."""
         return Parameter(self.name, None, choices={word: number for number, word in self.words.items()})
 
 
 def is_structural(name: str, machine: Machine, counts_nodes: bool = False) -> bool:
-    """Whether the key of a machine file, or parameter of the machine, is no constant that a forecast takes as an array.
-    ``counts_nodes``: ``nodes`` and ``processors_per_node`` are not either."""
+    """Return whether a key of a machine file, or a parameter of the machine, is no constant that a forecast takes as an
+    array. ``counts_nodes``: ``nodes`` and ``processors_per_node`` are such counts, unless prices follow the network."""
     if name.startswith(PREFIX):
         return machine.custom.shapes_network(name)
     if name in ("nodes", "processors_per_node"):
@@ -52,7 +52,7 @@ def is_structural(name: str, machine: Machine, counts_nodes: bool = False) -> bo
 
 
 def structural(name: str, text: str, place: Place) -> tuple[Structural, Variable]:
-    """The variable of ``A,B,C`` (numbers, words, lists) or ``LOW:HIGH:whole``, and what its values are in the file.
+    """Return the variable of ``A,B,C`` (numbers, words, lists) or ``LOW:HIGH:whole``, and its values in the file.
 
     Raises InputError for values that are missing or that come twice.
     """
@@ -70,7 +70,7 @@ def structural(name: str, text: str, place: Place) -> tuple[Structural, Variable
 
 
 def changes_at(structure: Iterable[Structural], values: Mapping[str, float]) -> dict[str, Value]:
-    """The changes in the file of the machine for these values."""
+    """Return the changes in the file of the machine for these values."""
     return {one.path: one.value(float(values[one.name])) for one in structure}
 
 

@@ -1,4 +1,4 @@
-"""Workloads on a machine that is built anew for each point: its topology, mapping and all else in its file may vary.
+"""Workloads on a machine that is built for each point: its topology, mapping and all else in its file may vary.
 
 Several workloads run apart, each alone on the machine. A metric without the name of a workload is then that of the
 worst: the largest, of ``rate`` and capacities the smallest. ``slowdown`` is the time over the time on a reference
@@ -38,6 +38,8 @@ SLOWDOWN = "slowdown"
 _SMALLEST_IS_WORST = frozenset({"rate", CAPACITY_METRIC, ACCELERATOR_CAPACITY})
 #: Metrics that each of several workloads has under its own name.
 _OF_EACH = ("time", SLOWDOWN, "energy")
+#: Keys of a machine that decide how many ranks it has room for.
+_SIZES = {"nodes", "processors_per_node", "mapping"}
 #: Machines that are kept.
 _MOST_KEPT = 64
 Metrics = dict[str, FloatOrArray]
@@ -56,7 +58,7 @@ class SystemModel:
 
     @property
     def name(self) -> str:
-        """``workload and workload on machine``."""
+        """Return ``workload and workload on machine``."""
         if not self.workloads:
             return self.machine.label
         names = " and ".join(one.name for one in self.workloads)
@@ -64,27 +66,27 @@ class SystemModel:
 
     @property
     def runs(self) -> tuple[NativeModel, ...]:
-        """The workloads, each on the machine as described; none for a machine alone."""
+        """Return the workloads, each on the machine as described; none for a machine alone."""
         return tuple(one for one in self.models if isinstance(one, NativeModel))
 
     @property
     def workloads(self) -> list[Workload]:
-        """The workloads."""
+        """Return the workloads."""
         return [one.workload for one in self.runs]
 
     @property
     def workload(self) -> Workload:
-        """The first workload."""
+        """Return the first workload."""
         return self.runs[0].workload
 
     @property
     def machine(self) -> Machine:
-        """The machine as described."""
+        """Return the machine as described."""
         return self.models[0].machine
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Names of the workloads as expressions take them; empty for a single one."""
+        """Return the names of the workloads as expressions take them; an empty name for a single workload."""
         if len(self.models) == 1:
             return ("",)
         plain = [re.sub(r"\W+", "_", one.name) for one in self.workloads]
@@ -92,7 +94,7 @@ class SystemModel:
 
     @cached_property
     def dimensions(self) -> Mapping[str, str]:
-        """All metrics: those that all workloads have, and the times of each."""
+        """Return all metrics that the workloads have in common, and the times of each workload."""
         first, *others = (one.dimensions for one in self.models)
         dimensions = {name: unit for name, unit in first.items() if all(name in one for one in others)}
         if self.reference is not None:
@@ -101,26 +103,30 @@ class SystemModel:
         return dimensions | {f"{label}.{name}": dimensions[name] for label in self.labels for name in of_each}
 
     def is_structural(self, name: str) -> bool:
-        """Whether a variable is none of the numbers that a forecast takes as an array."""
+        """Return whether a variable is none of the numbers that a forecast takes as an array."""
         return any(one.name == name for one in self.structure)
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
-        """Numbers that stay, as far as all workloads have the same."""
+        """Return the numbers that are not varied, as far as all workloads have equal ones."""
         every = [one.fixed(varied) for one in self.models]
         known = {name: value for one in reversed(every) for name, value in one.items()}
         apart = {name for one in every for name, value in one.items() if value != known[name]}
         return {name: value for name, value in known.items() if name not in apart and name not in varied}
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
-        """What the machine is built of, a parameter of any workload, ``P``, or a constant of the machine."""
+        """Return a key of the machine, a parameter of any workload, ``P``, or a constant of the machine."""
         own = next((one for one in self.structure if one.name == name), None)
         if own is not None:
             return own.parameter, ""
         owners = [one for one in self.runs if name in one.workload.parameters]
-        return (owners[0] if owners else self.models[0]).parameter(name)
+        parameter, dimension = (owners[0] if owners else self.models[0]).parameter(name)
+        if name == "P" and _SIZES & {one.path for one in self.structure}:
+            stated = self.workload.parameters.get("P")
+            parameter = replace(parameter, high=np.inf if stated is None else stated.high)
+        return parameter, dimension
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
-        """The forecasts at n points, machine by machine."""
+        """Return the metrics of the forecasts at n points, machine by machine."""
         count = len(next(iter(values.values())))
         columns = [np.asarray(values[one.name], dtype=np.float64) for one in self.structure]
         keys = np.stack(columns, axis=1) if columns else np.zeros((count, 0))
@@ -148,7 +154,7 @@ class SystemModel:
             raise RefusedPointsError(error, refused) from None
 
     def simulate(self, values: Mapping[str, float], **options: Any) -> Metrics:
-        """The same metrics by simulation, at one point; options of ``simulate``."""
+        """Return all metrics by simulation, at one point; ``options`` of ``simulate``."""
 
         def run(model: Any, own: Mapping[str, float]) -> Metrics:
             at = [number for number, one in enumerate(self._references) if one is model]
@@ -161,7 +167,7 @@ class SystemModel:
         return {name: metrics.get(name, np.nan) for name in self.dimensions}
 
     def rungs(self, values: Mapping[str, float], **options: Any) -> list[tuple[str, Metrics]]:
-        """The metrics after each effect, one after another, at one point; options of ``compare``."""
+        """Return the metrics after each effect, one after another, at one point; ``options`` of ``compare``."""
         models, steps = self._models_of(values), dict[object, list[tuple[str, Metrics]]]()
 
         def ladder(model: Any, own: Mapping[str, float]) -> list[tuple[str, Metrics]]:
@@ -180,7 +186,7 @@ class SystemModel:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of its metrics should know."""
+        """Return notes for a reader of its metrics."""
         names = " and ".join(one.name for one in self.workloads)
         notes = []
         if len(self.models) > 1:
@@ -192,12 +198,11 @@ class SystemModel:
 
     @property
     def takes_sums(self) -> bool:
-        """Whether the ranks of any workload differ, so that its metrics, sums of closed forms, do not have who waits
-        for whom."""
+        """Return whether the ranks of any workload differ, so that its metrics, sums of closed forms, omit waits."""
         return any(one.takes_sums for one in self.runs)
 
     def headline_s(self, values: Mapping[str, float]) -> float:
-        """The longest forecast of one point: longest paths where ranks differ."""
+        """Return the longest forecast of one point: longest paths if ranks differ."""
         return max(float(model.headline_s(self._own(model, values))) for model in self._models_of(values))
 
     def _combined(

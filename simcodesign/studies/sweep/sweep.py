@@ -244,6 +244,8 @@ def _with_notes(design: Design, source: MachineFile, simulate: bool) -> Design:
     notes = [design.note, *(axis.note for axis in design.axes)]
     if not simulate and any(axis.known.kind == SEED for axis in design.axes):
         notes.append("a forecast draws nothing")
+    if not simulate and "mapping" in values:
+        notes.append("a forecast hardly depends on mapping; --simulate tells its values apart")
     tree = None if SHAPED & values.keys() else source.tree
     if tree is not None and any(reshaped(tree, {"nodes": value}) for value in values.get("nodes", ())):
         notes.append("where nodes are varied, the network has the most even shape of its dimensions")

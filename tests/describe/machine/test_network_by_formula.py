@@ -82,3 +82,36 @@ def test_a_parameter_with_the_name_of_a_count() -> None:
     """A file of before these counts keeps its meaning."""
     machine = tree(**{"parameters.links": 7, "components.cable.count": "links"})
     assert machine.totals().price == 64 * 5000 + 256 * 200 + 7 * 100
+
+
+@pytest.mark.parametrize(
+    ("topology", "value", "expected", "cables"),
+    [
+        # Rings of 4 and 16 in a torus: one cable for each node and dimension; a mesh has one fewer in each line.
+        ({"kind": "torus", "shape": ["a", "nodes/a"]}, 4, {"shape": (4, 16)}, 2 * 64),
+        ({"kind": "mesh", "shape": ["a", "nodes/a"]}, 4, {"shape": (4, 16)}, 3 * 16 + 4 * 15),
+        # A HyperX of 4 x 4 routers, with a cables in the first dimension: complete graphs of 4 in each line.
+        ({"kind": "hyperx", "shape": [4, 4], "cables": ["a", 1]}, 3, {"cables": (3, 1)}, 64 + (3 + 1) * 4 * 6),
+        # A dragonfly+ of 4 groups of 2 leaves and a spines.
+        (
+            {"kind": "dragonfly_plus", "terminals": 8, "leaves": 2, "spines": "a", "global_links": "6/a"},
+            2,
+            {"spines": 2, "global_links": 3},
+            64 + 4 * 2 * 2 + 6 * 2,
+        ),
+    ],
+)
+def test_keys_of_each_kind(topology: dict[str, Any], value: int, expected: dict[str, Any], cables: int) -> None:
+    parameters = {"a": {"default": 1, "range": [1, 64]}}
+    components = {"cable": {"count": "cables", "price": 1}}
+    network = {**TREE["network"], "topology": topology}
+    own = {
+        **TREE,
+        "properties": {},
+        "network": network,
+        "parameters": {**TREE["parameters"], **parameters},
+        "components": components,
+    }
+    machine = sc.Machine.load(own, {"machine.a": value})
+    assert {name: getattr(machine.network.topology, name) for name in expected} == expected
+    assert machine.totals().price == cables

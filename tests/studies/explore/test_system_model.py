@@ -243,3 +243,10 @@ def test_from_a_file(explore: Any, files: dict[str, str], tmp_path: Path) -> Non
     here = [sc.forecast(files[name], machine, {"P": 64}).makespan_s for name in ("swap", "stencil")]
     worst = max(one / other for one, other in zip(here, there, strict=True))
     assert found["metrics"]["slowdown"] == pytest.approx(worst, rel=1e-12)
+
+
+def test_ranks_follow_the_nodes(explore: Any, files: dict[str, str]) -> None:
+    """More ranks than the machine as described has room for, on the machines that have it."""
+    arguments = (files["swap"], files["tree"], "--set", "network.topology.taper=1", "--vary", "nodes=16,64,256")
+    found = explore(*arguments, "--vary", "P=16,256", "--maximize", "P", "--json").json["point"]
+    assert found["values"] == {"nodes": 256, "P": 256}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import simcodesign as sc
 from simcodesign.describe.yaml.files import machine_of_text, workload_of_text
 from tests import ROOT
+from tests.command_line import command
 
 PAGE = (ROOT / "docs" / "placement.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^```\{file\} (\S+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
@@ -35,6 +37,19 @@ def fullest_link_bytes(machine: sc.Machine) -> float:
         pairs += [(low, high), (high, low)]
     source, target = (machine.node_of(machine.nodes)[np.concatenate(side)] for side in zip(*pairs, strict=True))
     return float(machine.network.topology.link_loads(source, target, FACE_BYTES)[1].max())
+
+
+@pytest.mark.thorough
+def test_a_search_by_simulation_finds_the_placement(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It says that contention for links turns the order, in which the forecast sees no difference."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    ran = command(capfd, "explore")(
+        *(tmp_path / "halo.yaml", tmp_path / "dragonfly-plus.yaml", "-P", 2048, "--minimize", "time"),
+        *("--vary", "mapping=linear,random", "--simulate", "-j", 1),
+    )
+    assert ran.cells("mapping") == ["mapping", "linear", "random"]
+    assert ran.cells("links")[-1] == "here the order turns"
 
 
 def test_all_rows_are_found() -> None:
