@@ -151,7 +151,15 @@ ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: tests/system/classics/test_ping_pong.py; tests/system: test_lulesh.py, test_pipelines.py, test_gpt.py,
 #: test_mixture_of_experts.py).
 NOT_THE_SUM = (
-    *("collective-costs", "fugaku-collectives", "gpt", "lulesh-leapfrog", "mixture-of-experts", "ping-pong", "pipeline"),
+    *(
+        "collective-costs",
+        "fugaku-collectives",
+        "gpt",
+        "lulesh-leapfrog",
+        "mixture-of-experts",
+        "ping-pong",
+        "pipeline",
+    ),
 )
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
