@@ -278,7 +278,7 @@ CASES = (
     _case("sc21-1536", [one for one in _SC21 if one.gpus > 512 and one.model not in _LARGE]),
     _case("sc21-large", [one for one in _SC21 if one.model in _LARGE], because=_LARGE_PRODUCTS, full=True),
     _case("korthikanti", [one for one in _KORTHIKANTI if one.gpus <= 64]),
-    _case("korthikanti-large", [one for one in _KORTHIKANTI if one.gpus > 64], full=True),
+    _case("korthikanti-large", [one for one in _KORTHIKANTI if one.gpus > 64], because=_LARGE_PRODUCTS, full=True),
     *(
         _case(f"vtrain-{one.lower()}-node", _vtrain(one, (8,)), because=why, full=one == "39.1B")
         for one, why in _MODELS.items()
