@@ -150,8 +150,19 @@ RANKS_DIFFER = (
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Workloads that do not take the sum of their closed forms: phases without waiting between them, messages to and fro, and
 #: ranks at the border of a cube, which have fewer neighbours, and stages (tests/system/classics/test_collective_costs.py,
-#: tests/system/classics/test_ping_pong.py; tests/system: test_lulesh.py, test_pipelines.py, test_gpt.py).
-NOT_THE_SUM = ("collective-costs", "fugaku-collectives", "gpt", "lulesh-leapfrog", "ping-pong", "pipeline")
+#: tests/system/classics/test_ping_pong.py; tests/system: test_lulesh.py, test_pipelines.py, test_gpt.py,
+#: test_mixture_of_experts.py).
+NOT_THE_SUM = (
+    *(
+        "collective-costs",
+        "fugaku-collectives",
+        "gpt",
+        "lulesh-leapfrog",
+        "mixture-of-experts",
+        "ping-pong",
+        "pipeline",
+    ),
+)
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 

@@ -10,7 +10,8 @@ Source: Narayanan et al., SC 2021; VIA-Research/vTrain (MICRO 2024); Korthikanti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -36,6 +37,10 @@ GPUS_OF_A_NODE = 8
 #: Interfaces of a node of the second source: 800 Gb/s in total (its repository, config/validation/multi).
 INTERFACES = {"vtrain": 4}
 EFFECTS = ("node", "hops", "links", "interfaces")
+#: Number of stages from which steps of groups that are whole nodes, with an interface for each GPU, are simulated without
+#: effects: GPUs that do the same are then simulated once, without which the step would not fit the memory. The step of
+#: 175 billion parameters has the same time with and without effects, to 1e-6.
+ALIKE_FROM = 16
 SOURCES = {
     "sc21": "Narayanan et al., SC 2021 (arXiv 2104.04473), Table 1",
     "vtrain": "repository VIA-Research/vTrain, data/ground_truth_multi.csv (Bang et al., MICRO 2024)",
@@ -105,9 +110,15 @@ class Step:
         """The longest path of messages; the sum of closed forms if it has too many."""
         return float(sc.forecast("gpt", self.machine, self.at).makespan_s)
 
+    def searched_s(self) -> float:
+        """As ``explore --minimize 'time*(1 + bubble)'`` orders points: the sum of closed forms, prolonged by the bubble."""
+        result = sc.forecast("gpt", self.machine, self.at, longest_path=False)
+        return float(result.makespan_s) * (1 + float(result.values["bubble"]))
+
     def simulated_s(self) -> float:
-        """With everything that messages share."""
-        return float(sc.simulate("gpt", self.machine, self.at, effects=EFFECTS).makespan_s)
+        """With everything that messages share; without effects for ``ALIKE_FROM`` stages or more."""
+        is_alike = self.source not in INTERFACES and self.parameters["pipeline"] >= ALIKE_FROM
+        return float(sc.simulate("gpt", self.machine, self.at, effects="none" if is_alike else EFFECTS).makespan_s)
 
     def formula_s(self) -> float:
         """Narayanan et al., Sec. 2.2, with kernels and rings: ``STAGES``."""
@@ -175,14 +186,15 @@ def calibrated() -> tuple[float, float]:
 
 _GOAL = Tolerance("the worst error that the simulation is to have, stated before it was run", relative=0.12)
 _OUTLIERS = (
-    "micro-batches of 64 sequences take twice as long as those of 32, and of 2 half as long again as of 4, which nothing here "
-    "explains: neither a memory that is nearly full nor launches of kernels are described"
+    "micro-batches of 64 sequences take twice as long as those of 32, and of 2 half as long again as of 4: no time that grows "
+    "with the micro-batch is within 33 % of these rows; neither launches nor a memory that is nearly full explain them"
 )
-_BELOW_A_NODE = (
-    "there is one efficiency for products of all sizes, and some rows take a third longer than their neighbours in "
-    "micro-batch, which nothing here explains"
+_SCATTER = (
+    "the same work of a layer differs by up to 34 % between rows with other pipelines, which nothing here describes: it is "
+    "not in the kernels"
 )
-_TWO_NODES = "tensor groups of two nodes take half as long again as their kernels and their all-reduces at 8 x 25 GB/s"
+_LARGE_PRODUCTS = "large products reach less in a step than alone, by 10 to 15 %"
+_TWO_NODES = "the step of 18.4 billion parameters takes a fifth longer than described; the others are met"
 
 
 def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False, full: bool = False) -> Case:
@@ -218,6 +230,41 @@ def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False
     )
 
 
+def place_of_the_fastest(rows: list[Step], seconds: Callable[[Step], float]) -> int:
+    """The place, from 1, of the pair of tensor and pipeline that was measured fastest, in the order of ``seconds``: of each
+    pair its fastest micro-batch counts."""
+
+    def order(seconds: Callable[[Step], float]) -> list[tuple[int, int]]:
+        pairs: dict[tuple[int, int], float] = {}
+        for one in rows:
+            pair = one.parameters["tensor"], one.parameters["pipeline"]
+            pairs[pair] = min(pairs.get(pair, math.inf), seconds(one))
+        return sorted(pairs, key=lambda pair: pairs[pair])
+
+    return order(seconds).index(order(lambda one: one.seconds)[0]) + 1
+
+
+def _best(model: str, full: bool) -> Case:
+    rows = [one for one in evidence("vtrain") if one.model == model]
+
+    def measure() -> Readings:
+        searched, simulated = (place_of_the_fastest(rows, one) for one in (Step.searched_s, Step.simulated_s))
+        return Readings({"place": searched}, {"place": simulated})
+
+    return Case(
+        name=f"gpt/vtrain-{model.lower()}-best",
+        claim="The pair of tensor and pipeline that was measured fastest is among the three best.",
+        source=SOURCES["vtrain"],
+        unit="",
+        expected={"place": 3.0},
+        reading="both",
+        tolerance=Tolerance("the goal, stated before: among the three that a search names", sense="at_most"),
+        measure=measure,
+        inputs={"data sheet, kernels, all-reduce": "public", "latencies between nodes": "assumed"},
+        full=full,
+    )
+
+
 def _vtrain(model: str, tensor: tuple[int, ...]) -> list[Step]:
     return [one for one in evidence("vtrain") if one.model == model and one.parameters["tensor"] in tensor]
 
@@ -229,17 +276,18 @@ _MODELS = {"3.6B": _OUTLIERS, "18.4B": "", "39.1B": ""}
 CASES = (
     _case("sc21", [one for one in _SC21 if one.gpus <= 512], quick=True),
     _case("sc21-1536", [one for one in _SC21 if one.gpus > 512 and one.model not in _LARGE]),
-    _case("sc21-large", [one for one in _SC21 if one.model in _LARGE], full=True),
+    _case("sc21-large", [one for one in _SC21 if one.model in _LARGE], because=_LARGE_PRODUCTS, full=True),
     _case("korthikanti", [one for one in _KORTHIKANTI if one.gpus <= 64]),
-    _case("korthikanti-large", [one for one in _KORTHIKANTI if one.gpus > 64], full=True),
+    _case("korthikanti-large", [one for one in _KORTHIKANTI if one.gpus > 64], because=_LARGE_PRODUCTS, full=True),
     *(
         _case(f"vtrain-{one.lower()}-node", _vtrain(one, (8,)), because=why, full=one == "39.1B")
         for one, why in _MODELS.items()
     ),
     *(
-        _case(f"vtrain-{one.lower()}-part", _vtrain(one, (1, 2, 4)), because=_BELOW_A_NODE, full=one == "39.1B")
+        _case(f"vtrain-{one.lower()}-part", _vtrain(one, (1, 2, 4)), because=_SCATTER, full=one == "39.1B")
         for one in _MODELS
     ),
+    *(_best(one, full=one == "39.1B") for one in _MODELS),
     _case(
         "vtrain-two-nodes",
         [one for one in evidence("vtrain") if one.parameters["tensor"] == 16],
