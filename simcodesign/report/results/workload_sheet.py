@@ -26,6 +26,7 @@ from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.programs.program import Block, Step
+from simcodesign.describe.programs.serving import Serving
 from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
@@ -67,6 +68,8 @@ def workload_sheet(workload: Workload, ranks: int | None = None) -> list[Rendera
     memory = [(name, f"{size.text} bytes, of every rank") for name, size in footprints if size is not None]
     if memory:
         parts.append(section("Memory", memory))
+    if workload.serving is not None:
+        parts.append(section("Serving (one server)", _serving_rows(workload.serving)))
     if workload.formulas:
         texts = ((name, _formula_text(formula)) for name, formula in workload.formulas.items())
         parts.append(section("Formulas of its time", texts))
@@ -74,6 +77,15 @@ def workload_sheet(workload: Workload, ranks: int | None = None) -> list[Rendera
     if isinstance(step, RecordedProgram):
         parts.append(section(step.words.capitalize().replace("python", "Python"), _program_rows(step, workload, ranks)))
     return [*parts, program_tree(workload)]
+
+
+def _serving_rows(serving: Serving) -> Iterator[tuple[str, str]]:
+    """Arrivals, lengths, and batches."""
+    yield "requests per second", f"{serving.rate.text}; times between them: {serving.between.text}"
+    for name, length in (("prompt", serving.prompt), ("output", serving.output)):
+        yield name, f"{length.parameter} tokens on average; {length.varies.text}"
+    yield "largest batch", f"the value of {serving.batch}; continuous if {serving.continuous.text}"
+    yield "phases of steps", f"{serving.prefill}, {serving.decode}"
 
 
 def _program_rows(step: RecordedProgram, workload: Workload, ranks: int | None) -> Iterator[tuple[str, str]]:

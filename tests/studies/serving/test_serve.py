@@ -130,6 +130,44 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     assert one.runs != other.runs
 
 
+def test_a_program_of_ones_own() -> None:
+    """No accelerator, and times that are stated: a request of 3 prompt tokens and 4 output tokens alone takes 3 s and
+    3 steps of 0.1 s, with 3, 4 and 5 tokens in its cache."""
+    own = sc.Workload.load(
+        {
+            "name": "own",
+            "parameters": {"b": 2, "n": 3, "m": 4},
+            "program": [
+                {"phase": "first", "do": [{"compute": {"seconds": "n*b"}}]},
+                {
+                    "phase": "next",
+                    "repeat": "m - 1",
+                    "index": "k",
+                    "do": [{"compute": {"seconds": "0.02*b*(n + k + 1)"}}],
+                },
+            ],
+            "serving": {
+                "rate": 0.01,
+                "requests": 400,
+                "batch": "b",
+                "prefill": "first",
+                "decode": "next",
+                "continuous": 0,
+                "prompt": {"parameter": "n"},
+                "output": {"parameter": "m"},
+                "ranks": 1,
+            },
+        }
+    )
+    served = sc.serve(own, "crossbar-16", {"b": 1}, replications=6, level=0.999)
+    service_s = 3 + 0.02 * (4 + 5 + 6)
+    load = 0.01 * service_s
+    assert served.forecasts["waiting_s"] == pytest.approx(load * service_s / (2 * (1 - load)), rel=1e-5)
+    assert served.means["waiting_s"].holds(served.forecasts["waiting_s"])
+    assert served.forecasts["between_tokens_s"] == pytest.approx(0.1, rel=1e-9)
+    assert served.means["between_tokens_s"].mean == pytest.approx(0.1, rel=1e-9)
+
+
 def test_tensor_groups_have_their_own_ranks() -> None:
     """A server of 8 GPUs, whose messages are slower than those of one."""
     one, eight = (
