@@ -71,7 +71,8 @@ def _accesses_disks(result: Any) -> bool:
 
 def _sends(workload: Any, machine: Any) -> bool:
     """Return whether messages may leave their nodes."""
-    return machine.nodes > 1 and bool(workload.may_use("network"))
+    to_storage = _uses_storage(workload, machine) and bool(machine.storage.nodes)
+    return machine.nodes > 1 and (bool(workload.may_use("network")) or to_storage)
 
 
 def _sends_within_nodes(workload: Any, machine: Any) -> bool:

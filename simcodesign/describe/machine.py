@@ -38,6 +38,7 @@ from simcodesign.describe.machine_checks.network_checks import (
     check_local,
     check_nearest_interfaces,
     check_network,
+    check_storage_nodes,
 )
 from simcodesign.describe.machine_nodes import MachineNodes
 from simcodesign.describe.machine_parts.levels import PATHS, NodeKind, check_levels
@@ -120,6 +121,7 @@ class Machine(MachineNodes, ShownInNotebooks):
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if self.nodes_by_ranks is None:
             self._check_slow_nodes()
+            check_storage_nodes(self.storage, self.network, self.place)
             each = self.processors_per_node if np.ndim(self.processors_of_nodes) == 0 else 1
             check_speeds(self.processor, self.nodes, each, self.place)
 

@@ -1,31 +1,85 @@
-"""Messages of other jobs for as long as a job runs: how long that is shows when it has run.
+"""Messages of other jobs for as long as a job runs: how long that is, and how many they are, a run without them shows.
 
 They are drawn before the run. If the job is not done when the last of them sets out, the run is repeated with more: the
 first ones stay the same, and nothing that happens later changes what happened before, so that the answer does not
 depend on how many there were.
+
+Where the machine states no size of them, it is ``USUAL_BYTES``, doubled up to ``LARGEST_BYTES`` as long as their events
+would be more than ``MOST_TIMES`` those of the job, and more than ``UNNOTICED``.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.machine_parts.background import USUAL_BYTES
 from simcodesign.engine.event_contract import Log
+from simcodesign.generate.passes.background import BackgroundLoad
 from simcodesign.generate.plan import Plan
 
-#: Messages that are drawn first. Of those that a longer run is known to need, so many times as many are drawn next.
-FIRST, SPARE = 4096, 1.25
+#: Of the messages that a run is known to need, so many times as many are drawn.
+SPARE = 1.25
+#: The events of others, to those of the job, up to which their size stays as it is; and a number of events that takes
+#: the compiled engine two seconds.
+MOST_TIMES, UNNOTICED = 3.0, 1e7
+LARGEST_BYTES = 2.0**20
 
 
 def run_with_background(
-    make: Callable[[int], Plan], run: Callable[[Plan], Log], count: int = FIRST
+    make: Callable[[int, float], Plan],
+    run: Callable[[Plan], Log],
+    load: BackgroundLoad | None,
+    size_bytes: float | None = None,
 ) -> tuple[Plan, Log]:
-    """The Plan that ``make`` gives for a number of messages of others, with as many of them as its run needs, and the
-    log of that run. CapacityError where these are too many."""
+    """The Plan that ``make`` gives for a number of messages of others and their size, with as many of them as its run
+    needs, and the log of that run. ``load``: what they send, None for nothing. ``size_bytes``: that is chosen already.
+
+    Says before the run if they are most of its cost. CapacityError where these are too many.
+    """
+    plan = make(0, USUAL_BYTES)
+    log = run(plan)
+    if load is None:
+        return plan, log
+    end_s = float(log.finish_s.max(initial=0.0))
+    if size_bytes is None:
+        size_bytes = load.background.size_bytes or _size(load, end_s, log.events)
+        _say_cost(load, size_bytes, end_s, log.events)
+    count = max(math.ceil(SPARE * load.messages_per_s(size_bytes) * end_s), 1)
     while True:
-        plan = make(count)
+        plan = make(count, size_bytes)
         log = run(plan)
         background, end_s = plan.background, float(log.finish_s.max(initial=0.0))
         if background is None or end_s <= background.until_s:
             return plan, log
         count = max(2 * count, math.ceil(SPARE * count * end_s / background.until_s))
+
+
+def _size(load: BackgroundLoad, end_s: float, events: int) -> float:
+    """The size of messages of which there are not too many."""
+    size_bytes = USUAL_BYTES
+    while size_bytes < LARGEST_BYTES and _is_long(load, size_bytes, end_s, events):
+        if load.events_per_s(2 * size_bytes) > 0.75 * load.events_per_s(size_bytes):
+            break  # they pass in packets, of which there are as many
+        size_bytes *= 2
+    return size_bytes
+
+
+def _is_long(load: BackgroundLoad, size_bytes: float, end_s: float, events: int) -> bool:
+    return load.events_per_s(size_bytes) * end_s > max(MOST_TIMES * events, UNNOTICED)
+
+
+def _say_cost(load: BackgroundLoad, size_bytes: float, end_s: float, events: int) -> None:
+    """Warn if messages of others take most of the run."""
+    if not _is_long(load, size_bytes, end_s, events):
+        return
+    of_others = load.events_per_s(size_bytes) * end_s
+    size = format_quantity(size_bytes, "size")
+    count, times = load.messages_per_s(size_bytes) * end_s, of_others / max(events, 1)
+    warnings.warn(
+        f"background: some {count:,.0f} messages of {size} take {of_others:.2g} engine events, {times:,.0f} times "
+        "as many as the job; larger ones (background.size) or fewer nodes take less",
+        stacklevel=8,
+    )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Unpack
 
+import numpy as np
+
 from simcodesign.core.errors import DeadlockError, whole_seed
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
-from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.effects import chosen_effects, switched_on
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.background import run_with_background
@@ -19,6 +21,7 @@ from simcodesign.engine.selection import chosen_engine, run
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.export_schedule import schedule_of as as_schedule
 from simcodesign.generate.lower import Plans, make_plan
+from simcodesign.generate.passes.background import BackgroundLoad
 from simcodesign.generate.plan import Plan
 
 
@@ -52,12 +55,13 @@ def simulate_experiment(
 
     own = plans or Plans(point, seed, counters, every_rank=timeline)
 
-    def made(background: int) -> Plan:
-        return own.plan(effects, background)
+    def made(background: int, size_bytes: float) -> Plan:
+        return own.plan(effects, background, size_bytes)
 
+    load = BackgroundLoad.of(point.machine, np.unique(point.machine.node_of(point.ranks)), switched_on(effects))
     try:
         plan, log = run_with_background(
-            made, lambda plan: run(plan, chosen_engine(plan, experiment.engine, timeline), on_progress, timeline)
+            made, lambda plan: run(plan, chosen_engine(plan, experiment.engine, timeline), on_progress, timeline), load
         )
     except DeadlockError:
         if own.every_rank:

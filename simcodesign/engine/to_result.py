@@ -18,6 +18,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluated.algorithms_taken import algorithms_taken
 from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.engine.counters import counted
@@ -58,7 +59,7 @@ def measured(
         }
     own = point.result_fields()
     of_run = _of_run(point, plan, log, effects, keep_timeline)
-    own["use"] = _use_of_links(own["use"], plan, log, of_run["makespan_s"], switched_on(effects))
+    own["use"] = _use_of_links(own["use"], point.machine, plan, log, of_run["makespan_s"], switched_on(effects))
     return Result(
         reading="simulation",
         **own,
@@ -103,7 +104,7 @@ def measured_jobs(
         **of_run,
         seed=seed,
         engine=engine,
-        use=_use_of_links(use, plan, log, of_run["makespan_s"], switched_on(effects)),
+        use=_use_of_links(use, point.machine, plan, log, of_run["makespan_s"], switched_on(effects)),
     )
 
 
@@ -142,7 +143,9 @@ def _notes(plan: Plan) -> tuple[str, ...]:
     return (f"the {len(plan.class_of)} ranks are simulated as {several}, because the others do the same",)
 
 
-def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float, on: Set[Mechanism]) -> MachineUse:
+def _use_of_links(
+    use: MachineUse, machine: Machine, plan: Plan, log: Log, makespan_s: float, on: Set[Mechanism]
+) -> MachineUse:
     """With the links that carry messages, between nodes and inside, and what of it was background."""
     used = (plan.stations.kind == LINK) & (log.served > 0)
     links = used & (plan.stations.unit < use.of_links)
@@ -156,7 +159,10 @@ def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float, on: 
     busy_s, of_others_s = log.busy_s[links], log.others_busy_s[links]
     fraction = float(of_others_s.sum()) / (float(busy_s.sum()) or 1.0)
     load = float(of_others_s.max(initial=0.0)) / (makespan_s or 1.0)
-    return replace(use, background=replace(use.background, fraction=fraction, link_load=load))
+    about = use.background.about
+    if machine.background is not None and plan.background is not None:
+        about = machine.background.text(use.background.nodes, float(plan.background.size_bytes[0]))
+    return replace(use, background=replace(use.background, about=about, fraction=fraction, link_load=load))
 
 
 def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime, ...]:

@@ -19,6 +19,7 @@ from simcodesign.describe.network.network import Network
 from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
 
 
 def of_ranks(value: FloatOrArray, who: Int32s | None) -> FloatOrArray:
@@ -37,7 +38,8 @@ class Column:
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
     of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN where that is not
     known before messages meet receives. ``in_memory``: whether messages pass through the memory of their node, if they
-    are within one; one for all or one for each, the same for all columns of a step that have the same ranks.
+    are within one; one for all or one for each, the same for all columns of a step that have the same ranks. ``ends``:
+    the nodes between which messages go, where these are not the nodes of two ranks.
     """
 
     kind: int
@@ -53,6 +55,7 @@ class Column:
     alike: int | None = None
     held_s: FloatOrArray = 0.0
     in_memory: NDArray[np.bool_] | bool = False
+    ends: tuple[Int64s, Int64s] | None = None
 
     def costs_as(self, other: Column) -> bool:
         """Whether this is surely a message of the same ranks, peers and sizes: several often follow each other."""

@@ -13,6 +13,7 @@ from simcodesign.core.memory_limit import check_memory, give_back_memory
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, ladder, switched_on
 from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.machine_parts.background import USUAL_BYTES
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.generate.counter_tally import Tally
 from simcodesign.generate.demands.base import Lowering, lowering
@@ -72,9 +73,11 @@ class Plans:
         self.design_point, self.seed, self.counters, self.every_rank = design_point, seed, counters, every_rank
         self._kept: tuple[tuple[frozenset[Mechanism], bool], Draft] | None = None
 
-    def plan(self, effects: Collection[str] = (), background: int = 0) -> Plan:
-        """The Plan that ``make_plan`` describes."""
-        plan = self.unshared(effects, DrawnBackground(background, self.seed))
+    def plan(self, effects: Collection[str] = (), background: int = 0, background_bytes: float = USUAL_BYTES) -> Plan:
+        """The Plan that ``make_plan`` describes. ``background_bytes``: size of messages of other jobs, where the
+        machine states none."""
+        drawn = DrawnBackground(background, self.seed, size_bytes=background_bytes)
+        plan = self.unshared(effects, drawn)
         with np.errstate(all="ignore"):
             return with_sharing(plan, self.design_point, effects, self.seed)
 

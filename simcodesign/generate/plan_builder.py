@@ -19,6 +19,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.background import USUAL_BYTES
 from simcodesign.describe.machine_parts.memory import OVERLAP
 from simcodesign.generate.columns import (
     Column,
@@ -59,11 +60,12 @@ class Totals:
 @dataclass(frozen=True)
 class DrawnBackground:
     """How many messages of others are drawn, and the seed of them. ``used``: the nodes that others do not have; None:
-    those with ranks."""
+    those with ranks. ``size_bytes``: of each, where the machine states none."""
 
     count: int = 0
     seed: int = 0
     used: NDArray[np.int64] | None = None
+    size_bytes: float = USUAL_BYTES
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ import numpy as np
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, Occupation, part_draws
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.indexed_loops.index_shapes import IndexedLoop, Shape, product, total
+from simcodesign.analytic.messages.message_costs import price
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -75,16 +76,23 @@ class DiskAccessForm(ClosedForm[DiskAccess]):
         return [("disk_bytes", f"({demand.bytes.text})*({demand.times.text})")]
 
 
+#: Requests of an access at one server: of more pieces, several are one.
+MOST_REQUESTS = 16.0
+
+
 @dataclass(frozen=True)
 class _Access:
     """Of each rank: the latencies of its accesses, what these take alone at the busiest server, and what they occupy
-    servers for in all; ``least_s``: alone, wherever in its file the first byte is. ``servers``: that all ranks use."""
+    servers for in all; ``least_s``: alone, wherever in its file the first byte is. ``servers``: that all ranks use.
+    ``first_bytes``, ``requests``: of the accesses of a rank at its first server."""
 
     latency_s: FloatOrArray
     alone_s: FloatOrArray
     service_s: FloatOrArray
     least_s: FloatOrArray
     servers: FloatOrArray
+    first_bytes: FloatOrArray
+    requests: FloatOrArray
 
 
 class StorageAccessForm(ClosedForm[StorageAccess]):
@@ -94,11 +102,39 @@ class StorageAccessForm(ClosedForm[StorageAccess]):
         one = self._access(demand, step)
         every_s = step.over_ranks(one.service_s * step.present)
         time_s = one.latency_s + np.maximum(one.alone_s, every_s / one.servers)
+        if step.machine.storage is not None and step.machine.storage.nodes:
+            time_s = one.latency_s + self._with_messages_s(one, demand, step, every_s / one.servers)
         return Charge("disk", time_s, (Count("disk", "bytes", self.requirements(demand, step, "")["disk_bytes"]),))
+
+    def _with_messages_s(
+        self, one: _Access, demand: StorageAccess, step: EvaluatedStep, served_s: FloatOrArray
+    ) -> FloatOrArray:
+        """What a rank waits for where its requests are messages of q bytes, each D(q): its own requests one after
+        another; the message of one and then a server that is never idle; or the bytes of all ranks through the links
+        of the nodes with servers, and then the service of the last request."""
+        storage = needed_storage(step.machine.storage, step.machine.name, demand.place)
+        request = one.first_bytes / one.requests
+        costs = price(step.machine.network, step.evaluation.ranks)
+        message_s, empty_s = costs.message(request).whole_s, costs.message(0.0 * request).whole_s
+        every_bytes = step.over_ranks(
+            step.amount(demand.bytes, "bytes") * step.amount(demand.times, "times") * step.present
+        )
+        nodes = np.minimum(one.servers, float(len(set(storage.nodes))))
+        per_byte_s = np.divide(message_s - empty_s, request, out=np.zeros_like(request), where=request > 0)
+        passed_s = every_bytes * per_byte_s / nodes + empty_s + request * storage.per_byte_of(demand.kind)
+        last_s = np.maximum(served_s + message_s, passed_s)
+        return np.where(request > 0, np.maximum(one.alone_s + one.requests * message_s, last_s), 0.0)
 
     def occupation(self, demand: StorageAccess, step: EvaluatedStep) -> Occupation:
         one = self._access(demand, step)
-        return Occupation(one.latency_s + one.least_s, one.latency_s + one.service_s, "storage", one.service_s)
+        serial_s = one.latency_s + one.service_s
+        if step.machine.storage is not None and step.machine.storage.nodes:
+            costs, size = price(step.machine.network, step.evaluation.ranks), step.amount(demand.bytes, "bytes")
+            count = demand.servers_of_file(step.machine.storage, step.amount)
+            requests = np.minimum(np.ceil(size / step.machine.storage.stripe_bytes) + 1, MOST_REQUESTS * count)
+            whole_s = costs.message(size * step.amount(demand.times, "times")).whole_s
+            serial_s = serial_s + whole_s + requests * costs.message(0.0 * size).whole_s
+        return Occupation(one.latency_s + one.least_s, serial_s, "storage", one.service_s)
 
     def _access(self, demand: StorageAccess, step: EvaluatedStep) -> _Access:
         storage = needed_storage(step.machine.storage, step.machine.name, demand.place)
@@ -121,6 +157,8 @@ class StorageAccessForm(ClosedForm[StorageAccess]):
             service_s=service_s,
             least_s=service_s / np.maximum(used, 1.0),
             servers=np.maximum(servers, 1.0),
+            first_bytes=np.asarray(times * first_bytes, dtype=np.float64),
+            requests=np.minimum(rows, MOST_REQUESTS),
         )
 
     def requirements(self, demand: StorageAccess, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:

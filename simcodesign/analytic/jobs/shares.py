@@ -85,11 +85,18 @@ def _disks(point: DesignPoint) -> Ints:
     return np.unique(point.machine.node_of(point.ranks) // disk.shared_by)
 
 
+def _servers(point: DesignPoint) -> Ints:
+    """The nodes with servers of the storage that a job uses, if these are on the network."""
+    storage = point.machine.storage
+    uses = storage is not None and point.workload.uses_storage
+    return np.array(storage.nodes if storage is not None and uses else (), dtype=np.int64)
+
+
 def _links(placed: PlacedJobs) -> list[Ints]:
     """The links between nodes that messages of each job may pass: all, if messages of several nodes may take routes
     that are not minimal."""
     topology = placed.machine.network.topology
-    every = [np.unique(point.machine.node_of(point.ranks)) for point in placed.points]
+    every = [np.unique(np.append(one.machine.node_of(one.ranks), _servers(one))) for one in placed.points]
     if not isinstance(placed.machine.network.routing, Minimal):
         return [np.arange(topology.link_count if len(nodes) > 1 else 0) for nodes in every]
     found = []

@@ -7,6 +7,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import check_constant, value_of
+from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.network.interfaces import (
     ASSIGNMENTS,
     DIRECTION,
@@ -213,3 +214,18 @@ def check_occupancy(network: Network, part: str, place: Place) -> None:
         what = f"a message cannot pass faster than its {part}: network.bandwidth is {message}, {key}"
         allowed = f"at least the bandwidth of messages, or no {key} at all"
         raise InputError(what, place, value=format_quantity(slowest, "bandwidth"), allowed=allowed)
+
+
+def check_storage_nodes(storage: Storage | None, network: Network, place: Place) -> None:
+    """InputError for servers of storage on nodes that do not exist, or on a network whose messages to them have no
+    price: LogGOPS, and constants by size."""
+    if storage is None or not storage.nodes:
+        return
+    last = network.topology.node_count - 1
+    wrong = [one for one in storage.nodes if not 0 <= one <= last]
+    if wrong:
+        raise InputError("storage.nodes", place, value=wrong[0], allowed=f"0 to {last}")
+    model = network.message_model
+    if model.has_gaps or model.holds_both_ends or network.has_segments:
+        what = "storage.nodes on a network in LogGOPS, with segments, or whose messages hold receivers"
+        raise InputError(what, place, allowed="a network in Hockney's model without segments; or storage without nodes")

@@ -27,16 +27,18 @@ OTHERS, ALL = NODES = ("others", "all")
 #: How jobs of others have their nodes: one job after another by number, or at random.
 LINEAR, RANDOM = MAPPINGS = ("linear", "random")
 MOST_JOBS = 1_000_000
+#: Bytes of a message where the file states none.
+USUAL_BYTES = 65536.0
 
 
 @dataclass(frozen=True)
 class Background:
     """What others send. ``load``: bytes that a node sends per second, over the bandwidth of a message; ``size_bytes``:
-    of every message; ``jobs``: of others, as even in nodes as can be; ``mapping``: of these jobs. Raises InputError for
-    what cannot be."""
+    of every message, None for ``USUAL_BYTES``, or more where a simulation of so many would take long; ``jobs``: of
+    others, as even in nodes as can be; ``mapping``: of these jobs. Raises InputError for what cannot be."""
 
     load: float
-    size_bytes: float = 65536.0
+    size_bytes: float | None = None
     pattern: str = UNIFORM
     nodes: str = OTHERS
     jobs: int = 1
@@ -46,7 +48,7 @@ class Background:
     def __post_init__(self) -> None:
         if not 0 <= self.load <= 1:
             raise InputError("background.load", self.place, value=self.load, allowed="0 to 1")
-        if not 1 <= self.size_bytes < np.inf:
+        if self.size_bytes is not None and not 1 <= self.size_bytes < np.inf:
             raise InputError("background.size", self.place, value=self.size_bytes, allowed="1 B or more")
         for name, allowed in (("pattern", PATTERNS), ("nodes", NODES), ("mapping", MAPPINGS)):
             if getattr(self, name) not in allowed:
@@ -69,24 +71,33 @@ class Background:
         """How many nodes of so many send, of which the job has ``used``."""
         return sum(len(part) for part in self.parts(self.senders(nodes, used)))
 
-    def text(self, senders: int) -> str:
-        """In a few words, for an answer about so many of them."""
+    def text(self, senders: int, size_bytes: float | None = None) -> str:
+        """In a few words, for an answer about so many of them. ``size_bytes``: of their messages, if that was chosen
+        for a simulation."""
         if not senders:
             return "no background: the job leaves others no two nodes"
-        return f"background of {senders:,} {'' if self.nodes == ALL else 'other '}nodes{self.traffic}"
+        return f"background of {senders:,} {'' if self.nodes == ALL else 'other '}nodes{self.traffic(size_bytes)}"
 
-    @property
-    def traffic(self) -> str:
-        """What each of them sends, in words."""
+    def traffic(self, size_bytes: float | None = None) -> str:
+        """What each of them sends, in words; messages of ``size_bytes`` if none are stated."""
         jobs = "" if self.jobs == 1 else f" in {self.jobs:,} jobs"
-        size = format_quantity(self.size_bytes, "size")
+        stated = size_bytes if self.size_bytes is None else self.size_bytes
+        size = format_quantity(USUAL_BYTES if stated is None else stated, "size")
+        size += " or more" if stated is None else ""
         return f"{jobs} at a load of {self.load:.3g}, messages of {size}, {self.pattern}"
 
 
 #: Keys of ``background``.
 BACKGROUND = Section(
     Key("load", Number(), "fraction of its bandwidth that each of the nodes sends", range="0 to 1", required=True),
-    Key("size", Quantity("size"), "bytes of each message", "64 KiB", "1 B or more", field="size_bytes"),
+    Key(
+        "size",
+        Quantity("size"),
+        "bytes of each message; by default more where 64 KiB would take long to simulate",
+        "64 KiB to 1 MiB",
+        "1 B or more",
+        field="size_bytes",
+    ),
     Key("pattern", Choice(PATTERNS), "to whom each node sends", UNIFORM),
     Key("nodes", Choice(NODES), "which nodes send: those without ranks, or all", OTHERS),
     Key("jobs", Whole(1, MOST_JOBS), "number of other jobs", "1"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import ABOVE_0, Bytes, Choice, Constant, OneOf, Whole
-from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.key import Form, Key, Schema
 from simcodesign.describe.keys.section import Section, bandwidth
+from simcodesign.describe.yaml.tree import Entry
 
 #: On which server a file begins: each on those after the servers of the file before it, or on any.
 ROUND_ROBIN, RANDOM = "round_robin", "random"
@@ -23,6 +28,8 @@ class Storage:
     An access takes ``latency_s``, in which it occupies no server, and then the time that its bytes need at their
     servers, ``per_byte_s`` each, or ``write_per_byte_s`` for a write, if that differs. A metadata operation takes
     ``metadata_latency_s`` and one over ``metadata_rate_per_s`` of the metadata server, which all nodes share.
+    ``nodes``: of the network, on which the servers are: then reads and writes are messages to them; none if the storage
+    has a network of its own.
     """
 
     servers: int
@@ -34,6 +41,11 @@ class Storage:
     metadata_rate_per_s: FloatOrArray | None = None
     metadata_latency_s: FloatOrArray = 0.0
     allocation: str = ROUND_ROBIN
+    nodes: tuple[int, ...] = ()
+
+    def nodes_of(self, server: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The nodes of servers: server i is on node i mod n of the n that are stated."""
+        return np.array(self.nodes, dtype=np.int64)[server % len(self.nodes)]
 
     def per_byte_of(self, kind: str) -> FloatOrArray:
         """Seconds per byte of a ``read`` or ``write`` at a server."""
@@ -57,6 +69,27 @@ def needed_metadata_rate(storage: Storage, machine: str, place: Place) -> FloatO
     return storage.metadata_rate_per_s
 
 
+class NodeNumbers(Form):
+    """Numbers of nodes, as a list or as ``FIRST:END`` or ``FIRST:END:STEP``."""
+
+    _RANGE = re.compile(r"(\d+):(\d+)(?::([1-9]\d*))?")
+
+    def read(self, entry: Entry) -> tuple[int, ...]:
+        if not isinstance(entry.content, str):
+            return tuple(one.whole() for one in entry.sequence())
+        match = self._RANGE.fullmatch(entry.content.strip())
+        numbers = () if match is None else tuple(range(int(match[1]), int(match[2]), int(match[3] or 1)))
+        if not numbers:
+            raise entry.error("no nodes", "a list of nodes, or FIRST:END, as 60:64")
+        return numbers
+
+    def schemas(self) -> list[Schema]:
+        return [{"type": "array", "items": {"type": "integer", "minimum": 0}}, {"type": "string"}]
+
+    def words(self) -> list[str]:
+        return ["list of whole numbers", "FIRST:END"]
+
+
 ALL = "all"
 MAX_SERVERS = 1_000_000
 #: Keys of ``storage``.
@@ -72,6 +105,12 @@ STORAGE = Section(
     ),
     Key("stripe_count", OneOf(Choice((ALL,)), Whole(1)), "servers over which a file is striped, or `all`", "1"),
     Key("allocation", Choice(ALLOCATIONS), "at which server a file begins", ROUND_ROBIN),
+    Key(
+        "nodes",
+        NodeNumbers(),
+        "nodes of the network on which the servers are, one after another: reads and writes are messages to them",
+        "none: the storage has a network of its own",
+    ),
     Key("latency", Constant("time"), "time of an access beside what servers do", "0 s", field="latency_s"),
     *bandwidth(
         "bandwidth",

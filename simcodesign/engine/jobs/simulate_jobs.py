@@ -26,6 +26,7 @@ from simcodesign.engine.to_result import measured, measured_jobs
 from simcodesign.generate.jobs.merged_plan import merged_plan
 from simcodesign.generate.jobs.numbering import Numbering
 from simcodesign.generate.lower import Plans
+from simcodesign.generate.passes.background import BackgroundLoad
 from simcodesign.generate.passes.order import with_sharing
 from simcodesign.generate.plan import Plan
 from simcodesign.generate.plan_builder import DrawnBackground
@@ -83,11 +84,11 @@ class _Jobs:
         self._check()
         last: list[_Merged] = []
 
-        def made(background: int) -> Plan:
-            last[:] = [self._merged(background)]
+        def made(background: int, size_bytes: float) -> Plan:
+            last[:] = [self._merged(background, size_bytes)]
             return last[0].plan
 
-        plan, log = run_with_background(made, lambda one: self._run(one, on_progress, timeline))
+        plan, log = run_with_background(made, lambda one: self._run(one, on_progress, timeline), self._load)
         times = [self._times(last[0], log, number, on_progress) for number in range(len(self.placed.jobs))]
         taken = chosen_engine(plan, self.engine, timeline)
         labels = [job.label for job in self.placed.jobs]
@@ -124,16 +125,21 @@ class _Jobs:
             what = "failures of nodes stop all ranks, not those of one job"
             raise InputError(what, self._machine.place, allowed="several jobs without the effect failures")
 
-    def _background(self, count: int, number: int = 0) -> DrawnBackground:
-        """Messages from the nodes of no job; of a run of all jobs they come with the first one."""
-        return DrawnBackground(count if number == 0 else 0, self.seed, self.placed.nodes)
+    @cached_property
+    def _load(self) -> BackgroundLoad | None:
+        """What the nodes of no job send."""
+        return BackgroundLoad.of(self._machine, self.placed.nodes, switched_on(self.effects))
 
-    def _merged(self, background: int) -> _Merged:
+    def _background(self, count: int, size_bytes: float, number: int = 0) -> DrawnBackground:
+        """Messages from the nodes of no job; of a run of all jobs they come with the first one."""
+        return DrawnBackground(count if number == 0 else 0, self.seed, self.placed.nodes, size_bytes)
+
+    def _merged(self, background: int, size_bytes: float) -> _Merged:
         """The Plan of all jobs."""
         jobs = self.placed.jobs
         with np.errstate(all="ignore"):
             plans = [
-                one.unshared(self.effects, self._background(background, number))
+                one.unshared(self.effects, self._background(background, size_bytes, number))
                 for number, one in enumerate(self._plans)
             ]
             plan, numbering = merged_plan(
@@ -158,12 +164,15 @@ class _Jobs:
         job, plan = self.placed.jobs[number], self._shared(merged.plans[number], number)
         together = self._result(number, plan, log_of_job(log, merged.numbering, number, job.start_s))
 
-        def made(background: int) -> Plan:
-            if self._machine.background is None:
+        def made(background: int, size_bytes: float) -> Plan:
+            if self._load is None:
                 return plan
-            return self._shared(self._plans[number].unshared(self.effects, self._background(background)), number)
+            drawn = self._background(background, size_bytes)
+            return self._shared(self._plans[number].unshared(self.effects, drawn), number)
 
-        own, log_alone = run_with_background(made, lambda one: self._run(one, on_progress))
+        others = merged.plan.background
+        size_bytes = None if others is None else float(others.size_bytes[0])
+        own, log_alone = run_with_background(made, lambda one: self._run(one, on_progress), self._load, size_bytes)
         alone = self._result(number, own, log_alone)
         times_s = float(together.makespan_s), float(alone.makespan_s)
         return JobTimes(job.label, self.placed.points[number].ranks, job.start_s, *times_s, alone, together)

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import CapacityError
-from simcodesign.core.operation_kinds import METADATA, STORAGE_READ, STORAGE_WRITE
+from simcodesign.core.operation_kinds import METADATA, RECEIVE, SEND, STORAGE_READ, STORAGE_WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.disk_access import SHARED, MetadataOperations, StorageAccess
 from simcodesign.describe.machine_parts.storage import RANDOM, Storage, needed_metadata_rate, needed_storage
+from simcodesign.generate.columns import Column
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.messages.message_models.base import modelled_hops, simulated
+from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan_builder import StepWriter
 from simcodesign.generate.randomness.random_streams import stream
 from simcodesign.generate.side_chains import UNITS
@@ -44,7 +47,8 @@ class StorageAccessLowering(Lowering[StorageAccess]):
         storage = needed_storage(writer.machine.storage, writer.machine.name, demand.place)
         count = float(np.max(demand.servers_of_file(storage, writer.amount)))
         pieces = float(np.max(writer.amount(demand.bytes, "bytes"))) / storage.stripe_bytes + 2
-        return once * (1 + min(count, pieces) + min(pieces, MOST_TURNS * count))
+        each = 3 if storage.nodes else 1
+        return once * (1 + min(count, pieces) + each * min(pieces, MOST_TURNS * count))
 
     def write(self, demand: StorageAccess, writer: StepWriter) -> None:
         storage = needed_storage(writer.machine.storage, writer.machine.name, demand.place)
@@ -53,8 +57,8 @@ class StorageAccessLowering(Lowering[StorageAccess]):
         latency_s, kind = times * storage.latency_s, KINDS[demand.kind]
         per_byte_s = storage.per_byte_of(demand.kind)
         if not writer.builder.queues_at_storage:
-            moving_s = per_byte_s * _even_share_bytes(demand, storage, writer, size, times, count)
-            writer.work(kind, np.multiply(size, times), latency_s + moving_s)
+            shares = _EvenShares.of(demand, storage, writer, size, times, count)
+            writer.work(kind, np.multiply(size, times), latency_s + shares.moving_s(per_byte_s, writer))
             return
         writer.work(kind, 0.0, latency_s)
         file = _Pieces.of(demand, storage, writer, size, count)
@@ -67,26 +71,56 @@ class StorageAccessLowering(Lowering[StorageAccess]):
         file.write(writer, kind, times, per_byte_s)
 
 
-def _even_share_bytes(
-    demand: StorageAccess,
-    storage: Storage,
-    writer: StepWriter,
-    size: FloatOrArray,
-    times: FloatOrArray,
-    count: FloatOrArray,
-) -> FloatOrArray:
-    """The bytes at a server for which a rank waits: its own at the first one, or an even share of all ranks' bytes."""
-    stripe, present = storage.stripe_bytes, writer.present
-    pieces = np.ceil(np.divide(size, stripe))
-    full_rows = np.maximum(np.ceil(pieces / count) - 1, 0)
-    own = full_rows * stripe + np.clip(size - full_rows * count * stripe, 0, stripe)
-    every = float(np.sum(present * np.multiply(size, times)))
-    if demand.file == SHARED:
-        servers = min(float(np.max(count)), float(np.ceil(np.sum(present * size) / stripe)))
-    else:
-        servers = min(float(storage.servers), float(np.sum(present * np.minimum(pieces, count))))
-    share: FloatOrArray = np.maximum(times * own, every / max(servers, 1.0))
-    return share
+@dataclass(frozen=True)
+class _EvenShares:
+    """The bytes of all ranks in even shares of the servers that they use: of each rank ``own_bytes`` at its first
+    server, in ``turns`` requests."""
+
+    storage: Storage
+    own_bytes: FloatOrArray
+    turns: FloatOrArray
+    every_bytes: float
+    servers: float
+
+    @classmethod
+    def of(
+        cls,
+        demand: StorageAccess,
+        storage: Storage,
+        writer: StepWriter,
+        size: FloatOrArray,
+        times: FloatOrArray,
+        count: FloatOrArray,
+    ) -> _EvenShares:
+        stripe, present = storage.stripe_bytes, writer.present
+        pieces = np.ceil(np.divide(size, stripe))
+        rows = np.ceil(pieces / count)
+        full_rows = np.maximum(rows - 1, 0)
+        own = full_rows * stripe + np.clip(size - full_rows * count * stripe, 0, stripe)
+        if demand.file == SHARED:
+            servers = min(float(np.max(count)), float(np.ceil(np.sum(present * size) / stripe)))
+        else:
+            servers = min(float(storage.servers), float(np.sum(present * np.minimum(pieces, count))))
+        every = float(np.sum(present * np.multiply(size, times)))
+        turns = np.clip(rows, 1, MOST_TURNS)
+        return cls(storage, np.multiply(times, own), turns, every, max(servers, 1.0))
+
+    def moving_s(self, per_byte_s: FloatOrArray, writer: StepWriter) -> FloatOrArray:
+        """Seconds for which a rank waits for its bytes: alone at its server, or until the server, or the node that it
+        is on, is done with those of all ranks."""
+        own_s, every_s = per_byte_s * self.own_bytes, per_byte_s * self.every_bytes / self.servers
+        if not self.storage.nodes:
+            waited: FloatOrArray = np.maximum(own_s, every_s)
+            return waited
+        network, request = writer.machine.network, self.own_bytes / self.turns
+        way = Way.of_hops(network, modelled_hops(network, writer.builder.ranks), request)
+        message_s = simulated(network).arrival_s(network, way, request) + simulated(network).receive_s(network, request)
+        passing_s = self.every_bytes * way.per_byte_s / min(self.servers, len(set(self.storage.nodes)))
+        last_s = np.maximum(
+            every_s + message_s, passing_s + message_s - request * way.per_byte_s + request * per_byte_s
+        )
+        moved: FloatOrArray = np.where(request > 0, np.maximum(own_s + self.turns * message_s, last_s), 0.0)
+        return moved
 
 
 @dataclass(frozen=True)
@@ -139,10 +173,16 @@ class _Pieces:
             back = done + 1
             for turn, (chosen, size_bytes) in enumerate(self._turns(chain)):
                 size = each[chosen] * size_bytes
-                fields = {"server": self._server(chain)[chosen], "unit": len(UNITS) + chain if chain else 0}
-                fields |= {"back": back[chosen]} if not turn else {}
-                self._column(writer, kind, chosen, size, size * per_byte_s, fields)
-                done[chosen] += 1
+                unit: dict[str, Any] = {"unit": len(UNITS) + chain if chain else 0}
+                fields: dict[str, Any] = {"server": self._server(chain)[chosen], **unit}
+                first = {"back": back[chosen]} if not turn else {}
+                writes = bool(self.storage.nodes) and kind == STORAGE_WRITE
+                if writes:
+                    self._message(writer, kind, chosen, size, fields["server"], unit, first)
+                self._column(writer, kind, chosen, size, size * per_byte_s, fields | ({} if writes else first))
+                if self.storage.nodes and not writes:
+                    self._message(writer, kind, chosen, size, fields["server"], unit, {})
+                done[chosen] += 3 if self.storage.nodes else 1
             ends.append(done.copy())
         lasts = np.minimum(self.pieces, self.count) - 1
         for chain, end in enumerate(ends):
@@ -169,6 +209,25 @@ class _Pieces:
             size -= self.before[chosen] if chain == 0 and turn == 0 else 0.0
             size -= np.where(has_last[chosen] & (turn == of - 1), self.after[chosen], 0.0)
             yield chosen, size
+
+    def _message(
+        self,
+        writer: StepWriter,
+        kind: int,
+        chosen: Int64s,
+        size: FloatOrArray,
+        server: Int64s,
+        unit: dict[str, Any],
+        first: dict[str, Any],
+    ) -> None:
+        """Bytes on the way to their servers, or from them to their ranks, which wait until they are there. ``first``:
+        what the send follows."""
+        who = self.who[chosen]
+        ends = writer.builder.prices.node_of[who], self.storage.nodes_of(server)
+        ends = ends if kind == STORAGE_WRITE else ends[::-1]
+        columns = writer.columns.columns
+        columns.append(Column(SEND, who, who, size, extra=unit | first, ends=ends))
+        columns.append(Column(RECEIVE, who, who, size, match=-1, extra=unit, ends=ends))
 
     def _column(
         self, writer: StepWriter, kind: int, chosen: Int64s, size: FloatOrArray, duration_s: Any, fields: dict[str, Any]

@@ -31,7 +31,7 @@ from simcodesign.generate.messages.levels import LevelWay, LevelWays, longest, s
 from simcodesign.generate.messages.message_models.base import modelled_hops, simulated
 from simcodesign.generate.messages.route_table import RouteTable
 from simcodesign.generate.messages.routing.route_choice import route_choice
-from simcodesign.generate.messages.way import Way, Ways
+from simcodesign.generate.messages.way import Way, Ways, by_law
 
 #: Of messages for which it does not matter.
 NO_WAY = Way(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -119,6 +119,9 @@ class MessagePricing:
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
                 continue
+            if column.ends is not None:
+                priced.append(self._between_ends(column, machine))
+                continue
             costs = (column.kind, column.size_bytes, column.train)
             is_one_size = by_size and not np.ndim(column.size_bytes)
             if is_one_size and costs in of_size:
@@ -190,8 +193,8 @@ class MessagePricing:
         ]
         return [one for one in every if np.any(one.here)]
 
-    def _send(self, column: Column, machine: Machine, ways: Sequence[LevelWay] | None) -> Column:
-        """``ways``: where they are not those of each message."""
+    def _send(self, column: Column, machine: Machine, ways: Sequence[LevelWay] | None, route: bool = True) -> Column:
+        """``ways``: where they are not those of each message. ``route``: whether its route is that of its ranks."""
         ways, train, size = self._ways_of(column, machine) if ways is None else ways, column.train, _each_bytes(column)
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
@@ -207,8 +210,9 @@ class MessagePricing:
         if self._holds_differ:
             extra["holds"] = machine.network.message_model.bytes_hold_sender
         if self.route_table:
-            cost = self._cost(column, machine, ways, size)
-            extra |= {"route": self.route_table.routes_of(column), "cost": cost}
+            if route:
+                cost = self._cost(column, machine, ways, size)
+                extra |= {"route": self.route_table.routes_of(column), "cost": cost}
             if self._uses_differ:
                 extra["interfaces"] = machine.network.interfaces.used or machine.network.interfaces.count
         return replace(
@@ -239,6 +243,27 @@ class MessagePricing:
         ranks = np.arange(self._ranks) if who is None else who
         others, own = (np.asarray(side, dtype=np.int64) for side in np.broadcast_arrays(np.asarray(peer), ranks))
         return others, own
+
+    def _between_ends(self, column: Column, machine: Machine) -> Column:
+        """Messages between nodes of which one has no rank that sends or receives: their rank waits for them itself."""
+        assert column.ends is not None
+        network, size = machine.network, column.size_bytes
+        if column.kind == RECEIVE:
+            extra: dict[str, Any] = {**column.extra} | (
+                {"variant": self._variant(machine)} if "variant" in self.names else {}
+            )
+            return replace(column, duration_s=simulated(network).receive_s(network, size), extra=extra)
+        way = self._ways.between_nodes(network, *column.ends, size)
+        way = way if self._counted else by_law(way, self._law)
+        at = [LevelWay(0, network, way)]
+        sent = self._send(replace(column, ends=None, extra={}), machine, at, route=False)
+        extra = {**column.extra, **sent.extra}
+        if self.has_rendezvous:
+            extra["rendezvous"] = False
+        if self.route_table:
+            extra["route"] = self.route_table.number(*column.ends)
+            extra["cost"] = self.route_table.costs.row_of(at[0], way, size)
+        return replace(column, duration_s=sent.duration_s, extra=extra)
 
     def between_nodes(
         self, machine: Machine, source: Int64s, target: Int64s, size_bytes: float

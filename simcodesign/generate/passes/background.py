@@ -7,6 +7,7 @@ same however many are drawn, so that a run that was longer than they last is rep
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +15,14 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.background import NEIGHBOUR, OPPOSITE, PERMUTATION, RANDOM, Background
+from simcodesign.describe.network.sharing import RoundRobin
 from simcodesign.generate.messages.constants_by_size import constant
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import BackgroundMessages
+from simcodesign.generate.plan_builder import DrawnBackground
 from simcodesign.generate.randomness.random_streams import stream
 
 Int32s = NDArray[np.int32]
@@ -48,26 +52,54 @@ class BackgroundRoutes:
         return np.concatenate([route, self.route]), np.concatenate([cost, self.cost]), both
 
 
-def background_routes(
-    machine: Machine, prices: MessagePricing, count: int, seed: int, used: Int64s | None = None
-) -> BackgroundRoutes | None:
-    """The first ``count`` messages of others; None where there are no others, or they send nothing. ``used``: the nodes
-    that others do not have, those with ranks if None."""
-    background = machine.background
+@dataclass(frozen=True)
+class BackgroundLoad:
+    """What the others on a machine send, before any of it is drawn: ``senders`` nodes send messages that pass
+    ``stations`` links and interfaces each in the mean."""
+
+    machine: Machine
+    background: Background
+    senders: int
+    stations: float
+
+    @classmethod
+    def of(cls, machine: Machine, used: Int64s, on: Set[Mechanism]) -> BackgroundLoad | None:
+        """Of a machine on which jobs have ``used`` these nodes; None where others send nothing."""
+        background = machine.background
+        if background is None or not background.load or Mechanism.OTHER_JOBS not in on:
+            return None
+        senders = background.senders_among(machine.nodes, used)
+        ends = 2.0 if Mechanism.INTERFACES in on else 0.0
+        return cls(machine, background, senders, machine.network.mean_hops + ends) if senders else None
+
+    def messages_per_s(self, size_bytes: float) -> float:
+        """Messages of this size that all of them send in a second."""
+        return 1 / _between_s(self.machine, self.background, self.senders, size_bytes)
+
+    def events_per_s(self, size_bytes: float) -> float:
+        """Events of an engine for these in a second of the run: two for each station that a message or packet takes."""
+        rule = self.machine.network.sharing
+        packets = np.ceil(size_bytes / rule.packet_bytes) if isinstance(rule, RoundRobin) else 1.0
+        return float(2 * self.stations * packets * self.messages_per_s(size_bytes))
+
+
+def background_routes(machine: Machine, prices: MessagePricing, drawn: DrawnBackground) -> BackgroundRoutes | None:
+    """The first messages of others, as many as are drawn; None where there are no others, or they send nothing."""
+    background, count, seed = machine.background, drawn.count, drawn.seed
     if background is None or not background.load or not count:
         return None
-    source_of, sends_to = _jobs(
-        background, background.senders(machine.nodes, np.unique(prices.node_of) if used is None else used), seed
-    )
+    used = np.unique(prices.node_of) if drawn.used is None else drawn.used
+    size = drawn.size_bytes if background.size_bytes is None else background.size_bytes
+    source_of, sends_to = _jobs(background, background.senders(machine.nodes, used), seed)
     if not len(source_of):
         return None
     check_memory(f"{count:.3g} messages of background take", BYTES_PER_MESSAGE * float(count), background.place)
-    sets_out_s = _times(machine, background, len(source_of), count, seed)
+    sets_out_s = _times(_between_s(machine, background, len(source_of), size), count, seed)
     which = _drawn("background sources", seed, count, len(source_of))
     source = source_of[which]
     target = sends_to.targets(which, seed)
-    size_bytes = np.full(count, background.size_bytes)
-    route, cost = prices.between_nodes(machine, source, target, background.size_bytes)
+    size_bytes = np.full(count, size)
+    route, cost = prices.between_nodes(machine, source, target, size)
     of_target = machine.interfaces_of_nodes(target)
     leaves, comes = _counted(source) % machine.interfaces_of_nodes(source), _counted(target) % of_target
     if machine.network.rails > 1:  # interface i of every node is on the same rail
@@ -115,13 +147,17 @@ def _jobs(background: Background, nodes: Int64s, seed: int) -> tuple[Int64s, _Jo
     return member, jobs
 
 
-def _times(machine: Machine, background: Background, senders: int, count: int, seed: int) -> NDArray[np.float64]:
-    """(B,) seconds: all senders together are one Poisson process."""
-    per_byte_s = float(constant(machine.network.message_model, "per_byte_s", background.size_bytes))
+def _between_s(machine: Machine, background: Background, senders: int, size_bytes: float) -> float:
+    """Seconds between two messages of any of them, in the mean."""
+    per_byte_s = float(constant(machine.network.message_model, "per_byte_s", size_bytes))
     if not per_byte_s:
         what = "the load of a background is a share of the bandwidth of messages, which is infinite here"
         raise InputError(what, background.place, value=background.load, allowed="a network.bandwidth, or no background")
-    between_s = background.size_bytes * per_byte_s / background.load / senders
+    return size_bytes * per_byte_s / background.load / senders
+
+
+def _times(between_s: float, count: int, seed: int) -> NDArray[np.float64]:
+    """(B,) seconds: all senders together are one Poisson process."""
     gaps = stream(seed, "background times").standard_exponential(count) * between_s
     return np.asarray(np.rint(np.cumsum(gaps) * PER_SECOND) / PER_SECOND)
 

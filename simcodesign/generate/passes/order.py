@@ -96,8 +96,7 @@ def follow_loggopsim(draft: Draft) -> None:
 def add_others(draft: Draft) -> None:
     """Draw the messages of other jobs."""
     builder = draft.builder
-    drawn = builder.background
-    draft.others = background_routes(builder.design_point.machine, draft.prices, drawn.count, drawn.seed, drawn.used)
+    draft.others = background_routes(builder.design_point.machine, draft.prices, builder.background)
 
 
 OF_PROGRAM = (Pass(match_messages), Pass(price_receives), Pass(find_dependencies), Pass(wait_for_receivers))

@@ -152,7 +152,7 @@ def _node_rows(machine: Machine) -> Rows:
     if machine.failures is not None:
         yield "failures", machine.failures.text
     if machine.background is not None:
-        yield "background", f"{machine.background.nodes} nodes{machine.background.traffic}"
+        yield "background", f"{machine.background.nodes} nodes{machine.background.traffic()}"
 
 
 def _capacity_rows(machine: Machine) -> Rows:

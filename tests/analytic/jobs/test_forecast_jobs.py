@@ -65,3 +65,19 @@ def test_jobs_alone_are_as_any_forecast() -> None:
     for one, name in zip(answer.jobs, ("jacobi", "transpose"), strict=True):
         assert one.slowdown == 1.0  # they have other links, as neighbouring parts of a torus by rows
         assert one.alone_s == float(forecast(name, "torus-cluster", {"P": 16}).makespan_s)
+
+
+def test_jobs_that_write_over_the_network_share_the_links_to_the_servers() -> None:
+    """Ranks on nodes 0 and 1 of a line with a server on node 3: both pass the links from 1 to 3. With half of them and
+    half of a server, each takes 2 m/B + 2 m/b; together the second takes m/B + 2 m/b, as b < B."""
+    storage = "storage: {servers: 1, stripe: 16 MiB, bandwidth: 500 MB/s, nodes: [3]}\n"
+    on = read_machine(ON_A_LINE + storage)
+    write = workload("[write: {to: storage, bytes: 1e6}]")
+    jobs = [Job(write, range(1)), Job(write, range(1, 2))]
+    forecasts, simulated = forecast_jobs(jobs, on).jobs, simulate_jobs(jobs, on).jobs
+    for one, run in zip(forecasts, simulated, strict=True):
+        assert (one.link_share, one.storage_share) == (0.5, 0.5)
+        assert (one.alone_s, one.makespan_s) == pytest.approx((3e-3, 6e-3), rel=1e-12)
+        assert run.alone_s == pytest.approx(3e-3, rel=1e-12)
+        assert run.makespan_s <= one.makespan_s
+    assert max(run.makespan_s for run in simulated) >= 5e-3 * (1 - 1e-12)

@@ -233,8 +233,8 @@ def test_engines_agree_and_do_not_depend_on_how_many_are_drawn(
     """A run of few messages is repeated with more of them until they last: the answer is that of many."""
     machine = on(TORUS, 36, f"load: 0.4, size: 10 kB, pattern: {pattern}, jobs: 3, mapping: random", network)
     results = {}
-    for first, name in ((4096, "simpy"), (4096, "compiled"), (16, "compiled")):
-        monkeypatch.setattr(background.run_with_background, "__defaults__", (first,))
+    for first, name in ((1.25, "simpy"), (1.25, "compiled"), (0.01, "compiled")):
+        monkeypatch.setattr(background, "SPARE", first)
         result = simulate.simulate(workload(HALO), machine, {"P": 9}, effects="all", seed=3, engine=name)
         results[first, name] = replace(result, engine="").to_dict()
     first, *rest = results.values()
@@ -282,6 +282,7 @@ WAIT = "[arrivals: {to: network, rate: 2000, requests: 20000, bytes: 1000, desti
 
 
 @pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:background. some")
 @pytest.mark.parametrize("load", [0.3, 0.6])
 @pytest.mark.parametrize("is_fresh", [True, False])
 def test_waits_of_theory(load: float, is_fresh: bool) -> None:
