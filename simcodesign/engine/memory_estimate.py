@@ -14,20 +14,19 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.plan import NONE, Plan
-from simcodesign.generate.size.memory import DEPENDENCIES, KEPT, RESULT, RUN, plan_bytes
+from simcodesign.generate.size.memory import ARRIVAL, DEPENDENCIES, KEPT, RESULT, RUN, VARIED, plan_bytes
 
 #: The SimPy engine: bytes for an operation with its Plan, for a message with a route, for a station on its route, for a
 #: strand of operations and for a message in transit (a process each), and for a recorded service; what an operation
 #: takes in addition by the rules of LogGOPSim, and what each station that a packet passes leaves behind.
 SIMPY_OPERATION, SIMPY_ROUTE, SIMPY_HOP, SIMPY_PROCESS, SIMPY_SERVICE = 215, 80, 20, 1_500, 250
 SIMPY_LOGGOPS, SIMPY_PACKET_HOP = 900, 4
-#: The compiled engine: bytes of a message in transit: in the lists of this day and of later ones (40 each), with its
-#: events (2 of 16), or a request (64) with its places in the lists of flows.
-COMPILED_MESSAGE = 2 * 40 + 2 * 16
-#: In addition: by the rules of LogGOPSim for a send or a receive; with fair sharing for a message in transit: its slot
-#: (40), load (32), places in lists (4 of 4) and in two heaps (2 of 16); and for a station on the route of each (8 of
-#: ``There`` and 2 of 4).
-COMPILED_LOGGOPS, COMPILED_FLOW, COMPILED_FLOW_HOP = 300, 40 + 32 + 4 * 4 + 2 * 16, 8 + 2 * 4
+#: The compiled engine: bytes of a message in transit, a request (64), or a message of a later day (40) with its event
+#: (16) and its place in a block (8).
+COMPILED_MESSAGE = 64
+#: In addition: by the rules of LogGOPSim for a send or a receive; with fair sharing for a message, and for a station on
+#: a route of its own.
+COMPILED_LOGGOPS, COMPILED_FLOW, COMPILED_FLOW_HOP = 300, 90, 24
 #: Bytes of an operation in a timeline.
 TIMELINE = 65
 #: A chart, whatever is in it.
@@ -55,13 +54,15 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
     messages, hops, services, on_the_way = _travelling(plan)
     kept: float = len(plan) * ((TIMELINE if has_timeline else 0) + (BYTES_PER_ENTRY if plan.lines is not None else 0))
     if engine != "simpy":
-        kept += plan_bytes(plan) + len(plan) * (KEPT + RUN + RESULT) + on_the_way * COMPILED_MESSAGE
+        kept += plan_bytes(plan) + len(plan) * (KEPT + VARIED + RUN + RESULT) + on_the_way * COMPILED_MESSAGE
+        if plan.routes is not None or plan.flight_s is not None:
+            kept += len(plan) * ARRIVAL
         if plan.edges is not None:
             kept += len(plan) * DEPENDENCIES
         if plan.loggops is not None:
             kept += COMPILED_LOGGOPS * int(np.isin(plan.kind, (SEND, RECEIVE)).sum())
         if plan.routes is not None and plan.routes.fair:
-            kept += on_the_way * (COMPILED_FLOW + COMPILED_FLOW_HOP * hops / max(messages, 1))
+            kept += COMPILED_FLOW * messages + COMPILED_FLOW_HOP * int(plan.routes.start[-1])
         return kept
     processes = int((~plan.follows_previous[:-1]).sum()) + on_the_way
     kept += SIMPY_SERVICE * services if has_timeline else 0

@@ -19,7 +19,9 @@ import pytest
 import simcodesign as sc
 from simcodesign import cli
 from simcodesign.cli.run import study as study_run
+from simcodesign.studies.folder.study_file import TEMPLATE
 from simcodesign.studies.sweep.store import Store
+from tests import ROOT
 
 simulate_module = import_module("simcodesign.engine.simulate")
 TWO = """simcodesign: 1
@@ -247,3 +249,11 @@ def test_no_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "study.yaml" in capsys.readouterr().err
     assert run("study", "--new", tmp_path) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_the_page_of_the_documentation_shows_the_shipped_study() -> None:
+    shown = re.findall(
+        r"```yaml\n(simcodesign: 1\n.*?)```", (ROOT / "docs" / "studies.md").read_text(), flags=re.DOTALL
+    )
+    _, shipped = TEMPLATE.read_text().split("\n", 1)  # its first line is a comment
+    assert shown == [shipped.replace("name: template", "name: fft-network")]

@@ -30,11 +30,11 @@ from simcodesign.generate.size.operations import ProgramSize
 #: station (4).
 PASSED = 4 + 1 + 4
 #: Bytes of an operation that the draft of a Plan keeps for the next simulation, apart from the Plan: the places of the
-#: other ends of messages as the program has them (4), and durations before they vary (8).
-KEPT = 4 + 8
+#: other ends of messages as the program has them (4); where times vary, durations before they do (8).
+KEPT, VARIED = 4, 8
 #: Bytes of an operation in the compiled engine and its log: what it waits for (4), the stack of those that are ready
-#: (4), when it is done (8), and when its message arrives (8).
-RUN = 4 + 4 + 8 + 8
+#: (4), when it is done (8); where messages arrive later than they are sent, when (8).
+RUN, ARRIVAL = 4 + 4 + 8, 8
 #: Bytes of an operation while the log becomes a Result: two arrays of numbers, which kinds and ranks choose from.
 RESULT = 2 * 8
 #: Bytes of an operation with dependencies beyond those of its rank: where they begin (8), and two ends of each.
@@ -43,7 +43,7 @@ DEPENDENCIES = 8 + 2 * 4
 FAIR = 8 + 8 + 8 + 1 + 8 + 4
 #: What LogGOPSim's rules take besides: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
 #: operations: 230 and 262 bytes.
-LOGGOPS = 280
+LOGGOPS = 262
 #: What dependencies and requests of an open stream take besides, while they are written too. Measured: 57 bytes.
 OPEN = 70
 #: Bytes of an operation with the columns that each has.
@@ -70,7 +70,9 @@ def check_plan_fits(size: ProgramSize, builder: PlanBuilder) -> None:
 
 def _others(builder: PlanBuilder) -> float:
     """Bytes of an operation that only some programs and machines need."""
-    workload, needed = builder.design_point.workload, 0.0
+    workload, on, needed = builder.design_point.workload, builder.on, 0.0
+    needed += VARIED if on & {Mechanism.UNEVEN_RANKS, Mechanism.VARIED_TIMES} else 0
+    needed += ARRIVAL if on & {Mechanism.LINKS, Mechanism.INTERFACES} or "flight_s" in builder.extra_fields else 0
     needed += TALLY_BYTES if builder.tally is not None else 0
     needed += POWER_BYTES if builder.powers is not None else 0
     if any(isinstance(step.demand, RecordedProgram) for step in builder.evaluation.program.demands()):
@@ -78,7 +80,7 @@ def _others(builder: PlanBuilder) -> float:
     needed += OPEN if workload.is_open else 0
     needed += DEPENDENCIES if workload.has_overlap else 0
     sharing = builder.design_point.machine.network.sharing
-    needed += FAIR if Mechanism.LINKS in builder.on and isinstance(sharing, MaxMin) else 0
+    needed += FAIR if Mechanism.LINKS in on and isinstance(sharing, MaxMin) else 0
     return needed + (LOGGOPS if builder.design_point.has_loggops or builder.prices.has_rendezvous else 0)
 
 
