@@ -121,6 +121,7 @@ def ring(rank, size, *, n=4096):
     yield sc.rank.world.barrier()
 """,
     "fewer.csv": "P,value\n4,1 ms\n6,2 ms\n",
+    "sums.txt": "# OSU MPI Allreduce Latency Test v7.0\n# Size  Avg Latency(us)\n8 20\n64 21\n512 24\n4096 50\n",
     "sum.py": "from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\n",
 }
 
@@ -152,6 +153,7 @@ compare app.aspen box.aspen --set n=16 --kernel main --seed 1 --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml spoiled.csv --unknown network.startup,computation --json
 calibrate little.yaml --json
+calibrate little.yaml sums.txt --given P=6 --algorithms --json
 calibrate little.yaml osu.txt --given P=2 --given nodes=2 --json
 calibrate little.yaml osu.txt --given nodes=2 --segments 1 --json
 fit runs.txt --target p=128,n=20 --json -j 1
