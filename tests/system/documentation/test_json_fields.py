@@ -61,6 +61,14 @@ nodes: 4
 processor: {rate: 1 GFLOP/s}
 network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s, sends: nonblocking, interfaces: {count: 1}}
 """,
+    "rules.yaml": """\
+simcodesign: 1
+name: rules
+nodes: 4
+processor: {rate: 1 GFLOP/s}
+network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s}
+collectives: {allreduce: open_mpi}
+""",
     "all.yaml": """\
 simcodesign: 1
 name: all
@@ -153,6 +161,7 @@ compare app.aspen box.aspen --set n=16 --kernel main --seed 1 --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml spoiled.csv --unknown network.startup,computation --json
 calibrate little.yaml --json
+show rules.yaml --json
 calibrate little.yaml sums.txt --given P=6 --algorithms --json
 calibrate little.yaml osu.txt --given P=2 --given nodes=2 --json
 calibrate little.yaml osu.txt --given nodes=2 --segments 1 --json
