@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.analytic.messages.route_links import modelled_hops
+from simcodesign.calibration.benchmarks.algorithms import AlgorithmChoice, algorithm_choices
 from simcodesign.calibration.benchmarks.evidence import evidence_notes
 from simcodesign.calibration.benchmarks.full_node import CACHE, HOLDS_RECEIVER, full_node
 from simcodesign.calibration.benchmarks.kernels import kernel_constants
@@ -96,6 +97,8 @@ class MachineCalibration:
     """The rows that show it."""
     has_new_levels: bool = False
     """Whether the machine states no network inside its nodes, and this calibration adds one."""
+    choices: tuple[AlgorithmChoice, ...] = ()
+    """Algorithms of collective operations, if they were asked for."""
 
     @property
     def all_constants(self) -> tuple[MachineConstant, ...]:
@@ -116,7 +119,8 @@ class MachineCalibration:
         """The rows that were used, which are no evidence for this machine."""
         messages = [] if self.messages is None else [self.messages.lines]
         messages += [one.messages.lines for one in self.within_node]
-        return united([*messages, self.lines_of_holds, *(one.lines for one in self.all_constants)])
+        of_choices = (one.lines for one in self.choices)
+        return united([*messages, self.lines_of_holds, *(one.lines for one in self.all_constants), *of_choices])
 
     @property
     def roles(self) -> list[str]:
@@ -137,6 +141,7 @@ def calibrate_machine(
     segments: int | None = None,
     level: float = 0.9,
     robust: bool = False,
+    algorithms: bool = False,
 ) -> MachineCalibration:
     """Determine constants from benchmarks, as ``studies.verbs.calibrate`` describes. ``known``: some of ``KNOWN``."""
     loaded = load_machine(machine)
@@ -165,14 +170,19 @@ def calibrate_machine(
     partial = MachineCalibration(str(machine), base, every, messages, tuple(constants), kind, (), level, near)
     partial = replace(partial, has_new_levels=has_new_levels)
     partial = _under_load(partial, tables, (known or {}).get(CACHE), notes)
-    partial = _with_reductions(partial, tables, notes)
+    if algorithms:
+        partial = replace(partial, choices=algorithm_choices(tables, _calibrated(partial)))
+    if any(one.operation in OPERATIONS for one in partial.choices):
+        notes.append("The rate of operators was not determined: it would follow from an algorithm that is assumed.")
+    else:
+        partial = _with_reductions(partial, tables, notes)
     notes += () if messages is None else messages.notes
     notes += notes_within_node(tables, base, near)
     used = {(file, line) for file, lines in partial.lines.items() for line in lines}
     notes += unused_within_node(tables, base, used)
     notes += evidence_notes(base, {one.path for one in partial.all_constants})
     done = replace(partial, notes=tuple(notes))
-    if not done.all_constants and kind is None and done.holds_receiver is None:
+    if not done.all_constants and kind is None and done.holds_receiver is None and not done.choices:
         raise _no_constant(done)
     load_machine(machine, machine_changes(done))  # says where constants that were measured contradict the machine
     return done

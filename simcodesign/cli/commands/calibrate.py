@@ -27,7 +27,7 @@ from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
 OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error", "value")
-OF_BENCHMARKS = ("segments", "given", "format")
+OF_BENCHMARKS = ("segments", "given", "format", "algorithms")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +104,13 @@ class CalibrateOptions:
             "nodes=2, ranks_per_node=48. Repeatable.",
         ),
     ] = field(default_factory=list)
+    algorithms: Annotated[
+        bool,
+        Option(
+            help="Benchmarks: for each collective operation and range of sizes, name the algorithm whose forecasts are "
+            "off by the most constant factor; --write NAME.yaml states them as the machine's rules for algorithm: auto."
+        ),
+    ] = False
     format: Format = None
     as_json: AsJson = False
     write: Write = field(default_factory=list)
@@ -180,7 +187,7 @@ def run(options: CalibrateOptions) -> None:
         allowed = "WORKLOAD MACHINE TIMES.csv..." if is_of_times else "MACHINE FILE..."
         raise InputError("something is missing", value=" ".join(options.names), allowed=allowed)
     for name in OF_BENCHMARKS if is_of_times else OF_TIMES:
-        if getattr(options, name) not in (None, []):
+        if getattr(options, name) not in (None, [], False):
             form = "for benchmarks, without a workload" if is_of_times else "for times of a workload"
             shown = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
             raise InputError(f"an option {form}", Place(shown), allowed="the other form: see --help")

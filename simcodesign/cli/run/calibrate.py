@@ -33,6 +33,8 @@ class BenchmarkOptions(Protocol):
     @property
     def format(self) -> str | None: ...
     @property
+    def algorithms(self) -> bool: ...
+    @property
     def robust(self) -> bool: ...
     @property
     def as_json(self) -> bool: ...
@@ -52,6 +54,7 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
             segments=options.segments,
             level=parsed_level(options.level, FIT_LEVEL),
             robust=options.robust,
+            algorithms=options.algorithms,
         )
     except NoConstantError:
         rows = tidy_text(tables, {"role": ["evidence" for table in tables for _ in table.rows]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,13 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.calibration.benchmarks.algorithms import AlgorithmChoice
 from simcodesign.calibration.benchmarks.full_node import HOLDS_RECEIVER
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration
 from simcodesign.calibration.benchmarks.point_to_point import PointToPoint
 from simcodesign.calibration.benchmarks.samples import MachineConstant
 from simcodesign.calibration.estimates import Combination
-from simcodesign.core.to_json import attributes_of
+from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.report.calibration.machine_file import lines_text
 from simcodesign.report.common.numbers import Digits, ends_of
@@ -26,7 +27,11 @@ from simcodesign.report.common.tables import new_table, paragraph
 def benchmark_tables(calibration: MachineCalibration) -> Iterator[RenderableType]:
     """The constants, how the number of segments was chosen, what was used and what cannot be told apart."""
     yield paragraph(f"{calibration.machine.name}: constants from benchmarks", bold=True)
-    yield constants_table(calibration)
+    if calibration.all_constants or not calibration.choices:
+        yield constants_table(calibration)
+    if calibration.choices:
+        yield algorithms_table(calibration.choices)
+        yield paragraph(ALGORITHM_WORDS)
     if calibration.messages is not None and len(calibration.messages.segmentation.errors):
         yield cross_validation_table(calibration.messages)
     yield from (paragraph(sentence) for sentence in benchmark_sentences(calibration))
@@ -53,6 +58,27 @@ def constants_table(calibration: MachineCalibration) -> Table:
         table.add_row("network.interfaces.duplex", "", calibration.duplex, "-", "", "messages both ways at once")
     if calibration.sharing is not None:
         table.add_row("network.sharing", "", calibration.sharing, "-", "", "interfaces under load need it")
+    return table
+
+
+#: What the algorithms of a calibration are, and what they are not.
+ALGORITHM_WORDS = (
+    "spread: standard deviation of the logarithm of measured / forecast. The algorithm with the least spread makes "
+    "forecasts better; which one the library ran is not known from times."
+)
+
+
+def algorithms_table(choices: Sequence[AlgorithmChoice]) -> Table:
+    """One row a range of sizes of an operation, with the algorithm that varies least and the next two."""
+    table = new_table(
+        "Algorithms that vary least", "operation", "bytes", "algorithm", "spread", "measured / forecast", "rows", "next"
+    )
+    for one in choices:
+        ends = dict.fromkeys(format_quantity(size, "size") for size in (one.from_bytes, one.up_to_bytes))
+        others = ", ".join(f"{name.replace('_', ' ')} {spread:.3g}" for name, spread in one.others[:2])
+        name = one.algorithm.replace("_", " ")
+        numbers = (f"{one.spread:.3g}", f"{one.ratio:.3g}", str(one.rows))
+        table.add_row(one.operation, " to ".join(ends), name, *numbers, others)
     return table
 
 
@@ -142,6 +168,7 @@ def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
         "constants": [
             _constant_dict(one) for one in (*(() if messages is None else messages.constants), *calibration.constants)
         ],
+        "algorithms": [fields_of(one, without=("lines",)) for one in calibration.choices],
         "duplex": calibration.duplex,
         "sharing": calibration.sharing,
         "holds_receiver": calibration.holds_receiver,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from simcodesign.calibration.benchmarks.algorithms import decision_table
 from simcodesign.calibration.benchmarks.full_node import HOLDS_RECEIVER
 from simcodesign.calibration.benchmarks.levels import NODE
 from simcodesign.calibration.benchmarks.machine_constants import (
@@ -102,7 +103,15 @@ def _tree(calibration: MachineCalibration) -> dict[str, Any]:
         _put(tree, "network.interfaces.duplex", calibration.duplex)
     if calibration.sharing is not None:
         _put(tree, "network.sharing", calibration.sharing)
+    for operation, rows in decision_table(calibration.choices).items():
+        _put(tree, f"collectives.{operation}", [_decision(row) for row in rows])
     return tree
+
+
+def _decision(row: Mapping[str, object]) -> str:
+    """One row of a decision table in one line."""
+    end = f"up_to: {_quantity(float(str(row['up_to'])), 'size')}, " if "up_to" in row else ""
+    return f"{{{end}algorithm: {row['algorithm']}}}"
 
 
 def _text(text: str) -> str:

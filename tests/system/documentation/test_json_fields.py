@@ -68,6 +68,14 @@ name: owned
 components: {node: {count: nodes, price: 100, static_power: 10 W, embodied_carbon: 5}}
 ownership: {years: 5, energy_price: 0.2, carbon_intensity: 300}
 """,
+    "rules.yaml": """\
+simcodesign: 1
+name: rules
+nodes: 4
+processor: {rate: 1 GFLOP/s}
+network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s}
+collectives: {allreduce: open_mpi}
+""",
     "all.yaml": """\
 simcodesign: 1
 name: all
@@ -128,6 +136,7 @@ def ring(rank, size, *, n=4096):
     yield sc.rank.world.barrier()
 """,
     "fewer.csv": "P,value\n4,1 ms\n6,2 ms\n",
+    "sums.txt": "# OSU MPI Allreduce Latency Test v7.0\n# Size  Avg Latency(us)\n8 20\n64 21\n512 24\n4096 50\n",
     "sum.py": "from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\n",
 }
 
@@ -161,6 +170,8 @@ compare app.aspen box.aspen --set n=16 --kernel main --seed 1 --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml spoiled.csv --unknown network.startup,computation --json
 calibrate little.yaml --json
+show rules.yaml --json
+calibrate little.yaml sums.txt --given P=6 --algorithms --json
 calibrate little.yaml osu.txt --given P=2 --given nodes=2 --json
 calibrate little.yaml osu.txt --given nodes=2 --segments 1 --json
 fit runs.txt --target p=128,n=20 --json -j 1

@@ -1,0 +1,192 @@
+"""By which algorithm of ours each collective operation is forecast best, by ranges of sizes.
+
+For each algorithm, the ratio of a measured time to its forecast is taken at every row. The best one of a range of sizes
+is the one whose logarithms of ratios vary least around their mean: wrong constants shift the mean, another algorithm
+makes ratios vary. That makes forecasts better; it does not tell which algorithm the library ran.
+
+How many ranges there are is chosen by the Bayesian information criterion (G. Schwarz, Annals of Statistics 6, 1978) of
+independent normal errors, with three numbers for each range: its end, its algorithm, its mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.calibration.benchmarks.samples import Lines
+from simcodesign.core.errors import InputError
+from simcodesign.core.expressions.expression import parse
+from simcodesign.describe.demands.collective import SIGNALS, Collective, every_algorithm
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.workload import Workload
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+
+#: Rows that a range has at least, and ranges of an operation at most.
+LEAST_ROWS, MOST_RANGES = 3, 4
+#: Numbers that a range is described by.
+_NUMBERS = 3
+#: Logarithms of ratios that vary by less are the same: times are printed with two to four digits.
+_LEAST_SPREAD = 1e-3
+
+
+@dataclass(frozen=True)
+class AlgorithmChoice:
+    """The algorithm whose forecasts vary least in a range of sizes of an ``operation``.
+
+    ``from_bytes`` to ``up_to_bytes``: the sizes that were measured there. ``spread``: standard deviation of the
+    logarithm of measured over forecast; ``ratio``: the geometric mean of that quotient; ``rows``: how many. ``others``:
+    the next algorithms, with their spreads there. ``lines``: the rows, which are no evidence for this choice.
+    """
+
+    operation: str
+    algorithm: str
+    from_bytes: float
+    up_to_bytes: float
+    spread: float
+    ratio: float
+    rows: int
+    others: tuple[tuple[str, float], ...]
+    lines: Lines
+
+
+@dataclass(frozen=True, order=True)
+class _Time:
+    """A measured time of one operation, and where it stands."""
+
+    size_bytes: float
+    ranks: int
+    time_s: float
+    file: str
+    line: int
+
+
+def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tuple[AlgorithmChoice, ...]:
+    """Return, for each collective operation with measured times, its ranges of sizes, in their order.
+
+    Rows count that state bytes and ranks P (or nodes, with one rank on each), and that the machine can hold. Operations
+    with fewer than three such rows are left out.
+    """
+    times: dict[str, list[_Time]] = {}
+    for table in tables:
+        for row in table.rows:
+            ranks = row.parameters.get("P", row.parameters.get("nodes"))
+            if row.quantity == "time" and ranks is not None and "bytes" in row.parameters and row.value > 0:
+                one = _Time(row.parameters["bytes"], int(ranks), row.value, table.file, row.line)
+                times.setdefault(row.operation, []).append(one)
+    known = dict.fromkeys(operation for operation, _ in every_algorithm() if operation not in SIGNALS)
+    return tuple(
+        choice
+        for operation in known
+        if len(times.get(operation, ())) >= LEAST_ROWS
+        for choice in _of_operation(operation, sorted(times[operation]), machine)
+    )
+
+
+def decision_table(choices: Sequence[AlgorithmChoice]) -> dict[str, list[dict[str, object]]]:
+    """Return the key ``collectives`` of a machine file that takes these algorithms: the sizes between two ranges belong
+    to the lower one."""
+    table: dict[str, list[dict[str, object]]] = {}
+    for one, after in zip(choices, [*choices[1:], None], strict=True):
+        same = after if after is not None and after.operation == one.operation else None
+        if same is None or same.algorithm != one.algorithm:
+            end = {} if same is None else {"up_to": one.up_to_bytes}
+            table.setdefault(one.operation, []).append({**end, "algorithm": one.algorithm})
+    return table
+
+
+def _of_operation(operation: str, times: Sequence[_Time], machine: Machine) -> Iterable[AlgorithmChoice]:
+    """The ranges of one operation; none if no algorithm has forecasts."""
+    ratios = {
+        algorithm: logs
+        for name, algorithm in every_algorithm()
+        if name == operation and (logs := _log_ratios(operation, algorithm, times, machine)) is not None
+    }
+    if not ratios:
+        return []
+    names, logs = [*ratios], np.array([*ratios.values()])
+    ends = _ends(np.array([one.size_bytes for one in times]), _sums_of_squares(logs))
+    return [_choice(operation, names, logs[:, low:high], times[low:high]) for low, high in ends]
+
+
+def _log_ratios(operation: str, algorithm: str, times: Sequence[_Time], machine: Machine) -> NDArray[np.float64] | None:
+    """Logarithms of measured over forecast; None where the machine has no forecast by this algorithm."""
+    demand = Collective(None, machine.place, name=operation, algorithm=algorithm, bytes=parse("m"))
+    workload = Workload(operation, {"m": Parameter("m", None)}, {}, (demand,))
+    known: dict[tuple[float, int], float] = {}
+    try:
+        for one in times:
+            point = one.size_bytes, one.ranks
+            if point not in known:
+                result = forecast(workload, machine, {"P": one.ranks, "m": one.size_bytes}, longest_path=False)
+                known[point] = float(result.makespan_s)
+    except InputError:
+        return None
+    forecasts = np.array([known[one.size_bytes, one.ranks] for one in times])
+    measured = np.array([one.time_s for one in times])
+    return np.log(measured / forecasts) if np.all(forecasts > 0) else None
+
+
+def _sums_of_squares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(rows + 1, rows + 1): of rows low to high - 1 the least sum of squared deviations from a mean, of any
+    algorithm."""
+    count = logs.shape[1]
+    sums, squares = (
+        np.concatenate([np.zeros((len(logs), 1)), np.cumsum(one, axis=1)], axis=1) for one in (logs, logs**2)
+    )
+    low, high = np.triu_indices(count + 1, 1)
+    each = squares[:, high] - squares[:, low] - (sums[:, high] - sums[:, low]) ** 2 / (high - low)
+    least = np.full((count + 1, count + 1), np.inf)
+    least[low, high] = np.maximum(each.min(axis=0), 0.0)
+    return least
+
+
+def _ends(sizes: NDArray[np.float64], squares: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """The first row of each range, and the one behind its last, by dynamic programming: rows of one size stay
+    together."""
+    count = len(sizes)
+    cuts = [0, *(at for at in range(1, count) if sizes[at] != sizes[at - 1]), count]
+    best: dict[tuple[int, int], tuple[float, list[tuple[int, int]]]] = {(0, 0): (0.0, [])}
+    for ranges in range(1, MOST_RANGES + 1):
+        for high in cuts[1:]:
+            found = [
+                (cost + squares[low, high], [*path, (low, high)])
+                for low in cuts
+                if high - low >= LEAST_ROWS and (ranges - 1, low) in best
+                for cost, path in [best[ranges - 1, low]]
+            ]
+            if found:
+                best[ranges, high] = min(found)
+    floor = count * _LEAST_SPREAD**2
+    scored = [
+        (count * math.log((cost + floor) / count) + _NUMBERS * ranges * math.log(count), path)
+        for (ranges, high), (cost, path) in best.items()
+        if high == count
+    ]
+    return min(scored)[1]
+
+
+def _choice(operation: str, names: Sequence[str], logs: NDArray[np.float64], times: Sequence[_Time]) -> AlgorithmChoice:
+    """The best algorithm of some rows, and the others by their spread."""
+    spreads = np.std(logs, axis=1)
+    first = int(np.flatnonzero(spreads <= spreads.min() + _LEAST_SPREAD)[0])  # of equals, the usual one
+    others = [one for one in np.argsort(spreads, kind="stable").tolist() if one != first]
+    lines: dict[str, list[int]] = {}
+    for one in times:
+        lines.setdefault(one.file, []).append(one.line)
+    return AlgorithmChoice(
+        operation,
+        names[first],
+        times[0].size_bytes,
+        times[-1].size_bytes,
+        float(spreads[first]),
+        float(np.exp(np.mean(logs[first]))),
+        len(times),
+        tuple((names[one], float(spreads[one])) for one in others),
+        {file: tuple(sorted({*every})) for file, every in lines.items()},
+    )

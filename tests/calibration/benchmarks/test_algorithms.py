@@ -1,0 +1,134 @@
+"""Algorithms by ranges of sizes: found again in times that were made of them, whatever the constants."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simcodesign as sc
+from simcodesign.calibration.benchmarks.algorithms import MOST_RANGES, _ends, _sums_of_squares, algorithm_choices
+from simcodesign.describe.machine import Machine
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from tests.builders import read_machine, workload
+from tests.command_line import command
+
+MACHINE = read_machine("""
+simcodesign: 1
+name: here
+nodes: 64
+processor: {rate: 1 GFLOP/s}
+network: {startup: 5 us, bandwidth: 1 GB/s, sends: blocking, topology: {kind: crossbar}}
+""")
+SIZES, RANKS = [2.0**k for k in range(3, 21)], (6, 12, 24, 48)
+
+
+def time_s(operation: str, algorithm: str, size_bytes: float, ranks: int, on: Machine = MACHINE) -> float:
+    work = workload(f"- {operation}: {{bytes: {size_bytes!r}, algorithm: {algorithm}}}\n")
+    return float(sc.forecast(work, on, {"P": ranks}).makespan_s)
+
+
+def table(operation: str, algorithms: dict[float, str], factor: float) -> BenchmarkTable:
+    """``algorithms``: by the first size of each range."""
+    rows = []
+    for size in SIZES:
+        algorithm = algorithms[max(first for first in algorithms if first <= size)]
+        for ranks in RANKS:
+            value = factor * time_s(operation, algorithm, size, ranks)
+            parameters = {"bytes": size, "P": float(ranks)}
+            rows.append(BenchmarkRow(operation, "time", value, len(rows) + 1, parameters=parameters))
+    return BenchmarkTable("made.txt", "osu", tuple(rows))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.7])
+@pytest.mark.parametrize(
+    ("operation", "algorithms"),
+    [
+        ("allreduce", {8.0: "recursive_doubling", 16384.0: "ring"}),
+        ("allgather", {8.0: "bruck", 2048.0: "ring"}),
+        ("all_to_all", {8.0: "bruck", 1024.0: "pairwise"}),
+        ("broadcast", {8.0: "binomial", 32768.0: "scatter_allgather"}),
+    ],
+)
+def test_what_made_the_times_is_found(operation: str, algorithms: dict[float, str], factor: float) -> None:
+    """Ranges end where the algorithm changes; in each, what made the times has no spread, and the factor as ratio."""
+    choices = algorithm_choices([table(operation, algorithms, factor)], MACHINE)
+    firsts = [one.from_bytes for one in choices]
+    assert firsts == [*algorithms]
+    for one, algorithm in zip(choices, algorithms.values(), strict=True):
+        assert one.operation == operation
+        spreads = {one.algorithm: one.spread, **dict(one.others)}
+        assert spreads[algorithm] < 1e-9
+        assert one.spread < 1e-3
+        if one.algorithm == algorithm:
+            assert one.ratio == pytest.approx(factor)
+        assert one.lines["made.txt"]
+
+
+def brute(sizes: list[float], logs: np.ndarray) -> float:
+    """The least criterion over all ways to cut, written down plainly."""
+    count, best = len(sizes), math.inf
+    cuts = [at for at in range(1, count) if sizes[at] != sizes[at - 1]]
+    for ranges in range(1, MOST_RANGES + 1):
+        for chosen in combinations(cuts, ranges - 1):
+            ends = [0, *chosen, count]
+            if any(high - low < 3 for low, high in pairwise(ends)):
+                continue
+            cost = sum(
+                min(float(np.sum((one[low:high] - one[low:high].mean()) ** 2)) for one in logs)
+                for low, high in pairwise(ends)
+            )
+            best = min(best, count * math.log(cost / count + 1e-6) + 3 * ranges * math.log(count))
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([8.0, 16.0, 32.0, 64.0, 128.0, 256.0]), min_size=3, max_size=14),
+    st.lists(st.lists(st.floats(-1, 1), min_size=14, max_size=14), min_size=1, max_size=3),
+)
+def test_ranges_are_the_best_of_all_ways_to_cut(sizes: list[float], logs: list[list[float]]) -> None:
+    ordered = sorted(sizes)
+    block = np.array([row[: len(ordered)] for row in logs])
+    ends = _ends(np.array(ordered), _sums_of_squares(block))
+    cost = sum(min(float(np.sum((one[low:high] - one[low:high].mean()) ** 2)) for one in block) for low, high in ends)
+    count = len(ordered)
+    found = count * math.log(cost / count + 1e-6) + 3 * len(ends) * math.log(count)
+    assert found == pytest.approx(brute(ordered, block), abs=1e-6)
+
+
+def test_rows_that_do_not_count() -> None:
+    one = table("allreduce", {8.0: "ring"}, 1.0)
+    assert algorithm_choices([], MACHINE) == ()
+    few = BenchmarkTable("few.txt", "osu", one.rows[:2])
+    assert algorithm_choices([few], MACHINE) == ()
+    other = BenchmarkRow("allreduce", "bandwidth", 1.0, 1, parameters={"bytes": 8.0, "P": 4.0})
+    unknown = BenchmarkRow("allreduce", "time", 1.0, 2, parameters={"bytes": 8.0})
+    assert algorithm_choices([BenchmarkTable("o.txt", "osu", (other, unknown) * 3)], MACHINE) == ()
+
+
+def test_the_machine_file_has_the_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    on = sc.Machine.load("mesh-256")
+    files = []
+    for ranks in (6, 12, 24):
+        path = tmp_path / f"osu_{ranks}.txt"
+        lines = ["# OSU MPI Allreduce Latency Test v7.0", "# Size       Avg Latency(us)"]
+        for size in SIZES:
+            algorithm = "recursive_doubling" if size <= 4096 else "ring"
+            lines.append(f"{size:.0f} {2e6 * time_s('allreduce', algorithm, size, ranks, on):.4f}")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        files += [path, "--given", f"{path.name}:P={ranks}"]
+    made = tmp_path / "mine.yaml"
+    answer = command(capfd, "calibrate")("mesh-256", *files, "--algorithms", "--json", "--write", made).json
+    assert [(one["algorithm"], one["up_to_bytes"]) for one in answer["algorithms"]] == [
+        ("recursive_doubling", 4096.0),
+        ("ring", SIZES[-1]),
+    ]
+    auto = workload("- allreduce: {bytes: 4096, algorithm: auto}\n- allreduce: {bytes: 8192, algorithm: auto}\n")
+    taken = sc.forecast(auto, str(made), {"P": 12}).algorithms
+    assert [one.algorithm for one in taken] == ["recursive_doubling", "ring"]
