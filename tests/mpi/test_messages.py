@@ -308,3 +308,21 @@ def test_ranks_may_be_whole_decimal_numbers(ran: Callable[..., Any]) -> None:
         assert got.tolist() == [rank - half] * 2
     """
     ran(text, 4)
+
+
+def test_messages_that_wait_pass_side_by_side(ran: Callable[..., Any]) -> None:
+    """Ranks that send by Ssend before they receive: the sender waits for the receive, the bytes do not.
+
+    docs/messages.md, row 5: the last rank receives first, and each message is there when its receive is posted, so that
+    a chain takes one message; a receiver that comes late holds its sender alone.
+    """
+    text = """
+    data = np.zeros(1000, "u1")
+    if rank < size - 1:
+        comm.Ssend(data, rank + 1)
+    if rank:
+        comm.Recv(data, rank - 1)
+    print(f"{MPI.Wtime() * 1e6:.2f}")
+    """
+    alone = (STARTUP_S + 1000 * PER_BYTE_S) * 1e6
+    assert [float(line) for _, line in ran(text, 5).lines] == pytest.approx([alone] * 5)

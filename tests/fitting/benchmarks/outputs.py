@@ -20,6 +20,9 @@ OSU_IN_PYTHON = """# MPI Latency Test
 # MPI Bandwidth Test
 # Size [B]        Latency [us]
    1048576            12000.00
+# MPI Bi-Directional Bandwidth Test
+# Size [B]        Latency [us]
+   1048576            11000.00
 """
 
 OSU_FULL = """# OSU MPI Allreduce Latency Test v7.3

@@ -91,6 +91,7 @@ def test_osu_in_python_has_other_titles(tmp_path: Path) -> None:
     assert values(table, "ping_pong", "bytes") == pytest.approx({0: 1.05e-6, 1024: 1.5e-6})
     assert values(table, "broadcast", "bytes") == pytest.approx({8: 1.75e-6})
     assert values(table, "window", "bytes", "bandwidth") == pytest.approx({MIB: 12e9})
+    assert values(table, "window_both_ways", "bytes", "bandwidth") == pytest.approx({MIB: 22e9})
 
 
 def test_imb_point_to_point_and_collectives(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ bytes a second; of ``osu_mbw_mr`` they are of all pairs. The number of processes
 to 7, c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
 
 The versions in Python in mpi4py's folder ``demo`` print ``# MPI Latency Test``, without OSU and a version, and ``# Size
-[B]  Latency [us]``, also above the MB/s of ``osu_bw`` and ``osu_bibw``. Source: mpi4py 4.1.2.
+[B]  Latency [us]``, also above the MB/s of ``osu_bw`` and ``osu_bibw``. Its ``osu_bibw`` counts the bytes of one
+direction, OSU's of both, as the rows here do. Source: mpi4py 4.1.2.
 """
 
 from __future__ import annotations
@@ -199,10 +200,11 @@ def _rows(test: _Test, cells: Mapping[str, float], line: int) -> Iterator[Benchm
         if column not in cells or (column in ("bandwidth", "messages") and not cells[column]):
             continue
         with_spread = has_spread and column == "time"
+        ways = 2 if column == "bandwidth" and test.is_in_python and test.operation == "window_both_ways" else 1
         yield BenchmarkRow(
             test.operation,
             quantity,
-            cells[column] * unit,
+            cells[column] * unit * ways,
             line,
             parameters=parameters,
             labels=test.labels,
