@@ -78,7 +78,8 @@ def test_every_metric_is_there() -> None:
     """With its unit."""
     text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
     memory = dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size")
-    optional = {**memory, "energy": "energy", "peak_power": "power"}
+    optional = {**memory, "energy": "energy", "peak_power": "power", native_model.FAILURES_METRIC: "count"}
+    optional |= native_model.LIMITED
     totals = {"rack_units": "", "die_area": "m2", "price": "", "static_power": "power", "full_power": "power"}
     for heading, metrics in (
         ("Of a workload on a machine", native_model.METRICS | optional),
@@ -89,7 +90,7 @@ def test_every_metric_is_there() -> None:
     assert aspen_model.MACHINE_METRICS.keys() <= aspen_model.METRICS.keys()
     parts = [f"{part}_s" for part in COMPONENTS]
     columns = [name for name, _ in rows_below(text, "Columns of a sweep")]
-    assert sorted(columns) == sorted(["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL])
+    assert sorted(columns) == sorted(["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL, *evaluate.LIMITS])
 
 
 def test_metrics_of_hardware_are_those_of_the_page() -> None:
