@@ -9,6 +9,7 @@ import pytest
 
 import simcodesign as sc
 from simcodesign.analytic.given_formulas.bubbles import bubble_of
+from simcodesign.cli.app import main
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from tests.builders import read_machine
@@ -166,6 +167,14 @@ def test_a_forecast_of_too_many_operations_for_a_path_takes_the_bubble() -> None
     assert predicted.sum_s == pytest.approx(1100 * 0.03, rel=1e-9)
     assert predicted.phases["bubble"]["communication"] == pytest.approx(1023 * 0.03, rel=1e-9)
     assert predicted.basis[-1].startswith("sum of closed forms and the bubble (p-1)/m: no longest path")
+
+
+def test_forecast_prints_the_bubble(capsys: pytest.CaptureFixture[str]) -> None:
+    """3 times 30 ms, of which the whole takes 19."""
+    free = ["--set", "activation=0", "--set", "network.startup=0"]
+    assert main(["forecast", "pipeline", "crossbar-16", "-P", "4", *free]) == 0
+    text = "Bubble (p-1)/m of the pipeline, in closed form: 90 ms, 15.8% of the forecast."
+    assert text in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_part_of_a_program_has_no_bubble() -> None:
