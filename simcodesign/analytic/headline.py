@@ -2,7 +2,7 @@
 
 The sum of closed forms adds up the steps of the busiest rank, each as if all ranks began it together. If ranks differ,
 it leaves out who waits for whom. The longest path has these waits, and equals the simulation without effects in
-Hockney's model.
+Hockney's model. A program of too many operations for a path takes the bubble that its workload states in their place.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.failures import checkpointed_s
+from simcodesign.analytic.given_formulas.bubbles import bubble_of
+from simcodesign.analytic.longest_path.event_graph import MOST_OPERATIONS
 from simcodesign.analytic.longest_path.program_path import EVALUATION, ProgramPath, path_of_program
 from simcodesign.analytic.one_point import point_at
-from simcodesign.core.forecast_parts import LongestPath
+from simcodesign.core.forecast_parts import Bubble, LongestPath
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
@@ -28,6 +30,8 @@ MOST_OF_ARRAYS = 1_000_000
 #: The basis of a forecast that is the longest path, and of one that is the sum although ranks differ.
 PATH = "longest path through the messages of its ranks"
 SUM = "sum of closed forms although its ranks differ"
+#: The phase of a bubble that is added to the sum.
+BUBBLE = "bubble"
 #: Seconds by phase and component.
 Phases = Mapping[str, Mapping[str, FloatOrArray]]
 
@@ -38,8 +42,9 @@ def with_path(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_],
 
     The sum remains the makespan if it has waits by queueing theory, which no path has, and if the path leaves something
     out and is a lower bound below the sum. One design point has its path up to ``MOST_OPERATIONS`` operations of ranks,
-    which count every repetition; several have their paths up to ``MOST_OF_ARRAYS`` together, and if they would have no
-    more with as many each as the first of them.
+    which count every repetition, and otherwise the sum and the bubble of its workload, if one is valid; several have
+    their paths up to ``MOST_OF_ARRAYS`` together, and if they would have no more with as many each as the first of
+    them.
     """
     point = evaluation.design_point
     if not is_wanted:
@@ -59,12 +64,24 @@ def _at_one(result: Result, path: ProgramPath, evaluation: Evaluation) -> Result
     """The forecast of one design point."""
     point, time_s = evaluation.design_point, path.time_s
     whole_s = None if time_s is None else float(checkpointed_s(time_s, point))
-    result = replace(result, longest_path=LongestPath(whole_s, path.reason, path.left_out))
+    bubble = bubble_of(point, {name: sum(times.values(), 0.0) for name, times in result.phases.items()})
+    result = replace(result, longest_path=LongestPath(whole_s, path.reason, path.left_out), bubble=bubble)
+    if bubble is not None and path.operations > MOST_OPERATIONS:
+        return _with_bubble(result, bubble, path.reason, evaluation)
     if reason := _why_sum(path, float(result.makespan_s)):
         return _as_sum(result, reason)
     assert time_s is not None
     phases = _phases(result.phases, path)
     return _as_path(result, time_s, phases, checkpointed_s(result.makespan_s, point), (_path_words(path),))
+
+
+def _with_bubble(result: Result, bubble: Bubble, reason: str, evaluation: Evaluation) -> Result:
+    """The sum of closed forms and the bubble, which is a phase of its own."""
+    basis = f"sum of closed forms and the {bubble.title}: no longest path is given for {reason}"
+    phases = {**result.phases, BUBBLE: dict.fromkeys(COMPONENTS, 0.0) | {"communication": bubble.time_s}}
+    sum_s = result.makespan_s
+    whole_s = checkpointed_s(sum_s, evaluation.design_point)
+    return _as_path(result, sum_s + bubble.time_s, phases, whole_s, (*result.basis, basis))
 
 
 def _path_words(path: ProgramPath) -> str:

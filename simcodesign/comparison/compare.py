@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.given_formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
 from simcodesign.comparison.assumptions import collectives_of, message_assumptions
 from simcodesign.comparison.attribution import (
     DemandGap,
@@ -18,11 +19,9 @@ from simcodesign.comparison.attribution import (
     relative_error,
     steps_to,
 )
-from simcodesign.comparison.bubbles import Bubble, bubble_of
 from simcodesign.comparison.effects import WAITING, Rung, note_long_ladder, rungs_of, simulations_with
 from simcodesign.comparison.efficiency import roofline_ladder
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
-from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
 from simcodesign.comparison.measured.anchored import Anchored
 from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
@@ -69,7 +68,6 @@ class Comparison(PlainResult, Drawn):
     - ``random``: the chosen effects that depend on the seed.
     - ``collectives``: the collective operations of the program, each with its algorithm.
     - ``roofline_ladder``: the step to the closed forms from those with kernels at the full rates of their accelerators.
-    - ``bubble``: what ranks of a pipeline wait by a closed form of the workload; None without one that is valid.
     - ``path_ladder``: the steps from the sum of closed forms to a forecast that is the longest path.
 
     >>> import simcodesign as sc
@@ -90,7 +88,6 @@ class Comparison(PlainResult, Drawn):
     random: tuple[str, ...] = ()
     collectives: tuple[str, ...] = ()
     roofline_ladder: tuple[LadderStep, ...] = ()
-    bubble: Bubble | None = None
     anchored: tuple[Anchored, ...] = ()
 
     @property
@@ -139,13 +136,14 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def path_ladder(self) -> tuple[LadderStep, ...]:
-        """The steps from the sum of closed forms to the forecast, where that is the longest path: the bubble of a
+        """The steps from the sum of closed forms to the forecast, where that is another: the bubble of a
         pipeline if there is a closed form, and the rest: ranks wait for each other, or overlap what the sum adds up. No
         part of the error, which is that of the forecast."""
         if self.forecast.sum_s is None:
             return ()
         sum_s = float(self.forecast.sum_s)
-        bubble = {} if self.bubble is None else {self.bubble.title: sum_s + self.bubble.time_s}
+        closed = self.forecast.bubble
+        bubble = {} if closed is None else {closed.title: sum_s + closed.time_s}
         return steps_to(sum_s, {**bubble, WAITING: float(self.forecast.headline_s)}, None)
 
     @property
@@ -346,7 +344,5 @@ def compare_experiment(
     last = ladder_to_measured(forecasted, rungs, measured)
     random = random_effects(point.workload, point.machine, chosen)
     collectives = collectives_of(point, simulations[-1])
-    before, bubble = roofline_ladder(point, summed), bubble_of(point) if whole else None
-    return Comparison(
-        forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before, bubble
-    )
+    before = roofline_ladder(point, summed)
+    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before)

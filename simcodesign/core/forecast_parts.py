@@ -84,6 +84,20 @@ class Pipelined:
 
 
 @dataclass(frozen=True)
+class Bubble:
+    """Seconds that ranks of a pipeline wait, by a closed form of its workload. ``name``: as the workload states it,
+    such as ``(p-1)/m``, the fraction of the time without a bubble."""
+
+    name: str
+    time_s: float
+
+    @property
+    def title(self) -> str:
+        """Its name in a ladder."""
+        return f"bubble {self.name}"
+
+
+@dataclass(frozen=True)
 class LongestPath:
     """Seconds of the longest path through the messages of a program (``analytic.longest_path.program_path``), with its
     checkpoints. It is the simulation without effects, to rounding, or a lower bound of it if something is ``left_out``.

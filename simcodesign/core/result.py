@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import (
     Bounds,
+    Bubble,
     ChosenAlgorithm,
     DemandTime,
     FailureForecast,
@@ -158,7 +159,8 @@ class Result(PlainResult, Drawn):
     (``analytic.messages.even_sharing``); ``loaded_s``: the time with the operations whose messages share the memory
     and the interfaces of their nodes (``analytic.collectives.loaded``), and of one design point ``loaded``, these
     operations; ``longest_path``: that of a program whose ranks differ, at one design point; ``sum_s``: the sum of
-    closed forms where the makespan is the longest path, otherwise None.
+    closed forms where the makespan is the longest path, or has the bubble besides, otherwise None; ``bubble``: what
+    ranks of a pipeline wait by a closed form of the workload, at one design point.
 
     Of both: ``notes``, what a reader should know of them.
 
@@ -223,6 +225,7 @@ class Result(PlainResult, Drawn):
     loaded: tuple[SharedTime, ...] = ()
     longest_path: LongestPath | None = None
     sum_s: FloatOrArray | None = None
+    bubble: Bubble | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
     checkpoints: FloatOrArray | None = None
     failures: Failures | FailureForecast | None = None
@@ -263,6 +266,11 @@ class Result(PlainResult, Drawn):
             of_memory = np.maximum(of_memory, self.controller_busy_s * self.values["P"])
         bound = np.greater(of_memory, computing)
         return bound if np.ndim(bound) else bool(bound)
+
+    @property
+    def limits_of_a_rank_s(self) -> dict[str, FloatOrArray]:
+        """Seconds of kernels and copies by what limits them, in the mean of all ranks; empty without any."""
+        return {name: time_s / self.values["P"] for name, time_s in self.limits_s.items()}
 
     @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
@@ -337,7 +345,7 @@ class Result(PlainResult, Drawn):
             shown["shared_links"] = self.shared_links
         if self.loaded_s is not None:
             shown |= attributes_of(self, "loaded_s", loaded_operations="loaded")
-        shown |= {name: it for name in ("longest_path", "sum_s") if (it := getattr(self, name)) is not None}
+        shown |= {name: it for name in ("longest_path", "sum_s", "bubble") if (it := getattr(self, name)) is not None}
         shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds

@@ -268,7 +268,8 @@ def phases_with_constants(workload: Workload, part: str) -> list[str]:
 def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
     """The workload with only the named phases of its program, and those inside them; a single name may be given.
 
-    ``main`` is what stands outside any phase. InputError for a phase that the workload does not have.
+    ``main`` is what stands outside any phase. Bubbles are of the whole program, and are left out. InputError for a
+    phase that the workload does not have.
     """
     chosen = [phases] if isinstance(phases, str) else [str(phase) for phase in phases]
     names = workload.phases()
@@ -284,7 +285,7 @@ def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
         if {*chosen} != {*names}:
             raise InputError("a program of arrivals has its phases together", workload.place, allowed=", ".join(names))
         return workload
-    return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, chosen)), serving=None)
+    return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, chosen)), serving=None, bubbles={})
 
 
 def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[Step]:

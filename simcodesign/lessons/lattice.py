@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.comparison.formulas.values import formula_values
+from simcodesign.analytic.given_formulas.values import formula_values
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.scenario import Scenario

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import formula
+from simcodesign.analytic.given_formulas.values import FormulaValues, formula_values, given_formulas
 from simcodesign.comparison.compare import compare
 from simcodesign.comparison.formulas.terms import BEYOND_SYMBOLS, LeftOut, left_out
-from simcodesign.comparison.formulas.values import FormulaValues, formula_values, given_formulas
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.scenario import Scenario

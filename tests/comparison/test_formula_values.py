@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.comparison.formulas.values import FormulaValues, formula_values, given_formulas
+from simcodesign.analytic.given_formulas.values import FormulaValues, formula_values, given_formulas
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.formulas.formula import Formula

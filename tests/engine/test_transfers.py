@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.given_formulas.values import formula_values
 from simcodesign.calibration.calibrate import calibrate
 from simcodesign.calibration.timings import Timing
 from simcodesign.comparison.compare import compare
-from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import TRANSFERS, CacheLevel, Memory

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import simcodesign as sc
-from simcodesign.comparison.bubbles import bubble_of
+from simcodesign.analytic.given_formulas.bubbles import bubble_of
+from simcodesign.cli.app import main
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from tests.builders import read_machine
@@ -112,7 +113,7 @@ def test_messages_delay_no_pass_by_more_than_one_and_never_deadlock(schedule: st
 def test_the_bubble_is_exact_where_it_holds_and_messages_cost_nothing(schedule: str, times: Any) -> None:
     on, held = cluster(), 0
     for size in sizes(schedule):
-        if (bubble := bubble_of(bind(PIPELINE, on, point(schedule, size, times, 0)))) is None:
+        if (bubble := bubble_of(bind(PIPELINE, on, point(schedule, size, times, 0)), {})) is None:
             assert schedule == "zero_bubble"
             continue
         held += 1
@@ -123,7 +124,7 @@ def test_the_bubble_is_exact_where_it_holds_and_messages_cost_nothing(schedule: 
 
 def test_a_zero_bubble_without_a_closed_form_has_none() -> None:
     few = point("zero_bubble", (4, 3, 1), TIMES[0], 0)
-    assert bubble_of(bind(PIPELINE, cluster(), few)) is None
+    assert bubble_of(bind(PIPELINE, cluster(), few), {}) is None
     assert expected_s("zero_bubble", (4, 3, 1), TIMES[0]) > 3 * 0.03 + 3 * 0.01 + ROUNDING
 
 
@@ -154,3 +155,41 @@ def test_explore_does_not_call_a_forecast_without_waits_exact() -> None:
     infeasible = sc.explore(PIPELINE, on, {"P": 4}, vary={"forward": "0.001:0.01"}, subject_to="time <= 1e-6 s")
     assert not infeasible.feasible
     assert not infeasible.exact
+
+
+def test_a_forecast_of_too_many_operations_for_a_path_takes_the_bubble() -> None:
+    """1,023 stages fill and drain; a stage computes 1,100 times 30 ms."""
+    at = point("one_f_one_b", (1024, 1100, 1), TIMES[0], 0)
+    predicted = sc.forecast(PIPELINE, cluster(1024), at)
+    assert predicted.longest_path is not None
+    assert predicted.longest_path.time_s is None
+    assert predicted.makespan_s == pytest.approx((1100 + 1023) * 0.03, rel=1e-9)
+    assert predicted.sum_s == pytest.approx(1100 * 0.03, rel=1e-9)
+    assert predicted.phases["bubble"]["communication"] == pytest.approx(1023 * 0.03, rel=1e-9)
+    assert predicted.basis[-1].startswith("sum of closed forms and the bubble (p-1)/m: no longest path")
+
+
+def test_forecast_prints_the_bubble(capsys: pytest.CaptureFixture[str]) -> None:
+    """3 times 30 ms, of which the whole takes 19."""
+    free = ["--set", "activation=0", "--set", "network.startup=0"]
+    assert main(["forecast", "pipeline", "crossbar-16", "-P", "4", *free]) == 0
+    text = "Bubble (p-1)/m of the pipeline, in closed form: 90 ms, 15.8% of the forecast."
+    assert text in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_part_of_a_program_has_no_bubble() -> None:
+    at = point("one_f_one_b", (4, 8, 1), TIMES[0], 0)
+    assert sc.forecast(PIPELINE, cluster(), at).bubble is not None
+    assert sc.forecast(PIPELINE, cluster(), at, phases=["pipeline"]).bubble is None
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_the_bubble_of_gpt_is_its_longest_path_without_messages(parts: int) -> None:
+    """Four stages of one GPU each; a vocabulary of one token, so that the last stage has hardly more work."""
+    model = {"layers": 8, "hidden": 1024, "heads": 16, "vocabulary": 1, "global_batch": 16, "micro_batch": 1}
+    free = {"network.startup": 0, "network.per_byte": 0, "node.network.startup": 0, "node.network.per_byte": 0}
+    at = {"P": 4, "tensor": 1, "pipeline": 4, "data": 1, "virtual_stages": parts} | model | free
+    predicted = sc.forecast("gpt", "selene", at)
+    assert predicted.bubble is not None
+    assert predicted.makespan_s == pytest.approx(predicted.sum_s + predicted.bubble.time_s, rel=2e-3)
+    assert predicted.bubble.time_s > 0.05 * predicted.makespan_s

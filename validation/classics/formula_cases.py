@@ -10,8 +10,8 @@ from functools import cache, partial
 import numpy as np
 
 import simcodesign as sc
+from simcodesign.analytic.given_formulas.values import formula_values
 from simcodesign.comparison.formulas.ladder import FormulaComparison
-from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import Scenario

@@ -27,7 +27,7 @@ from functools import cache, cached_property
 import numpy as np
 
 import simcodesign as sc
-from simcodesign.comparison.formulas.values import formula_values
+from simcodesign.analytic.given_formulas.values import formula_values
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.describe.scenario import Scenario

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 from click.exceptions import Exit
 
+from simcodesign.analytic.given_formulas.values import given_formulas
 from simcodesign.cli.options.shared import VerdictOptions, usable_cpus
 from simcodesign.cli.options.sweep_options import STORE_ENDING, STORE_FOLDER, SweepOptions, resuming_command
 from simcodesign.cli.run.scenario import parsed_settings, parsed_share, run_keywords
@@ -22,7 +23,6 @@ from simcodesign.cli.run.verdict import (
     tolerance_of,
 )
 from simcodesign.cli.written_files import RequestedFiles
-from simcodesign.comparison.formulas.values import given_formulas
 from simcodesign.comparison.measured.sources import given_measurements
 from simcodesign.core.errors import InputError, Place, SimcodesignError
 from simcodesign.core.files.file_names import safe_file_name

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.comparison.attribution import LadderStep, is_farther, relative_error, steps_to
-from simcodesign.comparison.effects import Rung
-from simcodesign.comparison.formulas.terms import LeftOut, left_out
-from simcodesign.comparison.formulas.values import (
+from simcodesign.analytic.given_formulas.values import (
     FormulaValues,
     GivenFormulas,
     formula_values,
     total_counts,
 )
+from simcodesign.comparison.attribution import LadderStep, is_farther, relative_error, steps_to
+from simcodesign.comparison.effects import Rung
+from simcodesign.comparison.formulas.terms import LeftOut, left_out
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of

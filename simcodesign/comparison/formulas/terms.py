@@ -18,9 +18,9 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import expanded, phase_formula
 from simcodesign.analytic.formulas.formula_prices import ASSUMPTIONS
 from simcodesign.analytic.formulas.symbolic_products import Product, collected, merged_products, product_of, put_in
+from simcodesign.analytic.given_formulas.names import FormulaNames
+from simcodesign.analytic.given_formulas.values import FormulaValues, PythonFormula
 from simcodesign.comparison.attribution import ROUNDING
-from simcodesign.comparison.formulas.names import FormulaNames
-from simcodesign.comparison.formulas.values import FormulaValues, PythonFormula
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy

@@ -55,7 +55,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     if result.response_s is not None:
         return parts
     parts += [*basis_line(result)]
-    parts += [*pipelined_lines(result), *longest_path_line(result)]
+    parts += [*pipelined_lines(result), *longest_path_line(result), *bubble_line(result)]
     parts += [*shared_links_line(result), *loaded_line(result), *failures_line(result)]
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
@@ -121,6 +121,15 @@ def longest_path_line(result: Result) -> list[RenderableType]:
         return [paragraph(f"Longest path of the messages: {time_text(path.time_s)}.")]
     text = f"Sum of closed forms: {time_text(float(result.sum_s))}. It does not have who waits for whom"
     return [paragraph(text + ("." if path.left_out else "; the path is the simulation without effects."))]
+
+
+def bubble_line(result: Result) -> list[RenderableType]:
+    """The bubble of a pipeline by its closed form, in a forecast that has one."""
+    if result.bubble is None:
+        return []
+    share = result.bubble.time_s / float(result.makespan_s) if result.makespan_s else 0.0
+    name, time = result.bubble.name, time_text(result.bubble.time_s)
+    return [paragraph(f"Bubble {name} of the pipeline, in closed form: {time}, {share:.1%} of the forecast.")]
 
 
 def shared_links_line(result: Result) -> list[RenderableType]:
@@ -232,15 +241,14 @@ LIMIT_WORDS = {
 
 def limits_table(result: Result) -> list[RenderableType]:
     """What limits the time on accelerators, in the mean of all ranks; nothing where they are not used."""
-    total_s = float(sum(result.limits_s.values()))
-    if not total_s:
+    if not float(sum(result.limits_s.values())):
         return []
-    ranks = float(result.values["P"])
-    show = Seconds([float(time_s) / ranks for time_s in result.limits_s.values()])
+    times_s = {name: float(time_s) for name, time_s in result.limits_of_a_rank_s.items()}
+    show = Seconds([*times_s.values()])
     table = new_table(f"Kernels and copies, mean of the ranks ({show.unit})", "limited by", "time", "fraction")
-    for name, time_s in sorted(result.limits_s.items(), key=lambda one: -float(one[1])):
+    for name, time_s in sorted(times_s.items(), key=lambda one: -one[1]):
         if time_s:
-            table.add_row(LIMIT_WORDS[name], show(float(time_s) / ranks), f"{float(time_s) / total_s:.1%}")
+            table.add_row(LIMIT_WORDS[name], show(time_s), f"{time_s / sum(times_s.values()):.1%}")
     return [table]
 
 

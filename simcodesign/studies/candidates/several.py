@@ -10,11 +10,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from simcodesign.analytic.given_formulas.values import FormulaSources, given_formulas
 from simcodesign.analytic.machine_metrics import cost_columns
 from simcodesign.comparison.attribution import LadderStep, relative_error, steps_to
 from simcodesign.comparison.compare import Comparison, compare_experiment
 from simcodesign.comparison.effects import Rung
-from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS

@@ -21,9 +21,11 @@ from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.interval import Interval, bounds, bounds_of, point
 from simcodesign.core.forecast_parts import FailureForecast
+from simcodesign.core.operation_kinds import LIMIT_NAMES
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
+from simcodesign.describe.demands.computation import Copy, Kernel
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
@@ -67,6 +69,8 @@ FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
 ACCELERATOR_FOOTPRINT, ACCELERATOR_CAPACITY = "accelerator_footprint", "accelerator_capacity"
 #: Failures that a run meets, with the time that they add (Daly), where the machine states how often nodes fail.
 FAILURES_METRIC = "failures"
+#: Seconds of kernels and copies by what limits them, in the mean of the ranks, of workloads that have any.
+LIMITED = {f"limited_by_{name}": "time" for name in LIMIT_NAMES}
 #: Ranks times points kept in memory at once where ranks differ.
 MAX_HELD = 4_000_000
 
@@ -93,6 +97,7 @@ class NativeModel(OfScenario):
                 ACCELERATOR_FOOTPRINT,
                 ACCELERATOR_CAPACITY,
                 FAILURES_METRIC,
+                *LIMITED,
                 *self.workload.equations,
                 *self.workload.parameters,
                 "P",
@@ -125,6 +130,8 @@ class NativeModel(OfScenario):
             dimensions[ACCELERATOR_CAPACITY] = "size"
         if self.machine.failures is not None:
             dimensions[FAILURES_METRIC] = "count"
+        if any(isinstance(step, Kernel | Copy) for step in walk(self.workload.program)):
+            dimensions |= LIMITED
         dimensions |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
         dimensions |= {name: "" for name in self.workload.equations if name not in dimensions}
         dimensions |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
@@ -256,6 +263,7 @@ class NativeModel(OfScenario):
     def metrics(self, result: Result, parameters: Mapping[str, object]) -> dict[str, FloatOrArray]:
         """The metrics of a forecast or simulation with these parameters."""
         metrics = {**{name: result.values[name] for name in self.workload.equations}, **metrics_of(result)}
+        metrics |= {name: 0.0 for name in LIMITED if name not in metrics and result.limits_s}
         metrics |= {name: np.nan for name in self.dimensions if name not in metrics}  # what is not in this Result
         if self.extras:
             constants: dict[str, Any] = {name: value for name, value in parameters.items() if is_constant(name)}
@@ -310,6 +318,7 @@ def metrics_of(result: Result) -> dict[str, FloatOrArray]:
         metrics[FAILURES_METRIC] = result.failures.daly_s / result.failures.mtbf_s
     elif result.failures is not None:
         metrics[FAILURES_METRIC] = float(result.failures.count)
+    metrics |= {f"limited_by_{name}": time for name, time in result.limits_of_a_rank_s.items()}
     metrics |= {f"used.{name}": amount for name, amount in result.used.items()}
     zero: FloatOrArray = 0.0
     return {**metrics, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}

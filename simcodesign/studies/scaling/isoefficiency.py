@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from scipy.optimize import brentq
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.comparison.formulas.values import FormulaSources, formula_values, given_formulas
+from simcodesign.analytic.given_formulas.values import FormulaSources, formula_values, given_formulas
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.describe.evaluated.useful_flops import useful_flops

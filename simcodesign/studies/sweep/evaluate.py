@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.machine_metrics import MACHINE_COLUMNS, RUN_COLUMNS, cost_columns
 from simcodesign.core.errors import InputError, SimcodesignError
-from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.operation_kinds import COMPONENTS, LIMIT_NAMES
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
@@ -35,7 +35,18 @@ from simcodesign.studies.sweep.table import ERROR, NUMBER, column_of
 FORECAST, SIMULATED = PREFIXES = ("forecast", "simulated")
 #: Columns of every Result, and those that only some have.
 COUNTS = ("messages", "message_bytes", "disk_bytes", "flops", "instructions")
-OPTIONAL = ("sum_s", "loaded_s", "energy_j", "peak_power_w", "footprint_bytes", "response_s", "blocked")
+OPTIONAL = (
+    "sum_s",
+    "loaded_s",
+    "energy_j",
+    "peak_power_w",
+    "footprint_bytes",
+    "accelerator_footprint_bytes",
+    "response_s",
+    "blocked",
+)
+#: Columns of what limits kernels and copies, in the mean of the ranks.
+LIMITS = tuple(f"limited_by_{name}_s" for name in LIMIT_NAMES)
 #: Forecast over simulated makespan, or response time of an open stream.
 RATIO = "ratio"
 #: Number of machines with changed files that a process caches.
@@ -135,12 +146,13 @@ def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
     columns |= {name: getattr(result, name) for name in COUNTS}
     optional = {name: getattr(result, name, None) for name in OPTIONAL}
     columns |= {name: value for name, value in optional.items() if value is not None}
+    columns |= {f"limited_by_{name}_s": time for name, time in result.limits_of_a_rank_s.items()}
     return {f"{prefix}_{name}": value for name, value in columns.items()}
 
 
 def result_columns(simulate: bool) -> list[str]:
     """Return the columns that the results of a sweep may have, with simulations or without."""
-    names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL, *RUN_COLUMNS]
+    names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL, *LIMITS, *RUN_COLUMNS]
     columns = [*MACHINE_COLUMNS]
     columns += [f"{prefix}_{name}" for prefix in (PREFIXES if simulate else (FORECAST,)) for name in names]
     return [*columns, RATIO] if simulate else columns

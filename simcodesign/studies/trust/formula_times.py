@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.comparison.formulas.values import (
+from simcodesign.analytic.given_formulas.values import (
     FormulaValues,
     GivenFormulas,
     PythonFormula,

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import pandas as pd
 
-from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
+from simcodesign.analytic.given_formulas.values import FormulaSources, given_formulas
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.errors import InputError
 from simcodesign.core.processes.ordered_map import map_in_order

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
+from simcodesign.analytic.given_formulas.values import FormulaSources
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.compare import compare as compare_once
-from simcodesign.comparison.formulas.values import FormulaSources
 from simcodesign.comparison.measured.sources import MeasuredSources
 from simcodesign.core.errors import InputError
 from simcodesign.core.shown_keywords import shows_keywords

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from simcodesign.comparison.formulas.names import FormulaNames
+from simcodesign.analytic.given_formulas.names import FormulaNames
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.derivative import names_in
 from simcodesign.core.expressions.expression import parse

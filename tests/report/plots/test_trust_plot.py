@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simcodesign.comparison.formulas.values import given_formulas
+from simcodesign.analytic.given_formulas.values import given_formulas
 from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
 from simcodesign.report.trust.plot import MOST_PANELS, check_trust_plot, trust_plot

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
+from simcodesign.analytic.given_formulas.values import FormulaSources, given_formulas
 from simcodesign.core.errors import InputError
 from simcodesign.studies.sweep.evaluate import PointTask, evaluate, forecast_frame, pack
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of

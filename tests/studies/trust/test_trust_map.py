@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.comparison.formulas.values import given_formulas
+from simcodesign.analytic.given_formulas.values import given_formulas
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import to_json
 from simcodesign.studies.sweep.sweep import sweep_of

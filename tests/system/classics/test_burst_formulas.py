@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from simcodesign.analytic.given_formulas.values import formula_values
 from simcodesign.comparison.compare import compare
 from simcodesign.comparison.formulas.ladder import LEFT_OUT
-from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.simulate import simulate
 from tests.oracles.messages.burst import BurstMachine, burst_s

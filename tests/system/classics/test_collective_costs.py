@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.demands.base import LEAST_IN_LOGGOPS
 from simcodesign.analytic.forecast import forecast
-from simcodesign.comparison.formulas.values import FormulaValues, formula_values
+from simcodesign.analytic.given_formulas.values import FormulaValues, formula_values
 from simcodesign.describe.demands.collective import ALGORITHMS, ON_NODES
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import Scenario

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from simcodesign.comparison.formulas.values import FormulaValues, formula_values
+from simcodesign.analytic.given_formulas.values import FormulaValues, formula_values
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.yaml import files

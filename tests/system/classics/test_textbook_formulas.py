@@ -13,7 +13,7 @@ from math import log2, nan
 import pytest
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.comparison.formulas.values import formula_values
+from simcodesign.analytic.given_formulas.values import formula_values
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.evaluated.useful_flops import useful_flops

@@ -81,6 +81,7 @@ def test_every_metric_is_there() -> None:
     memory = dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size")
     costs = {"ownership_cost": "", "run_cost": "", "carbon": "kg"}
     optional = {**memory, "energy": "energy", "peak_power": "power", **costs, "slowdown": ""}
+    optional |= {native_model.FAILURES_METRIC: "count"} | native_model.LIMITED
     totals = {"rack_units": "", "die_area": "m2", "price": "", "embodied_carbon": "kg"}
     totals |= {"static_power": "power", "full_power": "power", "ownership_cost": ""}
     for heading, metrics in (
@@ -93,7 +94,7 @@ def test_every_metric_is_there() -> None:
     parts = [f"{part}_s" for part in COMPONENTS]
     columns = [name for name, _ in rows_below(text, "Columns of a sweep")]
     assert sorted(columns) == sorted(
-        ["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL, *machine_metrics.RUN_COLUMNS]
+        ["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL, *evaluate.LIMITS, *machine_metrics.RUN_COLUMNS]
     )
     assert all(f"`{name}`" in text for name in machine_metrics.MACHINE_COLUMNS)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.comparison.formulas.names import FormulaNames, NamedValue
+from simcodesign.analytic.given_formulas.names import FormulaNames, NamedValue
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.unit_check import condition_units, seconds_of
@@ -54,6 +54,8 @@ class GivenFormulas:
 
 
 NO_FORMULAS = GivenFormulas(())
+#: No further names of times.
+NO_SECONDS: Mapping[str, float] = {}
 
 
 def given_formulas(given: FormulaSources) -> GivenFormulas:
@@ -118,12 +120,17 @@ def total_counts(formula: Formula | PythonFormula, is_given: bool, whole_program
 
 
 def formula_values(
-    formula: Formula | PythonFormula, point: DesignPoint, *, whole_program: bool = True
+    formula: Formula | PythonFormula,
+    point: DesignPoint,
+    *,
+    whole_program: bool = True,
+    seconds: Mapping[str, float] = NO_SECONDS,
 ) -> FormulaValues:
     """Its values at a design point or at many, in one pass over arrays. Without a total of its own, the total is the
     sum over phases, if all have one.
 
-    ``whole_program``: False where its total is not of what runs (see ``total_counts``), and counts no longer. Raises
+    ``whole_program``: False where its total is not of what runs (see ``total_counts``), and counts no longer.
+    ``seconds``: further names, which are times. Raises
     InputError for unknown names, phases that there are not, and terms that are not seconds.
     """
     if isinstance(formula, PythonFormula):
@@ -133,12 +140,12 @@ def formula_values(
     valid, notes, reason = _validity(formula, point)
 
     def value(expression: Expression, phase: str | None = None) -> FloatOrArray:
-        names = FormulaNames(point, formula.symbols, formula.word, phase)
+        names = FormulaNames(point, formula.symbols, formula.word, phase, seconds)
         known = names.of_expression(expression)
         units = seconds_of(expression, {name: one.dimension for name, one in known.items()})
         notes.extend(dict.fromkeys([*map(str, units), *names.notes(known)]))
-        seconds = _everywhere(expression.evaluate({name: one.value for name, one in known.items()}), point)
-        return _where_valid(seconds, valid)
+        value_s = _everywhere(expression.evaluate({name: one.value for name, one in known.items()}), point)
+        return _where_valid(value_s, valid)
 
     kept = {name: text for name, text in formula.phases.items() if name in point.workload.phases()}
     phases_s = {name: value(expression, name) for name, expression in kept.items()}

@@ -50,12 +50,13 @@ class NamedValue:
 @dataclass(frozen=True)
 class FormulaNames:
     """The names at a design point; ``own`` symbols and ``word`` are those of the formula; in ``phase``, whose constants
-    count, or in the whole program if that is None."""
+    count, or in the whole program if that is None. ``seconds``: further names, which are times."""
 
     point: DesignPoint
     own: Mapping[str, Expression] = field(default_factory=dict)
     word: Expression | None = None
     phase: str | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         others = {name for expression in self.own.values() for name in expression.names} - self.own.keys()
@@ -73,6 +74,8 @@ class FormulaNames:
         """What a name is. InputError if it is nothing here."""
         if name in self.own:
             return self._own(name)
+        if name in self.seconds:
+            return NamedValue(self.seconds[name], TIME, f"seconds of {name}")
         if (found := self._of_workload(name) or self._of_machine(name) or self._of_path(name)) is not None:
             return found
         if name in SYMBOLS:
@@ -80,7 +83,7 @@ class FormulaNames:
         if name == "p":
             return NamedValue(self.point.values["P"], PLAIN, "number of ranks")
         known = (
-            {*self._constants, *self._hierarchy, *(f"{PREFIX}{one}" for one in self._machine_names)}
+            {*self.seconds, *self._constants, *self._hierarchy, *(f"{PREFIX}{one}" for one in self._machine_names)}
             if "." in name
             else self.known()
         )
