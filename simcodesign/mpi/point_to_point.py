@@ -107,7 +107,7 @@ class PointToPoint(Quick):
         else:
             note.send(target, size_bytes, noted_tag)
         arrival_s = world.departs(target, size_bytes, not start)
-        message = Message(self.rank, dest, tag, data, size_bytes, me, entry, is_held, arrival_s)
+        message = Message(self._place[me], dest, tag, data, size_bytes, me, entry, is_held, arrival_s)
         if is_attached:
             hold(world, message)
         box = self._boxes.get(target)
