@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.mpi.objects.datatypes import Datatype, has_datatype, of_dtype
+from simcodesign.mpi.objects.datatypes import KNOWN_DTYPES, Datatype, of_dtype
 from simcodesign.mpi.objects.layouts import Layout
 from simcodesign.mpi.objects.memory import bytes_at, memory_of
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -154,7 +154,7 @@ class Buffer:
 
 def items_of(given: Any) -> Flat | Scattered:
     """Return all items of a buffer."""
-    if isinstance(given, np.ndarray) and given.ndim == 1 and given.flags.c_contiguous and has_datatype(given.dtype):
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.flags.c_contiguous and given.dtype in KNOWN_DTYPES:
         return given  # the usual case, of which a Buffer has the same items
     return Buffer(given).items
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Any, ClassVar, NoReturn
 
 from simcodesign.core.errors import InputError
@@ -47,10 +48,13 @@ class SimulatedKind(type):
     def __getattr__(cls, name: str) -> Any:
         not_simulated(cls.__name__, name)
 
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if not isinstance(getattr_static(cls, name, None), NotSimulated)]
+
     def __call__(cls, *given: Any, **named: Any) -> Any:
         if len(given) == 1 and isinstance(given[0], _NOT_COPIED):
             raise TypeError(f"an object of mpi4py's {cls.__name__} made of {type(given[0]).__name__}")
-        if given and not isinstance(given[0], Simulated):  # the usual case
+        if given and not isinstance(given[0], Quick):  # the usual case
             return super().__call__(*given, **named)
         made: Any = cls.__new__(cls, *given, **named)  # type: ignore[arg-type]
         is_null = not given and not named and cls.empty_is_null
@@ -60,8 +64,36 @@ class SimulatedKind(type):
         return made
 
 
-class Simulated(Handled, metaclass=SimulatedKind):
-    """Base of the classes of mpi4py: other names of their objects raise NotSimulatedError. A null one has no state."""
+class NotSimulated:
+    """A name of mpi4py that is not simulated, of the objects of a Quick class."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, one: object, owner: type) -> NoReturn:
+        not_simulated(owner.__name__, self._name)
+
+
+class OfNull:
+    """An attribute that all objects of a Quick class have but null ones."""
+
+    def __get__(self, one: Any, owner: type) -> NoReturn:
+        if one is None:
+            raise AttributeError
+        null_used(owner)
+
+
+def of_null() -> Any:
+    """Return an attribute that raises MpiError in null objects."""
+    return OfNull()
+
+
+class Quick(Handled, metaclass=SimulatedKind):
+    """Base of the classes of mpi4py. A null object has no state.
+
+    Python looks up the attributes of classes with ``__getattr__`` in 40 ns, of others in 5 ns. What most calls of
+    programs are of, communicators and requests, therefore has none: its other names are NotSimulated one by one.
+    """
 
     empty_is_null = False
     #: An attribute that an object of a more general class has if it can be copied as one of this class.
@@ -84,7 +116,7 @@ class Simulated(Handled, metaclass=SimulatedKind):
     def check(self) -> None:
         """Raise MpiError if the object is null."""
         if not self:
-            self._raise_null()
+            null_used(type(self))
 
     #: The method that ends an object.
     ended_by: ClassVar[str] = "Free"
@@ -101,29 +133,35 @@ class Simulated(Handled, metaclass=SimulatedKind):
     def _become_null(self) -> None:
         self.__dict__.clear()
 
-    def _raise_null(self) -> NoReturn:
-        kind = next((one.__name__ for one in type(self).__mro__ if one.__name__ in _ERRORS), "")
-        what = f"a null object of mpi4py's {type(self).__name__}, as MPI.{kind.upper()}_NULL"
-        raise NullError(what, place_of_call(), allowed="another one", name=_ERRORS.get(kind, "ARG"))
-
     def is_same(self, other: object) -> bool:
         """Return whether two objects have the same state, or both are null."""
-        if self is other or not isinstance(other, Simulated):
+        if self is other or not isinstance(other, Quick):
             return self is other
         if not self or not other:
             return not self and not other and (isinstance(other, self.__class__) or isinstance(self, other.__class__))
         one, two = self.state(), other.state()
         return one.keys() == two.keys() and all(one[key] is two[key] for key in one)
 
+
+class Simulated(Quick):
+    """Base of most classes of mpi4py: other names of their objects raise NotSimulatedError."""
+
     def __getattr__(self, name: str) -> Any:
         if not self.__dict__ and self.empty_is_null and not name.startswith("__"):
-            self._raise_null()
+            null_used(type(self))
         not_simulated(type(self).__name__, name)
+
+
+def null_used(kind: type) -> NoReturn:
+    """Raise NullError for the use of a null object."""
+    name = next((one.__name__ for one in kind.__mro__ if one.__name__ in _ERRORS), "")
+    what = f"a null object of mpi4py's {kind.__name__}, as MPI.{name.upper()}_NULL"
+    raise NullError(what, place_of_call(), allowed="another one", name=_ERRORS.get(name, "ARG"))
 
 
 def _is_copy(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
     """Return whether an object is made of one of its kind. Raises TypeError for one of another kind."""
-    if len(given) != 1 or named or not isinstance(given[0], Simulated):
+    if len(given) != 1 or named or not isinstance(given[0], Quick):
         return False
     kind = next((one for one in reversed(cls.__mro__) if one.__name__ in _KINDS), cls)
     if not isinstance(given[0], kind):

@@ -8,13 +8,14 @@ from typing import Any
 from simcodesign.describe.recordings.communicators import WORLD, Tag
 from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.mpi.buffers import Flat, Scattered, fill, items_of
-from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.names import Quick, of_null
 from simcodesign.mpi.objects.attached import hold
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.pickles import PICKLE
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.constants import PROC_NULL
 from simcodesign.mpi.values.errors import MpiError
 
@@ -22,13 +23,14 @@ from simcodesign.mpi.values.errors import MpiError
 MOST_TAG = 2**31 - 1
 
 
-class PointToPoint(Simulated):
+class PointToPoint(Quick):
     """The part of communicators that sends and receives messages."""
 
     empty_is_null = True
-    world: World
-    number: int
-    members: tuple[int, ...]
+    world: World = of_null()
+    number: int = of_null()
+    members: tuple[int, ...] = of_null()
+    _place: dict[int, int] = of_null()
 
     def __init__(self, world: World, number: int, members: tuple[int, ...]) -> None:
         self.world, self.number, self.members = world, number, members
@@ -107,7 +109,7 @@ class PointToPoint(Simulated):
         else:
             note.send(target, size_bytes, noted_tag)
         arrival_s = world.departs(target, size_bytes, not start)
-        message = Message(self.rank, dest, tag, data, size_bytes, me, entry, is_held, arrival_s)
+        message = Message(self._place[me], dest, tag, data, size_bytes, me, entry, is_held, arrival_s)
         if is_attached:
             hold(world, message)
         box = self._boxes.get(target)

@@ -21,12 +21,13 @@ from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
 from simcodesign.mpi.objects.environment import environment
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.package import Options, Session, mpi4py_modules
 from simcodesign.mpi.pickles import PICKLE, Pickle
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.world import World
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.topologies.cartesian import Cartcomm, compute_dims
 from simcodesign.mpi.topologies.graphs import Distgraphcomm, Graphcomm
 from simcodesign.mpi.topologies.neighbours import Topocomm

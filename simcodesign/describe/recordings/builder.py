@@ -60,25 +60,26 @@ class RecordingBuilder:
         entries = sum(map(len, self.logs))
         check_memory(f"a recording of {entries:.3g} operations takes", entries * BYTES_PER_ENTRY, Place(self.file))
         self.communicators.resolve()
-        codes = [np.unique(self._codes(logs)) for logs in self._together()]
+        is_message = np.array([*(key[0] in (SEND, RECEIVE) for key in self._keys), False])
+        codes = [np.unique(self._codes(logs, is_message)) for logs in self._together()]
         used = np.unique(np.concatenate([np.zeros(0, np.int64), *codes]))
         used = used[used != NONE]
         self._check_sources(used)
         operations, numbers, colours = self._final_operations(used)
         first = np.concatenate([[0], np.cumsum([len(log) for log in self.logs])]).astype(np.int64)
-        columns, phases = self._columns(first, operations, used, numbers)
+        columns, phases = self._columns(first, operations, used, numbers, is_message)
         recording = Recording(operations, phases, colours, first, **columns, file=self.file, files=self.files)
         self._check(recording, first[:-1].tolist())
         return recording
 
-    def _codes(self, logs: Sequence[RankLog]) -> Int64s:
+    def _codes(self, logs: Sequence[RankLog], is_message: NDArray[np.bool_]) -> Int64s:
         """(N,) of the entries of some logs: what differs between operations among all ranks, NONE of no operation.
 
         The number of an operation times the ranks; of a message, whose peer is counted from its rank, plus its rank.
+        ``is_message``: of the operations, and of none.
         """
         number = np.maximum(_entries(logs)[:, 0], NONE).astype(np.int64)
         rank = np.repeat([log.rank for log in logs], [len(log) for log in logs])
-        is_message = np.array([*(key[0] in (SEND, RECEIVE) for key in self._keys), False])
         return np.where(number == NONE, NONE, number * self.ranks + is_message[number] * rank)
 
     def _together(self) -> Iterator[list[RankLog]]:
@@ -95,7 +96,12 @@ class RecordingBuilder:
             yield several
 
     def _columns(
-        self, first: Int64s, operations: Sequence[Operation], used: Int64s, numbers: Int64s
+        self,
+        first: Int64s,
+        operations: Sequence[Operation],
+        used: Int64s,
+        numbers: Int64s,
+        is_message: NDArray[np.bool_],
     ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
         """The columns of the recording, and its phases. Empties the logs one after another, so that memory does not
         hold everything twice."""
@@ -110,7 +116,7 @@ class RecordingBuilder:
             ranks = np.arange(logs[0].rank, logs[-1].rank + 1)
             begins = first[ranks]
             own = {name: column[begins[0] : first[ranks[-1] + 1]] for name, column in columns.items()}
-            noted, lengths, codes = _entries(logs), [len(log) for log in logs], self._codes(logs)
+            noted, lengths, codes = _entries(logs), [len(log) for log in logs], self._codes(logs, is_message)
             own_codes = np.unique(codes)
             op = numbers[np.searchsorted(used, own_codes)][np.searchsorted(own_codes, codes)]
             op[peer[op] == np.repeat(ranks, lengths)] = NONE  # no message to itself: waits for it wait for nothing

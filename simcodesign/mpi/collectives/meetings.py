@@ -11,12 +11,13 @@ from simcodesign.describe.demands.collective import SIGNALS
 from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.objects.info import INFO_NULL
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.log import Log
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.errors import MpiError
 
 Given = ParamSpec("Given")

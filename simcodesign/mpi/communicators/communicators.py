@@ -11,6 +11,7 @@ from simcodesign.mpi.communicators.topology_creation import TopologyCreation
 from simcodesign.mpi.messages.exchanges import Exchanges
 from simcodesign.mpi.messages.persistent import PersistentMessages
 from simcodesign.mpi.messages.probes import Probes
+from simcodesign.mpi.names import NotSimulated
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import INFO_NULL, Errhandler, Info
 from simcodesign.mpi.ranks.scheduler import place_of_call
@@ -61,5 +62,10 @@ class Intracomm(Comm):
         return communicator_of_group(cls, group, stringtag)
 
 
+for name in (
+    *("Accept", "Ack_failed", "Agree", "Connect", "Get_failed", "Iagree", "Is_revoked", "Ishrink", "Join"),
+    *("Precv_init", "Psend_init", "Revoke", "Shrink", "Spawn", "Spawn_multiple", "Create_from_groups"),
+):
+    setattr(Comm, name, NotSimulated(name))
 Splitting.plain = Intracomm
 COMM_NULL = Comm()

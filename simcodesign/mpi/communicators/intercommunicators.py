@@ -16,7 +16,7 @@ from simcodesign.mpi.collectives.of_buffers import Collectives, typed_parts
 from simcodesign.mpi.communicators.agreements import agree
 from simcodesign.mpi.communicators.communicators import Comm, Intracomm
 from simcodesign.mpi.communicators.splitting import Splitting, between_groups
-from simcodesign.mpi.names import not_simulated
+from simcodesign.mpi.names import NotSimulated
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
@@ -363,16 +363,12 @@ class Intercomm(Comm):
         return data
 
 
-def _refused(name: str) -> property:
-    return property(lambda _: not_simulated("Intercomm", name))
-
-
 def _refuse_others() -> None:
     """Let operations of one group that are not written for two be refused."""
     of_one = {name for kind in Collectives.__mro__ if not issubclass(PointToPoint, kind) for name in vars(kind)}
     others = {name for name in of_one if not name.startswith("_")} - set(vars(Intercomm))
     for name in others | {"Create_cart", "Create_group", "Create_intercomm", "Split_type"}:
-        setattr(Intercomm, name, _refused(name))
+        setattr(Intercomm, name, NotSimulated(name))
 
 
 _refuse_others()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.names import Quick
 from simcodesign.mpi.objects.attributes import Attributed
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, Errhandler, Info
 from simcodesign.mpi.point_to_point import MOST_TAG
@@ -14,7 +14,7 @@ from simcodesign.mpi.values.constants import APPNUM, IO, LASTUSEDCODE, TAG_UB, U
 from simcodesign.mpi.values.errors import last_used_code
 
 
-class HandlesErrors(Simulated):
+class HandlesErrors(Quick):
     """The part of communicators, windows, files and sessions that keeps a handler of errors of each rank."""
 
     world: World

@@ -16,11 +16,13 @@ import numpy as np
 from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.communicators.kept import KeptByRanks
 from simcodesign.mpi.files.disk_file import MODE_APPEND, MODE_RDONLY, DiskFile, FileError, remove
+from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.objects.datatypes import DATATYPES
 from simcodesign.mpi.objects.info import INFO_NULL
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.errors import MpiError
 
 SEEK_SET, SEEK_CUR, SEEK_END = 600, 602, 604
@@ -56,7 +58,7 @@ class _View:
         return [(int(bytes_[at]), end - at) for at, end in zip(begins, ends.tolist(), strict=True)]
 
 
-class File(KeptByRanks):
+class File(KeptByRanks, Simulated):
     """A file that is open on all ranks of a communicator."""
 
     empty_is_null = True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.mpi.objects.attached import attach, detach, flush
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Message
 from simcodesign.mpi.ranks.world import mpi_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 
 
 class Exchange(Request):

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.errors import MpiError, called
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from simcodesign.mpi.names import NotSimulated
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.errors import MpiError
 
 
@@ -73,6 +75,10 @@ class Prequest(Request):
 
     def __bool__(self) -> bool:
         return self._begin is not None
+
+
+for name in ("Parrived", "Pready", "Pready_list", "Pready_range"):
+    setattr(Prequest, name, NotSimulated(name))
 
 
 class PersistentMessages(PointToPoint):

@@ -7,12 +7,13 @@ from typing import Any
 
 from simcodesign.mpi.buffers import Flat, Scattered, fill, items_of
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.point_to_point import PointToPoint, unpickled
 from simcodesign.mpi.ranks import matching
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.constants import PROC_NULL
 from simcodesign.mpi.values.errors import MpiError
 from simcodesign.mpi.values.handles import is_constant

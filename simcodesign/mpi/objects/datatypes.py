@@ -398,11 +398,8 @@ BYTE = DATATYPES["BYTE"]
 _PREFERRED = ("SIGNED_CHAR", "UNSIGNED_CHAR", "SHORT", "INT", "LONG", "UNSIGNED", "FLOAT", "DOUBLE", "LONG_DOUBLE")
 _BY_DTYPE = {one.dtype: one for one in [*reversed(DATATYPES.values()), *(DATATYPES[name] for name in _PREFERRED)]}
 _BY_DTYPE[np.dtype("S1")] = DATATYPES["CHAR"]
-
-
-def has_datatype(dtype: np.dtype[Any]) -> bool:
-    """Return whether there is a basic datatype of a type of NumPy."""
-    return dtype in _BY_DTYPE
+#: Types of NumPy that have a basic datatype.
+KNOWN_DTYPES = _BY_DTYPE.keys()
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Datatype:

@@ -151,8 +151,9 @@ class Mailbox:
             self.any_source += 1
             self._is_noted = True
         elif not self.any_source:
+            source, tag = receive.source, receive.tag
             for message in self.messages:
-                if receive.fits(message):
+                if message.source == source and (message.tag == tag or tag == ANY_TAG):
                     self.messages.remove(message)
                     self._match(receive, message)
                     return

@@ -9,12 +9,13 @@ from simcodesign.mpi.buffers import Buffer, Flat, Scattered, by_stride, fill
 from simcodesign.mpi.collectives.meetings import nonblocking, persistent
 from simcodesign.mpi.collectives.of_buffers import NoneOrRequest, typed_parts
 from simcodesign.mpi.communicators.communicators import Intracomm
+from simcodesign.mpi.objects.status import Status
 from simcodesign.mpi.pickles import PICKLE
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.ranks.matching import Message
 from simcodesign.mpi.ranks.scheduler import place_of_call
 from simcodesign.mpi.ranks.world import World, mpi_call
-from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.requests import Request
 from simcodesign.mpi.values.errors import MpiError
 
 
