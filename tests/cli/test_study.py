@@ -183,7 +183,9 @@ def test_a_verdict_that_fails_is_shown(tmp_path: Path) -> None:
     text = "simcodesign: 1\nquestions:\n  gap: {compare: burst mesh-256, P: 16, tolerance: 0.1%}\n"
     folder = written(tmp_path / "gap", study=text)
     assert run("study", folder) == 1
-    assert "exit status 1" in (folder / "page.html").read_text(encoding="utf-8")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "exit status 1" in page
+    assert "out of tolerance: error of the forecast" in page
 
 
 @pytest.mark.parametrize(

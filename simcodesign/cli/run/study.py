@@ -196,7 +196,7 @@ def _new_answer(asked: _Asked, jobs: int | None) -> Answer:
         version=__version__,
         files=digests(files, Path()),
         parts=parts_of(recorded.parts),
-        messages=[one for one in recorded.messages if one.startswith("note: ") and STORE_ENDING not in one],
+        messages=[one for one in recorded.messages if (status or one.startswith("note: ")) and STORE_ENDING not in one],
         status=int(status),
         seconds=time.perf_counter() - began_s,
         tables=[path for word, path in written.items() if word == TABLE.word],
