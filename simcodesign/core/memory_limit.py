@@ -40,7 +40,7 @@ def _allowed_bytes() -> float | None:
 
 @contextmanager
 def allow_memory(size_bytes: float) -> Iterator[None]:
-    """Let a simulation take so much memory, while this lasts, whatever the limits of the system are.
+    """Let a simulation take ``size_bytes`` of memory while this lasts, whatever the limits of the system are.
 
     This applies to the whole process and to the processes that it starts.
     """
@@ -179,7 +179,7 @@ def check_memory(what: str, needed_bytes: float, place: Place, allowed: str | No
     limit_bytes = memory_bytes()
     if needed_bytes > limit_bytes:
         needs, has = _told_apart(needed_bytes, limit_bytes)
-        of = "as --memory says" if _allowed_bytes() is not None else f"70 % of the {smallest_limit()[1]}"
+        of = "the limit of --memory" if _allowed_bytes() is not None else f"70 % of the {smallest_limit()[1]}"
         what = f"{what}, about {needs} GB of memory; a simulation may take {has} GB, {of}"
         other = "--memory SIZE before the command, to go on in any case"
         raise CapacityError(what, place, allowed=f"{allowed}; {other}" if allowed else other)

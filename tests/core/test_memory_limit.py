@@ -131,7 +131,7 @@ def test_another_limit_may_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_limit, "available_bytes", lambda: math.inf)
     with memory_limit.allow_memory(5e9):
         check_memory("a table takes", 4e9, Place())
-        with pytest.raises(CapacityError, match=r"may take 5 GB, as --memory says"):
+        with pytest.raises(CapacityError, match=r"may take 5 GB, the limit of --memory"):
             check_memory("a table takes", 6e9, Place())
     with pytest.raises(CapacityError, match=r"--memory SIZE before the command"):
         check_memory("a table takes", 4e9, Place())
@@ -140,7 +140,7 @@ def test_another_limit_may_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_line_sets_it(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["simulate", "jacobi", "torus-cluster", "-P", "64", "--effects", "none"]
     assert cli.main(["--memory", "100 kB", *words]) == 2
-    assert "a simulation may take 0.0001 GB, as --memory says" in capsys.readouterr().err
+    assert "a simulation may take 0.0001 GB, the limit of --memory" in capsys.readouterr().err
     assert cli.main(["--memory", "1GB", *words]) == 0
     assert memory_limit.ALLOWED not in os.environ
     for wrong in ("0", "-1 GB", "much"):

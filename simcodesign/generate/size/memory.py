@@ -41,10 +41,10 @@ RESULT = 2 * 8
 DEPENDENCIES = 8 + 2 * 4
 #: Bytes of an operation where messages share links fairly: the arrays of ``FairSharing``.
 FAIR = 8 + 8 + 8 + 1 + 8 + 4
-#: What LogGOPSim's rules take besides: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
+#: What LogGOPSim's rules take in addition: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
 #: operations: 230 and 262 bytes.
 LOGGOPS = 262
-#: What dependencies and requests of an open stream take besides, while they are written too. Measured: 57 bytes.
+#: What dependencies and requests of an open stream take in addition, while they are written too. Measured: 57 bytes.
 OPEN = 70
 #: Bytes of an operation with the columns that each has.
 BYTES_PER_OPERATION = sum(np.dtype(kind).itemsize for kind in FIELDS.values()) + PASSED + KEPT + RUN + RESULT
@@ -85,7 +85,7 @@ def _others(builder: PlanBuilder) -> float:
 
 
 def plan_bytes(plan: Plan) -> int:
-    """Return the bytes of the arrays of a Plan; an array that stands in several places counts once."""
+    """Return the bytes of the arrays of a Plan; each array counts once."""
     return sum({id(array): array.nbytes for array in _arrays(plan)}.values())
 
 
