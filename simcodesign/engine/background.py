@@ -1,4 +1,4 @@
-"""Messages of other jobs for as long as a job runs: how long that is, and how many they are, a run without them shows.
+"""Messages of other jobs for as long as a job runs. A run without them shows how long that is, and how many they are.
 
 They are drawn before the run. If the job is not done when the last of them sets out, the run is repeated with more: the
 first ones stay the same, and nothing that happens later changes what happened before, so that the answer does not
@@ -20,7 +20,7 @@ from simcodesign.engine.event_contract import Log
 from simcodesign.generate.passes.background import BackgroundLoad
 from simcodesign.generate.plan import Plan
 
-#: Of the messages that a run is known to need, so many times as many are drawn.
+#: Messages that are drawn, to those that a run is known to need.
 SPARE = 1.25
 #: The events of others, to those of the job, up to which their size stays as it is; and a number of events that takes
 #: the compiled engine two seconds.
@@ -34,10 +34,11 @@ def run_with_background(
     load: BackgroundLoad | None,
     size_bytes: float | None = None,
 ) -> tuple[Plan, Log]:
-    """The Plan that ``make`` gives for a number of messages of others and their size, with as many of them as its run
-    needs, and the log of that run. ``load``: what they send, None for nothing. ``size_bytes``: that is chosen already.
+    """Return the Plan that ``make`` gives for a number of messages of others and their size, with as many of them as
+    its run needs, and the log of that run. ``load``: what they send, None for nothing. ``size_bytes``: their size if
+    another run has chosen it.
 
-    Says before the run if they are most of its cost. CapacityError where these are too many.
+    Warns before the run if they are most of its cost. Raises CapacityError if they do not fit in memory.
     """
     plan = make(0, USUAL_BYTES)
     log = run(plan)
@@ -58,7 +59,7 @@ def run_with_background(
 
 
 def _size(load: BackgroundLoad, end_s: float, events: int) -> float:
-    """The size of messages of which there are not too many."""
+    """Return the size of messages by the rule of this module."""
     size_bytes = USUAL_BYTES
     while size_bytes < LARGEST_BYTES and _is_long(load, size_bytes, end_s, events):
         if load.events_per_s(2 * size_bytes) > 0.75 * load.events_per_s(size_bytes):

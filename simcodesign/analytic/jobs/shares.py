@@ -20,7 +20,7 @@ from simcodesign.describe.network.routing import Minimal
 from simcodesign.describe.programs.program import walk
 
 Ints = NDArray[np.int64]
-#: Of so many nodes of a job the routes of all pairs are looked at; of more, of so many spread evenly among them.
+#: Nodes of a job between which the routes of all pairs are made: all of them, or as many spread evenly among them.
 MOST_NODES = 512
 #: Pairs of nodes whose routes are made together.
 PAIRS_AT_ONCE = 2**16

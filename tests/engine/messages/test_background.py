@@ -355,6 +355,7 @@ def test_messages_without_a_bandwidth_have_no_load() -> None:
         simulate.simulate(workload(HALO), endless, {"P": 9}, effects="all")
 
 
+@pytest.mark.filterwarnings("ignore:background. some")
 def test_more_messages_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long job in a busy machine."""
     monkeypatch.setattr("simcodesign.core.memory_limit.memory_bytes", lambda: 2e7)
