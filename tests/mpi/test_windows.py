@@ -346,3 +346,19 @@ def test_targets_may_have_gaps(ran: Runner) -> None:
         """,
         3,
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("win.Fetch_and_op(np.zeros(2), np.zeros(2), 0)", r"elements of Fetch_and_op, got 2 \(allowed: 1\)"),
+        ("win.Compare_and_swap(np.zeros(1), np.zeros(2), np.zeros(1), 0)", r"elements of Compare_and_swap, got 2"),
+        (
+            "win.Put(np.zeros(1), 0, (0, 1, MPI.DOUBLE, None))",
+            r"Put: target, got .* \(allowed: place, count and datatype",
+        ),
+    ],
+)
+def test_arguments_of_accesses(call: str, error: str, ran: Runner) -> None:
+    with pytest.raises(InputError, match=error):
+        ran(f"win = MPI.Win.Allocate(16, comm=comm)\nwin.Fence()\n{call}", 1)
