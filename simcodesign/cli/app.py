@@ -20,7 +20,6 @@ from click.exceptions import Exit
 from simcodesign.cli.sections import write_sections
 from simcodesign.core.errors import InputError, Place, SimcodesignError
 from simcodesign.core.files.input_files import allow_programs, confine
-from simcodesign.core.memory_limit import allow_memory
 from simcodesign.core.registry import import_modules_of, load_entry_points
 from simcodesign.report.common.terminal import complain, write
 
@@ -156,6 +155,7 @@ def app(context: click.Context, confined_to: Path | None, programs: bool, memory
     if programs:
         context.with_resource(allow_programs())
     if memory is not None:
+        from simcodesign.core.memory_limit import allow_memory
         from simcodesign.core.units import parse_quantity
 
         size_bytes = parse_quantity(memory, "size", Place("--memory"))

@@ -13,7 +13,6 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_checks.memory_checks import clocked
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.background import Background
-from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.levels import (
     Level,
@@ -23,7 +22,7 @@ from simcodesign.describe.machine_parts.levels import (
     levels_of,
     units_of_ranks,
 )
-from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.describe.machine_parts.memory import Memory, caches_of, sharers_of
 from simcodesign.describe.machine_parts.message_memory import MessageMemory, cache_share_bytes, message_load_s_per_byte
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.machine_parts.storage import Storage

@@ -14,7 +14,7 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.plan import NONE, Plan
-from simcodesign.generate.size.memory import ARRIVAL, DEPENDENCIES, KEPT, RESULT, RUN, VARIED, plan_bytes
+from simcodesign.generate.plan_size import ARRIVAL, DEPENDENCIES, KEPT, RESULT, RUN, VARIED, plan_bytes
 
 #: The SimPy engine: bytes for an operation with its Plan, for a message with a route, for a station on its route, for a
 #: strand of operations and for a message in transit (a process each), and for a recorded service; what an operation

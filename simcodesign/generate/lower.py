@@ -23,14 +23,13 @@ from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.passes.order import drafted, finished, with_sharing
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
 from simcodesign.generate.plan_builder import DrawnBackground, LoweredProgram, PlanBuilder
+from simcodesign.generate.plan_size import ProgramSize, check_plan_fits, size_of
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.program_lowering import ProgramLowering
 from simcodesign.generate.randomness.random_streams import imbalance_shares
 from simcodesign.generate.randomness.variations import Variations
 from simcodesign.generate.rank_classes import ClassFinder, NotAlikeError
 from simcodesign.generate.segment import Segment
-from simcodesign.generate.size.memory import check_plan_fits
-from simcodesign.generate.size.operations import ProgramSize, size_of
 
 #: An expression that differs between ranks, with what it is computed from.
 BYTES_PER_RANK = 24

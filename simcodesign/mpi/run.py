@@ -18,7 +18,7 @@ from simcodesign.core.files.input_files import check_execution, read_bytes
 from simcodesign.describe.design_point import check_ranks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.python_programs.recording import Recording, same_operations
-from simcodesign.describe.recordings.recorded_run import workload_of_recording
+from simcodesign.describe.recordings.workload import workload_of_recording
 from simcodesign.describe.workload import Workload
 from simcodesign.mpi.detail import ArrayBytes, by_line
 from simcodesign.mpi.files.written import WrittenFiles

@@ -13,7 +13,7 @@ from simcodesign.core.simulation_parts import Timeline
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.python_programs.recorded_operations import SEND
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.recorded_run import workload_of_recording
+from simcodesign.describe.recordings.workload import workload_of_recording
 from simcodesign.engine.simulate import simulate
 from simcodesign.mpi.ranks.log import Log
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Taken

@@ -19,7 +19,7 @@ REPETITION = "replications precision precision_of level at_most jobs"
 SIMULATION = "preset phases effects seed engine"
 KEYWORDS = [
     (sc.simulate, f"{SIMULATION} {REPETITION} warm_up timeline counters on_progress"),
-    (sc.compare, f"{SIMULATION} {REPETITION} vary formulas measured timeline on_progress"),
+    (sc.compare, f"{SIMULATION} {REPETITION} vary formulas measured anchor timeline on_progress"),
 ]
 
 

@@ -42,7 +42,7 @@ from simcodesign.describe.python_programs.matched import as_demand, collective_c
 from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import NONE, Recording
-from simcodesign.describe.recordings.recorded_run import RecordedRun
+from simcodesign.describe.recordings.workload import RecordedRun
 
 Floats = NDArray[np.float64]
 #: What an operation is booked under.

@@ -19,7 +19,6 @@ from simcodesign.cli.options.shared import (
 from simcodesign.cli.simulation_files import FILES, OF_ONE_RUN
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.variants import JOB_FORM, is_job
 
 MoreJobs = Annotated[
     list[str],
@@ -42,8 +41,13 @@ class JobsOptions:
     @property
     def has_jobs(self) -> bool:
         """Whether jobs are given, not one workload. InputError for workloads without places."""
+        from simcodesign.describe.variants import JOB_FORM, is_job
+
         names = self.job_names
         if not any(map(is_job, names)):
+            if setting := next((one for one in self.more if "=" in one), ""):
+                what = "neither a job nor a machine"
+                raise InputError(what, value=setting, allowed=f"--set {setting}, to set a value")
             if self.more:
                 what = "several workloads on one machine are jobs with places"
                 raise InputError(what, value=" ".join(names), allowed=JOB_FORM)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.cache_sharing import Ints, sharers_of
-from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.describe.machine_parts.memory import Ints, Memory, sharers_of
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,9 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import open_bytes
 from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.goal.errors import MOST
+from simcodesign.describe.goal.files import MAGIC, MAX_BYTES, USED_UP
 from simcodesign.describe.goal.schedule import ANY, NONE, Schedule
 
-#: The first number of a file; and of one that LogGOPSim has used up, as it does with ``--save-mem``.
-MAGIC, USED_UP = 4223, 2342
-#: The most bytes of a file.
-MAX_BYTES = 2**32
 #: Kinds of operations in a file, and a rank or a tag that is left open.
 KIND_OF = {1: SEND, 2: RECEIVE, 3: COMPUTE}
 OPEN = 2**32 - 1

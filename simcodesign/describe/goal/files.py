@@ -6,14 +6,19 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from simcodesign.core.by_name import function_of
 from simcodesign.core.files.input_files import is_file, names_a_path, open_bytes
-from simcodesign.describe.goal.binary import MAGIC, USED_UP, read_binary_goal
-from simcodesign.describe.goal.format import MAX_BYTES, read_goal
 from simcodesign.describe.goal.schedule import Schedule
 
 Reader = Callable[[str | Path], Schedule]
-#: Endings of schedules, as text and as LogGOPSim's binary format, and their readers.
-SCHEDULES: dict[str, Reader] = {".goal": read_goal, ".bin": read_binary_goal}
+#: Modules and names of the readers of schedules, as text and in LogGOPSim's binary format.
+_OF_TEXT, _OF_BINARY = ("describe.goal.format", "read_goal"), ("describe.goal.binary", "read_binary_goal")
+#: Endings of schedules, and their readers.
+SCHEDULES = {".goal": _OF_TEXT, ".bin": _OF_BINARY}
+#: The first number of a binary file; and of one that LogGOPSim has used up, as it does with ``--save-mem``.
+MAGIC, USED_UP = 4223, 2342
+#: The most bytes of a file: a hundred million operations and more.
+MAX_BYTES = 2**32
 #: Endings of other descriptions.
 OTHERS = (".yaml", ".yml", ".py", ".aspen")
 #: The beginning of a schedule as text, after comments, within ``_BYTES``.
@@ -27,11 +32,17 @@ def schedule_reader(name: str | Path) -> Reader | None:
     """
     suffix = Path(name).suffix
     if suffix in SCHEDULES:
-        return SCHEDULES[suffix]
+        return _reader(*SCHEDULES[suffix])
     if suffix in OTHERS or not (suffix or names_a_path(name)) or not is_file(name):
         return None
     with open_bytes(name, MAX_BYTES) as file:
         begin = file.read(_BYTES)
     if int.from_bytes(begin[:8], "little") in (MAGIC, USED_UP):
-        return read_binary_goal
-    return read_goal if _TEXT.match(begin) else None
+        return _reader(*_OF_BINARY)
+    return _reader(*_OF_TEXT) if _TEXT.match(begin) else None
+
+
+def _reader(module: str, name: str) -> Reader:
+    """A reader, whose module is imported where there is a schedule."""
+    reader: Reader = function_of(module, name)
+    return reader

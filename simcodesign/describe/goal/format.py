@@ -31,12 +31,11 @@ from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.files.input_files import open_bytes
 from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.goal.errors import FINE, MOST, goal_error, place_at
+from simcodesign.describe.goal.files import MAX_BYTES
 from simcodesign.describe.goal.schedule import Schedule
 
 #: Operations and edges that are written at a time.
 _PIECE = 200_000
-#: The most bytes of a file: a hundred million operations and more.
-MAX_BYTES = 2**32
 
 
 def read_goal(path: str | Path) -> Schedule:

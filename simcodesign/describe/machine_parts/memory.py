@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import (
@@ -33,6 +34,8 @@ OVERLAP, IN_TURN = TRANSFERS = ("overlap", "in_turn")
 #: At which controller of its node the data of a rank is: its own, or page by page at one after another.
 FIRST_TOUCH = "first_touch"
 POLICIES = (FIRST_TOUCH, "interleaved")
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -249,3 +252,20 @@ MEMORY = Section(
     Key("controllers", Whole(1), "controllers of a node, each at a socket with as many processors", "1"),
     Key("policy", Choice(POLICIES), "at which controller data is: the rank's own, or all in turn", FIRST_TOUCH),
 )
+
+
+def caches_of(memory: Memory, node: Ints, place: Ints, per_node: int) -> Ints:
+    """(levels, P) the number of the cache that each rank has at each level, by its node and its ``place`` there, among
+    ``per_node`` processors at most."""
+    return np.array(
+        [node * -(-per_node // level.shared_by) + place // level.shared_by for level in memory.caches], dtype=np.int64
+    )
+
+
+def sharers_of(caches: Ints, present: NDArray[np.bool_] | None = None) -> Ints:
+    """(levels, P) how many ranks, of those ``present``, have the same cache; 1 at least."""
+    shared = np.empty(caches.shape, np.int64)
+    for level, numbers in enumerate(caches):
+        which, index = np.unique(numbers, return_inverse=True)
+        shared[level] = np.bincount(index, present, len(which))[index]
+    return np.maximum(shared, 1)

@@ -23,11 +23,18 @@ from simcodesign.describe.partitions import Partition, check_partitions
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.node_failures import FAILURES, Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
-from simcodesign.describe.yaml.collectives import COLLECTIVES, decisions_from
 from simcodesign.describe.yaml.constants import with_formulas_evaluated
 from simcodesign.describe.yaml.mapping import MAPPING, check_folded_size, mapping_from, names_nodes
 from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
-from simcodesign.describe.yaml.network import INSIDE, OUTSIDE, network_from, networks_inside, nodes_by_ranks
+from simcodesign.describe.yaml.network import (
+    COLLECTIVES,
+    INSIDE,
+    OUTSIDE,
+    decisions_from,
+    network_from,
+    networks_inside,
+    nodes_by_ranks,
+)
 from simcodesign.describe.yaml.network_formulas import topology_formulas
 from simcodesign.describe.yaml.noise import NOISE, noise_from
 from simcodesign.describe.yaml.partitions import PARTITION, PartitionReader, constants_of_parts, with_most_interfaces

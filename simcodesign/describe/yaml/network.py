@@ -10,9 +10,20 @@ from typing import Any, TypeVar
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import check_not_former
 from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, SEGMENTED, algorithm_in_order
-from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Later, OneOf, Text, Whole
+from simcodesign.describe.keys.forms import (
+    ABOVE_0,
+    Amount,
+    Bandwidth,
+    Choice,
+    Constant,
+    FileIn,
+    Later,
+    OneOf,
+    Text,
+    Whole,
+)
 from simcodesign.describe.keys.key import Form, Key
-from simcodesign.describe.keys.section import Items, Section
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.machine_checks.network_checks import (
     check_interfaces,
     check_occupancy,
@@ -23,6 +34,7 @@ from simcodesign.describe.machine_checks.network_checks import (
     check_tunings,
 )
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
+from simcodesign.describe.network.algorithm_choice import LIBRARIES, Decisions, Rule
 from simcodesign.describe.network.interfaces import INTERFACES, MAX_INTERFACES, AlgorithmTuning, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
 from simcodesign.describe.network.network import NETWORK, LocalMessages, Network
@@ -69,7 +81,16 @@ _ALGORITHM = Section(
         "no segments",
     ),
 )
-Rule = TypeVar("Rule", Sharing, Routing)
+#: Rules of ``algorithm: auto`` on a machine: largest bytes and ranks of a row.
+_UP_TO, _RANKS = "up_to", "up_to_ranks"
+_ROW = Section(
+    Key(_UP_TO, Amount("size", ABOVE_0), "largest `bytes` of the operation for which the row holds", "no end"),
+    Key(_RANKS, Whole(1), "largest number of ranks, of the operation or of its group", "no end"),
+    Key("algorithm", Text(), "its name, as `algorithm` of the operation has it", required=True),
+)
+_TABLE = Items(_ROW, "one row; the first that holds counts, and the last one has no end")
+COLLECTIVES = OneOf(Choice(tuple(LIBRARIES)), Named(OneOf(Choice(tuple(LIBRARIES)), _TABLE), "an operation"))
+OneRule = TypeVar("OneRule", Sharing, Routing)
 _NODE = Section(*_LOCAL)
 _SOCKET = Section(*_LOCAL, Key("per_node", Whole(1), "sockets of a node", required=True, field="sockets_per_node"))
 
@@ -155,7 +176,7 @@ def _routing_keys() -> Section:
     )
 
 
-def _rule(entry: Entry, rules: Mapping[str, type[Rule]], keys: Section) -> Rule:
+def _rule(entry: Entry, rules: Mapping[str, type[OneRule]], keys: Section) -> OneRule:
     """The rule that an entry names: a word, or a mapping of that word to how it is done."""
     if not isinstance(entry.content, dict):
         return rules[entry.text(rules)]()
@@ -335,3 +356,39 @@ def _kind_and_options(entry: Entry, folder: Path) -> tuple[str, dict[str, Any]]:
 
 def _option(form: Form, entry: Entry, folder: Path) -> Any:
     return form.read_in(entry, folder) if isinstance(form, FileIn) else form.read(entry)
+
+
+def decisions_from(entry: Entry) -> Decisions:
+    """Return the rules by operation: those of a library, or a table for each operation that is named.
+
+    Raises InputError for operations and algorithms that there are not, and for a table whose last row has an end.
+    """
+    if isinstance(entry.content, str):
+        return LIBRARIES[entry.text(LIBRARIES)]
+    found: dict[str, tuple[Rule, ...]] = {}
+    for operation, table in entry.mapping([*ALGORITHMS]).items():
+        if isinstance(table.content, str):
+            library = table.text([name for name, rules in LIBRARIES.items() if operation in rules])
+            found[operation] = LIBRARIES[library][operation]
+        else:
+            found[operation] = _decision_rules(operation, table)
+    return found
+
+
+def _decision_rules(operation: str, table: Entry) -> tuple[Rule, ...]:
+    every = table.sequence()
+    if not every:
+        raise table.error("no rows", "one or more, the last one without an end")
+    rules = []
+    for row in every:
+        items = _ROW.items(row)
+        values = _ROW.values(items)
+        algorithm = items["algorithm"].text(ALGORITHMS[operation])
+        bounds = [f"({name} <= {values[key]!r})" for name, key in (("n", _UP_TO), ("P", _RANKS)) if key in values]
+        if bool(bounds) == (row is every[-1]):
+            raise row.error(
+                "the last row has an end" if bounds else "a row without an end before others",
+                f"{_UP_TO} or {_RANKS} in each row but the last one",
+            )
+        rules.append(Rule(algorithm, " * ".join(bounds) or "1"))
+    return tuple(rules)

@@ -29,7 +29,7 @@ from simcodesign.describe.python_programs.matched import (
 from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.recorded_run import RecordedRun
+from simcodesign.describe.recordings.workload import RecordedRun
 from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvous, with_holds, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s

@@ -31,7 +31,7 @@ from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
 from simcodesign.describe.randomness.noise import Imbalance
-from simcodesign.describe.recordings.recorded_run import RecordedRun
+from simcodesign.describe.recordings.workload import RecordedRun
 from simcodesign.describe.workload import Workload
 from simcodesign.report.common.tables import section
 from simcodesign.report.results.data_sheets import amount_text, head, one_line, parameter_table

@@ -14,7 +14,7 @@ from simcodesign.core.result import Result
 from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE
 from simcodesign.describe.recordings.builder import RecordingBuilder
 from simcodesign.describe.recordings.rank_log import RankLog
-from simcodesign.describe.recordings.recorded_run import workload_of_recording
+from simcodesign.describe.recordings.workload import workload_of_recording
 from simcodesign.studies.sweep.content_digest import digest
 from tests.builders import workload
 

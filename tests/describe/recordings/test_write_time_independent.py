@@ -16,7 +16,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.recordings.builder import RecordingBuilder
 from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.describe.recordings.readers.time_independent import read_time_independent
-from simcodesign.describe.recordings.recorded_run import workload_of_recording
+from simcodesign.describe.recordings.workload import workload_of_recording
 from simcodesign.describe.recordings.write_time_independent import write_time_independent
 from tests import examples
 from tests.describe.recordings.test_file import recorded
