@@ -18,7 +18,7 @@ CHILD = r"""
 import contextlib, gc, json, os, sys
 from simcodesign.cli.app import main
 from simcodesign.engine import memory_estimate, selection
-from simcodesign.generate.size import memory
+from simcodesign.generate import plan_size as memory
 common, small, case = (text.split() for text in sys.argv[1:])
 estimates = []
 def note(what, needed_bytes, place, allowed=None):

@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from simcodesign.generate.size import memory
 
 import simcodesign as sc
 from simcodesign import cli
 from simcodesign.core import memory_limit
 from simcodesign.core.errors import CapacityError, DeadlockError, InputError, SimcodesignError
+from simcodesign.generate import plan_size as memory
 from tests.hanging import no_hang
 
 MACHINE = """\

@@ -6,7 +6,9 @@ import pytest
 
 import simcodesign as sc
 
-#: Of ``selene``: operations of 16 bits and bytes of the memory per second, and a message between two GPUs of a node.
+#: Products of one efficiency, and the memory of the data sheet.
+GPUS = sc.Machine.load("selene", {"accelerator.efficiency": 0.6774, "accelerator.memory.bandwidth": "2039 GB/s"})
+#: Of these: operations of 16 bits and bytes of the memory per second, and a message between two GPUs of a node.
 FLOPS_PER_S, MEMORY_PER_S = 0.6774 * 312e12, 2039e9
 STARTUP_S, LINK_PER_S = 6.062279e-6, 231.748706e9
 #: A small model with 4 heads of keys and values for 16 heads.
@@ -15,7 +17,7 @@ SMALL = {"layers": 3, "hidden": 1024, "heads": 16, "kv_heads": 4, "vocabulary": 
 
 def values_of(at: dict[str, object]) -> dict[str, float]:
     """Equations and parameters."""
-    return {name: float(value) for name, value in sc.forecast("inference", "selene", at).values.items()}
+    return {name: float(value) for name, value in sc.forecast("inference", GPUS, at).values.items()}
 
 
 def test_parameters_and_cache_of_published_models() -> None:
@@ -62,7 +64,7 @@ def test_prefill_and_decode_are_the_sums_by_hand(tensor: int) -> None:
     at = {"P": tensor, "tensor": tensor, "output_tokens": 4, **SMALL}
     prefill = pass_s(5, 300, 300, tensor)
     decode = sum(pass_s(5, 1, 301 + step, tensor) for step in range(3))
-    for result in (sc.forecast("inference", "selene", at), sc.simulate("inference", "selene", at, effects="none")):
+    for result in (sc.forecast("inference", GPUS, at), sc.simulate("inference", GPUS, at, effects="none")):
         assert sum(result.phases["prefill"].values()) == pytest.approx(prefill, rel=1e-9)
         assert sum(result.phases["decode"].values()) == pytest.approx(decode, rel=1e-9)
 
@@ -72,7 +74,7 @@ def test_the_cache_fills_the_memory() -> None:
     at = {"P": 1, "prompt_tokens": 2032, "output_tokens": 16}
     free = 80e9 - values_of(at | {"batch": 1})["weight_bytes"]
     most = int(free // (2048 * 800 * 1024))
-    assert [sc.forecast("inference", "selene", at | {"batch": n}).fits_accelerator for n in (most, most + 1)] == [
+    assert [sc.forecast("inference", GPUS, at | {"batch": n}).fits_accelerator for n in (most, most + 1)] == [
         True,
         False,
     ]

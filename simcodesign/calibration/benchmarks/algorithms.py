@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ def decision_table(choices: Sequence[AlgorithmChoice]) -> dict[str, list[dict[st
     """Return the key ``collectives`` of a machine file that takes these algorithms: the sizes between two ranges belong
     to the lower one."""
     table: dict[str, list[dict[str, object]]] = {}
-    for one, after in zip(choices, [*choices[1:], None], strict=True):
+    for one, after in zip_longest(choices, choices[1:]):
         same = after if after is not None and after.operation == one.operation else None
         if same is None or same.algorithm != one.algorithm:
             end = {} if same is None else {"up_to": one.up_to_bytes}

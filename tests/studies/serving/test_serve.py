@@ -17,6 +17,8 @@ from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
 
+#: GPUs whose products all have one efficiency, so that times of steps are nearly linear in the batch.
+GPUS = sc.Machine.load("selene", {"accelerator.efficiency": 0.6774, "accelerator.memory.bandwidth": "2039 GB/s"})
 #: A small model.
 MODEL = {"layers": 2, "hidden": 1024, "heads": 16, "vocabulary": 8192, "prompt_tokens": 300, "output_tokens": 20}
 #: Constant prompts, and outputs.
@@ -32,7 +34,7 @@ def served_workload(**changes: Any) -> Workload:
 
 def saturation_per_s(workload: Workload, at: dict[str, object]) -> float:
     """The rate at which the server saturates, by its forecast."""
-    forecast = sc.serve(workload, "selene", {**at, "rate": 1e-3, "requests": 1}, replications=1).forecast
+    forecast = sc.serve(workload, GPUS, {**at, "rate": 1e-3, "requests": 1}, replications=1).forecast
     assert forecast is not None
     assert forecast.saturation_per_s is not None
     return forecast.saturation_per_s
@@ -44,7 +46,7 @@ def test_static_batches_of_constant_lengths_are_exact(load: float) -> None:
     workload, at = served_workload(**ALIKE), {**MODEL, "batch": 6, "policy": "static"}
     rate = load * saturation_per_s(workload, at)
     served = sc.serve(
-        workload, "selene", {**at, "rate": rate, "requests": 5000}, replications=10, level=0.999, effects="none"
+        workload, GPUS, {**at, "rate": rate, "requests": 5000}, replications=10, level=0.999, effects="none"
     )
     for name in ("waiting_s", "first_token_s", "latency_s", "utilisation", "mean_batch", "in_system"):
         assert served.means[name].holds(served.forecasts[name]), name
@@ -61,12 +63,12 @@ def test_one_at_a_time_is_the_formula_of_pollaczek_and_khinchine() -> None:
     )
     lengths = np.arange(1, 600)
     alone = {**MODEL, "P": 1, "batch": 1}
-    times_s = np.asarray(sc.forecast("inference", "selene", {**alone, "output_tokens": lengths}).makespan_s)
+    times_s = np.asarray(sc.forecast("inference", GPUS, {**alone, "output_tokens": lengths}).makespan_s)
     drawn = np.maximum(np.rint(20 * np.random.default_rng(1).exponential(size=1_000_000)), 1).astype(int)
     services_s = times_s[np.minimum(drawn, 599) - 1]
     rate = 0.7 / services_s.mean()
     wait_s = rate * np.mean(services_s**2) / (2 * (1 - rate * services_s.mean()))
-    forecast = sc.serve(workload, "selene", {**alone, "rate": rate, "requests": 2}, replications=1).forecast
+    forecast = sc.serve(workload, GPUS, {**alone, "rate": rate, "requests": 2}, replications=1).forecast
     assert forecast is not None
     assert forecast.waiting_s == pytest.approx(wait_s, rel=0.01)
     assert forecast.utilisation == pytest.approx(0.7, rel=0.005)
@@ -77,7 +79,7 @@ def test_continuous_batching_is_near(load: float) -> None:
     """An approximation: latency and numbers to 5 %, the mean time to the first token to 15 % (measured: up to 12 %)."""
     at = {**MODEL, "output_tokens": 60, "batch": 8}
     rate = load * saturation_per_s(sc.Workload.load("inference"), at)
-    served = sc.serve("inference", "selene", {**at, "rate": rate, "requests": 5000}, replications=4)
+    served = sc.serve("inference", GPUS, {**at, "rate": rate, "requests": 5000}, replications=4)
     for name in ("latency_s", "latency_p50_s", "latency_p99_s", "between_tokens_s", "utilisation", "mean_batch"):
         assert served.forecasts[name] == pytest.approx(served.means[name].mean, rel=0.05), name
     assert served.forecasts["first_token_s"] == pytest.approx(served.means["first_token_s"].mean, rel=0.15)
@@ -87,8 +89,8 @@ def test_continuous_batching_is_near(load: float) -> None:
 def test_a_server_that_is_hardly_used(policy: str) -> None:
     """Without queues both readings are the program by itself."""
     workload, at = served_workload(**ALIKE), {**MODEL, "policy": policy, "rate": 1e-6, "requests": 20}
-    served = sc.serve(workload, "selene", at, replications=1)
-    alone = sc.forecast("inference", "selene", {**MODEL, "P": 1, "batch": 1})
+    served = sc.serve(workload, GPUS, at, replications=1)
+    alone = sc.forecast("inference", GPUS, {**MODEL, "P": 1, "batch": 1})
     for latency in (served.forecasts["latency_s"], served.means["latency_s"].mean):
         assert latency == pytest.approx(alone.makespan_s, rel=1e-5)
     prefill_s = sum(alone.phases["prefill"].values())
@@ -100,7 +102,7 @@ def test_saturation() -> None:
     """Above it there is no forecast; the simulation completes what the server can."""
     workload, at = served_workload(**ALIKE), {**MODEL, "batch": 6, "policy": "static"}
     most = saturation_per_s(workload, at)
-    served = sc.serve(workload, "selene", {**at, "rate": 3 * most, "requests": 3000}, replications=1)
+    served = sc.serve(workload, GPUS, {**at, "rate": 3 * most, "requests": 3000}, replications=1)
     assert served.forecast is None
     assert "saturates at" in str(served.saturated)
     assert served.means["requests_per_s"].mean == pytest.approx(most, rel=0.01)
@@ -108,7 +110,7 @@ def test_saturation() -> None:
 
 def test_the_memory_limits_the_forecast() -> None:
     """As many requests of mean lengths as there is room for."""
-    server = Server.of(Scenario.of(served_workload(**ALIKE), "selene", {**MODEL, "batch": 16, "rate": 1.0}))
+    server = Server.of(Scenario.of(served_workload(**ALIKE), GPUS, {**MODEL, "batch": 16, "rate": 1.0}))
     tight = replace(server, room_bytes=3.5 * 320 * server.token_bytes)
     forecast = forecast_server(tight)
     assert (forecast_server(server).largest_batch, forecast.largest_batch) == (16, 3)
@@ -118,14 +120,14 @@ def test_the_memory_limits_the_forecast() -> None:
 
 
 def test_other_arrivals_are_named() -> None:
-    served = sc.serve(served_workload(between=SAME), "selene", {**MODEL, "requests": 5}, replications=1)
+    served = sc.serve(served_workload(between=SAME), GPUS, {**MODEL, "requests": 5}, replications=1)
     assert served.forecast is not None
     assert any("taken for Poisson; described: deterministic" in one for one in served.forecast.basis)
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     at = {**MODEL, "requests": 30, "rate": 100}
-    one, same, other = (sc.serve("inference", "selene", at, replications=2, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (sc.serve("inference", GPUS, at, replications=2, seed=seed) for seed in (1, 1, 2))
     assert one == same
     assert one.runs != other.runs
 
@@ -171,12 +173,12 @@ def test_a_program_of_ones_own() -> None:
 def test_tensor_groups_have_their_own_ranks() -> None:
     """A server of 8 GPUs, whose messages are slower than those of one."""
     one, eight = (
-        sc.serve("inference", "selene", {**MODEL, "tensor": tensor, "requests": 5, "rate": 1e-3}, replications=1)
+        sc.serve("inference", GPUS, {**MODEL, "tensor": tensor, "requests": 5, "rate": 1e-3}, replications=1)
         for tensor in (1, 8)
     )
-    alone = sc.simulate("inference", "selene", {**MODEL, "P": 8, "tensor": 8, "batch": 1}, phases=["prefill"])
+    alone = sc.simulate("inference", GPUS, {**MODEL, "P": 8, "tensor": 8, "batch": 1}, phases=["prefill"])
     constant = sc.serve(
-        served_workload(**ALIKE), "selene", {**MODEL, "tensor": 8, "requests": 5, "rate": 1e-3}, replications=1
+        served_workload(**ALIKE), GPUS, {**MODEL, "tensor": 8, "requests": 5, "rate": 1e-3}, replications=1
     )
     assert constant.means["first_token_s"].mean == pytest.approx(alone.makespan_s, rel=1e-9)
     assert one.means["latency_s"].mean != eight.means["latency_s"].mean
@@ -192,14 +194,14 @@ def test_tensor_groups_have_their_own_ranks() -> None:
 )
 def test_what_cannot_be_served(at: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        sc.serve("inference", "selene", at, replications=1)
+        sc.serve("inference", GPUS, at, replications=1)
 
 
 def test_other_errors() -> None:
     with pytest.raises(InputError, match="gpt has no section 'serving'"):
-        sc.serve("gpt", "selene")
+        sc.serve("gpt", GPUS)
     with pytest.raises(InputError, match="replications"):
-        sc.serve("inference", "selene", replications=0)
+        sc.serve("inference", GPUS, replications=0)
     with pytest.raises(InputError, match="no such phase, got 'prefil'"):
         served_workload(prefill="prefil")
     with pytest.raises(InputError, match="no such parameter, got 'tokens'"):
