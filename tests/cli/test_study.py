@@ -259,3 +259,20 @@ def test_the_page_of_the_documentation_shows_the_shipped_study() -> None:
     )
     _, shipped = TEMPLATE.read_text().split("\n", 1)  # its first line is a comment
     assert shown == [shipped.replace("name: template", "name: fft-network")]
+
+
+def test_jobs_side_by_side_are_a_question(tmp_path: Path) -> None:
+    """Short names stand for workloads of jobs, too."""
+    study = """simcodesign: 1
+name: jobs
+machines: {torus: torus-cluster}
+workloads: {fft: transpose}
+questions:
+  beside: {simulate: "fft@0:16 jacobi@16:32 torus", set: {mapping: random}}
+"""
+    folder = written(tmp_path / "jobs", study=study)
+    assert run("study", folder, "--jobs", 1) == 0
+    answer = sc.simulate(["transpose@0:16", "jacobi@16:32"], sc.Machine.load("torus-cluster", {"mapping": "random"}))
+    rows = pd.read_csv(folder / "answers" / "beside.csv").set_index("job")
+    for job in answer.jobs:  # type: ignore[union-attr] # of several jobs
+        assert rows.loc[job.label, "slowdown"] == pytest.approx(job.slowdown, rel=1e-3)

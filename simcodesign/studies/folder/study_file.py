@@ -13,6 +13,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.files.file_names import safe_file_name
 from simcodesign.core.files.input_files import is_file, is_folder, read_text
+from simcodesign.describe.variants import JOB
 from simcodesign.describe.yaml.files import named_source
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
@@ -66,7 +67,16 @@ class Study:
         ``confine``, and for a program in Python unless ``allow_programs`` applies.
         """
         known = {**self.machines, **self.workloads}
-        return tuple(named_source(known.get(entry.text(), entry), Path()) for entry in question.names)
+        return tuple(_word(entry, known) for entry in question.names)
+
+
+def _word(entry: Entry, known: Mapping[str, Entry]) -> str:
+    """A workload or machine as a command takes it; of a job ``NAME@0:512`` the name, with its places."""
+    job = JOB.fullmatch(entry.text())
+    if job is None:
+        return named_source(known.get(entry.text(), entry), Path())
+    name = job["workload"]
+    return named_source(known.get(name, replace(entry, content=name)), Path()) + entry.text().removeprefix(name)
 
 
 def read_study(folder: Path) -> Study:
