@@ -22,8 +22,10 @@ from simcodesign.describe.scenario import Scenario
 LARGER_IS_BETTER = (
     *("processor.clock", "memory.outstanding", "network.S", "failures.mtbf"),
     *("memory.prefetch.streams", "memory.prefetch.depth"),
-    *("accelerator.memory.capacity", "storage.metadata_rate"),
+    *("accelerator.memory.capacity", "accelerator.efficiency", "node.memory.cache", "storage.metadata_rate"),
 )
+#: Those that cannot be more than 1.
+_SHARES = ("accelerator.efficiency",)
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")
 _LINK_BYTES, _INTERFACE_BYTES = "network.link_per_byte", "network.interfaces.per_byte"
@@ -70,9 +72,11 @@ def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def better(path: str, value: FloatOrArray, factor: float) -> FloatOrArray:
-    """The constant of a machine, better by a factor."""
+    """The constant of a machine, better by a factor; a share at most 1."""
     segment = segment_at(path)
     larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate" or (segment is not None and segment[1] == UP_TO)
+    if path in _SHARES:
+        return np.minimum(value * factor, np.maximum(value, 1.0))
     return value * factor if larger else value / factor
 
 
@@ -85,10 +89,10 @@ def _on_machine(change: Callable[[Machine], Machine], scenario: Scenario) -> Sce
 
 
 def _constants(machine: Machine, factor: float) -> Iterator[Change]:
-    """Each constant but those that are 0. Messages cannot outrun links and interfaces, which get faster with them."""
+    """Each constant but those that are 0 and shares of 1. Messages cannot outrun links and interfaces, which get faster with them."""
     constants = machine.constants()
     for path, value in constants.items():
-        if not np.any(np.asarray(value) != 0):
+        if not np.any(np.asarray(value) != 0) or (path in _SHARES and np.all(np.asarray(value) >= 1)):
             continue
         paths, what = [path], path
         segment = segment_at(path)

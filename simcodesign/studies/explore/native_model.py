@@ -69,6 +69,8 @@ FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
 ACCELERATOR_FOOTPRINT, ACCELERATOR_CAPACITY = "accelerator_footprint", "accelerator_capacity"
 #: Failures that a run meets, with the time that they add (Daly), where the machine states how often nodes fail.
 FAILURES_METRIC = "failures"
+#: Seconds of the run with the failures that it meets.
+WITH_FAILURES = "time_with_failures"
 #: Seconds of kernels and copies by what limits them, in the mean of the ranks, of workloads that have any.
 LIMITED = {f"limited_by_{name}": "time" for name in LIMIT_NAMES}
 #: Ranks times points kept in memory at once where ranks differ.
@@ -97,6 +99,7 @@ class NativeModel(OfScenario):
                 ACCELERATOR_FOOTPRINT,
                 ACCELERATOR_CAPACITY,
                 FAILURES_METRIC,
+                WITH_FAILURES,
                 *LIMITED,
                 *self.workload.equations,
                 *self.workload.parameters,
@@ -129,7 +132,7 @@ class NativeModel(OfScenario):
         if self.design_point.accelerator_capacity_bytes is not None:
             dimensions[ACCELERATOR_CAPACITY] = "size"
         if self.machine.failures is not None:
-            dimensions[FAILURES_METRIC] = "count"
+            dimensions |= {FAILURES_METRIC: "count", WITH_FAILURES: "time"}
         if any(isinstance(step, Kernel | Copy) for step in walk(self.workload.program)):
             dimensions |= LIMITED
         dimensions |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
@@ -316,8 +319,10 @@ def metrics_of(result: Result) -> dict[str, FloatOrArray]:
         metrics[ACCELERATOR_CAPACITY] = result.accelerator_capacity_bytes
     if isinstance(result.failures, FailureForecast):
         metrics[FAILURES_METRIC] = result.failures.daly_s / result.failures.mtbf_s
+        metrics[WITH_FAILURES] = result.failures.daly_s
     elif result.failures is not None:
         metrics[FAILURES_METRIC] = float(result.failures.count)
+        metrics[WITH_FAILURES] = result.makespan_s
     metrics |= {f"limited_by_{name}": time for name, time in result.limits_of_a_rank_s.items()}
     metrics |= {f"used.{name}": amount for name, amount in result.used.items()}
     zero: FloatOrArray = 0.0

@@ -216,3 +216,18 @@ def test_an_exponential_distribution_has_no_width_of_its_own() -> None:
     program = workload("[compute: {flops: 2e9}]", head="imbalance: {distribution: exponential}\n")
     found = elasticities(program, read_machine(CROSSBAR), {"P": 8})
     assert [what for what, _ in found.impossible] == ["imbalance"]
+
+
+@pytest.mark.parametrize(("efficiency", "better"), [(0.5, 0.55), (0.95, 1.0)])
+def test_a_higher_efficiency_is_the_better_one(efficiency: float, better: float) -> None:
+    """Kernels that flops limit take as much less time; an efficiency of 1 cannot get better."""
+    link = "memory: {bandwidth: 1 TB/s}, link: {bandwidth: 1 TB/s}"
+    gpu = f"accelerator: {{count: 1, rate: 1 TFLOP/s, rates: {{fp64: 1 TFLOP/s}}, efficiency: SHARE, {link}}}"
+    text = f"{CROSSBAR}{gpu}\n"
+    work = workload("- kernel: {flops: 1e12, bytes: 1, type: fp64}\n")
+    found = by_name(elasticities(work, read_machine(text.replace("SHARE", str(efficiency))), {"P": 1}, effects="none"))
+    gained = found["accelerator.efficiency"]
+    assert gained.forecast == gained.simulated == pytest.approx(efficiency / better - 1)
+    assert "accelerator.efficiency" not in by_name(
+        elasticities(work, read_machine(text.replace("SHARE", "1")), {"P": 1}, effects="none")
+    )

@@ -457,3 +457,17 @@ def test_limits_of_a_parameter_of_a_machine_hold() -> None:
         stated_problem(model, ["machine.core_clock=10 MHz:2 GHz"], ["time <= 1 s"])
     with pytest.raises(InputError, match=r"machine\.core_clok.*machine\.core_clock"):
         model.parameter("machine.core_clok")
+
+
+def test_the_best_interval_between_checkpoints_is_dalys() -> None:
+    """By a scan of his formula, written down plainly: M e^(R/M) (e^((t + d)/M) - 1) T/t, J. Daly, FGCS 22 (2006)."""
+    found = sc.explore(
+        "checkpointed", "failing-torus", vary={"interval": "1:10000"}, minimize="time_with_failures"
+    ).point
+    failures = sc.forecast("checkpointed", "failing-torus").failures
+    assert failures is not None
+    mtbf_s, work_s, write_s, restart_s = float(failures.mtbf_s), 1.8e6, 300.0, 600.0
+    t = np.linspace(1000.0, 10000.0, 90_001)
+    every_s = mtbf_s * np.exp(restart_s / mtbf_s) * np.expm1((t + write_s) / mtbf_s) * work_s / t
+    assert found.values["interval"] == pytest.approx(t[np.argmin(every_s)], rel=0.01)
+    assert found.metrics["time_with_failures"] == pytest.approx(every_s.min(), rel=1e-3)

@@ -81,7 +81,7 @@ def test_every_metric_is_there() -> None:
     memory = dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size")
     costs = {"ownership_cost": "", "run_cost": "", "carbon": "kg"}
     optional = {**memory, "energy": "energy", "peak_power": "power", **costs, "slowdown": ""}
-    optional |= {native_model.FAILURES_METRIC: "count"} | native_model.LIMITED
+    optional |= {native_model.FAILURES_METRIC: "count", native_model.WITH_FAILURES: "time"} | native_model.LIMITED
     totals = {"rack_units": "", "die_area": "m2", "price": "", "embodied_carbon": "kg"}
     totals |= {"static_power": "power", "full_power": "power", "ownership_cost": ""}
     for heading, metrics in (
