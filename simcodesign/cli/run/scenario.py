@@ -18,7 +18,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import python_file
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import RunKeywords, Scenario
-from simcodesign.describe.variants import split_variant
+from simcodesign.describe.variants import is_job, split_variant
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import (
     available,
@@ -256,6 +256,8 @@ def kind_of(text: str) -> str:
         raise InputError(
             what, value=name, allowed="for show: --kind machine or --kind workload; otherwise the path of a file"
         )
+    if is_job(text):
+        raise InputError("this command takes no jobs", value=text, allowed="simulate or forecast, which do")
     if name not in machines and name not in workloads:
         allowed = file_here(name) or others_named(name, [*machines, *workloads])
         raise InputError("no such machine or workload", value=name, allowed=allowed)
