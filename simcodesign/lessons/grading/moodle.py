@@ -91,9 +91,7 @@ def quiz_of(told: Mapping[str, Any], shown: Mapping[str, Any], variants: int | N
             _text(category, f"$course$/{title}/{one['name'].replace('/', '//')}")
             quiz.extend(_variants(told, one, (seen, public), variants or count))
     if not len(quiz):
-        raise InputError(
-            "no question of the lesson can be asked in Moodle", allowed="questions for numbers and choices"
-        )
+        raise InputError("no question that Moodle can ask", allowed="questions for numbers and choices")
     return quiz, left_out
 
 
@@ -122,8 +120,8 @@ def _question(one: Mapping[str, Any], text: str, public: Mapping[str, Any], lang
     unit = "" if is_choice or not one["unit"] else f"<p>{_UNIT[language]}: {one['unit']}</p>"
     asked = public["html"] if "<p>" in public["html"] else f"<p>{public['html']}</p>"
     _html(element, "questiontext", text + asked + unit)
+    ET.SubElement(element, "defaultgrade").text = f"{one['points']:g}"
     if is_choice:
-        ET.SubElement(element, "defaultgrade").text = f"{one['points']:g}"
         ET.SubElement(element, "single").text = "true"
         ET.SubElement(element, "shuffleanswers").text = "true"
         texts = {choice["id"]: choice["html"] for choice in public["choices"]}
@@ -132,37 +130,32 @@ def _question(one: Mapping[str, Any], text: str, public: Mapping[str, Any], lang
             _text(answer, texts[choice["id"]])
             _html(answer, "feedback", choice["feedback"])
     else:
-        solution = f"{one['answer']:.4g} {one['unit']} ± {100 * one['tolerance']:.3g} %".replace("  ", " ")
-        _html(element, "generalfeedback", digits_in(solution, language))
-        ET.SubElement(element, "defaultgrade").text = f"{one['points']:g}"
-        _answers(element, one)
+        error = max_error(one["answer"], one["tolerance"])
+        _html(element, "generalfeedback", digits_in(f"{one['answer']:.4g} ± {error:.2g} {one['unit']}", language))
+        _numerical(element, one, error)
     if public.get("hint"):
         _html(element, "hint", public["hint"])
     return element
 
 
-def _answers(element: ET.Element, one: Mapping[str, Any]) -> None:
-    """Add the answer to a question for a number, known mistakes, and ``*``: Moodle takes the first that fits."""
+def _numerical(element: ET.Element, one: Mapping[str, Any], error: float) -> None:
+    """Add the answer, known mistakes, ``*`` and the unit; Moodle takes the first answer that fits."""
     largest = max(one["tolerance"], _MISTAKE_TOLERANCE)
-    rows = [("100", one["answer"], max_error(one["answer"], one["tolerance"]), one["right"])]
+    rows = [("100", one["answer"], error, one["right"])]
     rows += [("0", each["answer"], largest * abs(each["answer"]), each["html"]) for each in one["mistakes"]]
     # More than 12 digits would only show how binary numbers are rounded.
-    for fraction, value, tolerance, feedback in rows:
-        _answer(element, fraction, f"{value:.12g}", f"{tolerance:.12g}", feedback)
-    _answer(element, "0", "*", "0", one["wrong"])
+    texts = [(fraction, f"{value:.12g}", f"{off:.12g}", feedback) for fraction, value, off, feedback in rows]
+    for fraction, value, tolerance, feedback in [*texts, ("0", "*", "0", one["wrong"])]:
+        answer = ET.SubElement(element, "answer", fraction=fraction, format="moodle_auto_format")
+        _text(answer, value)
+        ET.SubElement(answer, "tolerance").text = tolerance
+        _html(answer, "feedback", feedback)
     if one["unit"]:
         units = ET.SubElement(element, "units")
         for name in dict.fromkeys([one["unit"], one["unit"].replace("µs", "us")]):
             unit = ET.SubElement(units, "unit")
             ET.SubElement(unit, "multiplier").text = "1"
             ET.SubElement(unit, "unit_name").text = name
-
-
-def _answer(element: ET.Element, fraction: str, value: str, tolerance: str, feedback: str) -> None:
-    answer = ET.SubElement(element, "answer", fraction=fraction, format="moodle_auto_format")
-    _text(answer, value)
-    ET.SubElement(answer, "tolerance").text = tolerance
-    _html(answer, "feedback", feedback)
 
 
 def _html(element: ET.Element, tag: str, html: str) -> None:
