@@ -124,6 +124,9 @@ def test_files_are_the_same_each_time_and_options_apply(folder: Path, quiz: ET.E
     assert not of_name(two, "choice")
     wide, narrow = (float(of_name(one, "factor")[0].findtext("answer/tolerance", "")) for one in (two, quiz))
     assert wide == pytest.approx(4 * narrow)
+    exact = written(folder, changes=changes_of([], [], ["factor=0%"]))
+    told = [of_name(one, "factor")[0].findtext("generalfeedback/text", "") for one in (exact, two)]
+    assert ["±" in text for text in told] == [False, True]
 
 
 def test_an_exam_hides_what_its_page_hides(folder: Path) -> None:

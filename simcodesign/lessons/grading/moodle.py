@@ -131,7 +131,8 @@ def _question(one: Mapping[str, Any], text: str, public: Mapping[str, Any], lang
             _html(answer, "feedback", choice["feedback"])
     else:
         error = max_error(one["answer"], one["tolerance"])
-        _html(element, "generalfeedback", digits_in(f"{one['answer']:.4g} ± {error:.2g} {one['unit']}", language))
+        around = f" ± {error:.3g}" if one["tolerance"] else ""
+        _html(element, "generalfeedback", digits_in(f"{one['answer']:.4g}{around} {one['unit']}", language))
         _numerical(element, one, error)
     if public.get("hint"):
         _html(element, "hint", public["hint"])
