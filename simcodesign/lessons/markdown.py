@@ -93,7 +93,8 @@ def _change(token: Token, place: Place, moment: MomentOf) -> None:
     """Quotations into tasks, links into roles and buttons."""
     if token.type in ("blockquote_open", "blockquote_close"):
         token.tag = "div"
-        token.attrSet("class", "task")
+        if token.nesting == 1:  # a closing tag has no attributes
+            token.attrSet("class", "task")
     broken = _WITH_BLANKS.search(token.content) if token.type == "inline" else None
     if broken:
         here = Place(place.file, (place.line or 1) + token.content.count("\n", 0, broken.start()))

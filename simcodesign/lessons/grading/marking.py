@@ -67,7 +67,12 @@ def numbers(question: Mapping[str, Any], given: object, language: str) -> tuple[
 
 def is_near(value: float, answer: float, tolerance: float) -> bool:
     """Whether a number is right within a relative tolerance."""
-    return abs(value - answer) <= max(tolerance, _LEAST_RELATIVE) * abs(answer) + _LEAST_ABSOLUTE
+    return abs(value - answer) <= max_error(answer, tolerance)
+
+
+def max_error(answer: float, tolerance: float) -> float:
+    """Return by how much a number may differ from the answer, in the answer's unit; ``tolerance`` is relative."""
+    return max(tolerance, _LEAST_RELATIVE) * abs(answer) + _LEAST_ABSOLUTE
 
 
 def _choice(question: Mapping[str, Any], given: object) -> Mark:

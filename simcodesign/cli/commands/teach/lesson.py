@@ -101,7 +101,8 @@ class BuildLessonOptions:
     exam: Annotated[
         bool,
         Option(
-            help="Build an exam: leave out correct answers, feedback, hints, and everything that reveals an answer."
+            help="Build an exam: leave out hints and everything that reveals an answer; from a page, in addition, "
+            "correct answers and feedback."
         ),
     ] = False
     hide: Annotated[
@@ -122,6 +123,13 @@ class BuildLessonOptions:
         Path | None,
         Option(metavar="FILE", help="Read such changes from FILE: a YAML file, or a page that was built with them."),
     ] = None
+    variants: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            help="Write the questions for Moodle of the codes 1 to N (default: every combination of slider positions).",
+        ),
+    ] = None
     fresh: Annotated[bool, Option(help="Compute everything again, even what has not changed.")] = False
     language: Annotated[
         str | None, Option(metavar="LANGUAGE", help="Use the texts in LANGUAGE, a subfolder of the lesson such as de.")
@@ -129,12 +137,15 @@ class BuildLessonOptions:
     jobs: Jobs = None
 
 
-PAGE = Outputs(Output("page", (".html",), "the lesson as one page"))
+FILES = Outputs(
+    Output("page", (".html",), "the lesson as one page"),
+    Output("moodle", (".xml",), "its questions with answers and feedback as Moodle XML, one category for each"),
+)
 
 
-@command(lesson, "build", outputs=PAGE)
+@command(lesson, "build", outputs=FILES)
 def run_build(options: BuildLessonOptions) -> None:
-    """Write a lesson as one HTML file that opens without installation, server or network.
+    """Write a lesson as one HTML file that opens without installation, server or network, or its questions for Moodle.
 
     Keeps the simulated times in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until their inputs change. The
     first build of a lesson takes up to a few minutes, later ones seconds.
@@ -142,28 +153,31 @@ def run_build(options: BuildLessonOptions) -> None:
     from simcodesign.lessons.folders import lesson_folder
     from simcodesign.lessons.grading.changes import Changes, changes_of, read_changes
     from simcodesign.lessons.grading.withheld import Withheld
-    from simcodesign.lessons.page import build_lesson
     from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.common.terminal import complain, write
     from simcodesign.report.lessons.tables import note_on_withheld
 
-    (_, page), *more = PAGE.requested(options.write, needed=True).files
+    files = FILES.requested(options.write, needed=True)
+    (output, path), *more = files.files
     if more:
-        raise InputError("a page at a time", Place("--write"), value=str(more[0][1]), allowed="one file")
+        raise InputError("a file at a time", Place("--write"), value=str(more[0][1]), allowed="one file")
+    if options.variants is not None:
+        files.refuse(["page"], "--variants is for questions for Moodle", "moodle:FILE.xml")
     stored = read_changes(options.changes) if options.changes else Changes()
+    changes = stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance))
     withheld: list[Withheld] = []
     with ProgressBar("simulations of the lesson", counted=True) as on_progress:
-        build_lesson(
-            lesson_folder(options.lesson),
-            page,
-            options.jobs or usable_cpus(),
-            options.fresh,
-            on_progress,
-            exam=options.exam,
-            language=options.language,
-            changes=stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance)),
-            on_withheld=withheld.append,
-        )
+        folder, jobs = lesson_folder(options.lesson), options.jobs or usable_cpus()
+        shared = (folder, path, jobs, options.fresh, on_progress, options.exam, changes, options.language)
+        if output.word == "moodle":
+            from simcodesign.lessons.grading.moodle import build_questions
+
+            report = build_questions(*shared, options.variants, withheld.append)
+        else:
+            from simcodesign.lessons.page import build_lesson
+
+            build_lesson(*shared, withheld.append)
+            report = f"{path.stat().st_size / 1e6:.2f} MB"
     if withheld:
         complain(note_on_withheld(withheld))
-    write(f"{page}: {page.stat().st_size / 1e6:.2f} MB\n")
+    write(f"{path}: {report}\n")
