@@ -100,7 +100,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = {"simcodesign": 1, "lesson": "small", "content": "", "code": "s1", "answers": {"number": {"value": 1}}}
     (folder / "answers.json").write_text(json.dumps(answers))
     (folder / "predictions.csv").write_text(
-        "id,seconds\nfugaku/broadcast/binomial/8x8x8/4,2e-5\nfugaku/broadcast/binomial/4x4x4/4,1e-5\n"
+        "id,seconds\nfugaku/broadcast/binomial/8x8x8/4,2e-5\nfugaku/broadcast/binomial/4x4x4/67108864,0.1\n"
     )
     (folder / "runs.csv").write_text("p,metric,value\n" + "".join(rows))
     return folder

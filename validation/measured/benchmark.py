@@ -63,25 +63,25 @@ def _gpus() -> Iterator[MeasuredRow]:
 def _ping_pongs() -> Iterator[MeasuredRow]:
     for one in table(ping_pongs.TABLE).itertuples():
         calibrates = one.role == "calibration"
-        yield _row(one.cluster, "ping-pong", {"bytes": int(one.bytes)}, one.median_us / 1e6, calibrates)
+        yield _row(one.cluster, "ping-pong", {"bytes": int(one.bytes)}, float(one.median_us) / 1e6, calibrates)
 
 
 def _loads() -> Iterator[MeasuredRow]:
     for one in table(saturation.TABLE).itertuples():
         calibrates = one.ranks == 2 and one.operation in saturation.CALIBRATION
         values = {"ranks": int(one.ranks), "bytes": saturation.BYTES}
-        yield _row(one.cluster, one.operation, values, one.median_ms / 1e3, calibrates, str(one.ranks))
+        yield _row(one.cluster, one.operation, values, float(one.median_ms) / 1e3, calibrates, str(one.ranks))
 
 
 def _linpack() -> Iterator[MeasuredRow]:
     frame = table("dahu-hpl")
     for one in frame[frame.kind == "reality"].itertuples():
-        yield _row("dahu", "linpack", {"run": one.variant, "order": int(one.n)}, float(one.median))
+        yield _row("dahu", "linpack", {"run": str(one.variant), "order": int(one.n)}, float(one.median))
 
 
 def _lulesh() -> Iterator[MeasuredRow]:
     for one in table(lulesh.TABLE).itertuples():
-        values = {"region": one.region, "ranks": int(one.ranks)}
+        values = {"region": str(one.region), "ranks": int(one.ranks)}
         yield _row("opal", "lulesh", values, float(one.mean), one.ranks == lulesh.CALIBRATED)
 
 

@@ -61,7 +61,7 @@ def _ring_s(kind: str, group: gpu_nodes.Group, size_bytes: int) -> float:
     """2 (P - 1) messages of a P-th each (Patarasuk, Yuan, 2009), at the startup and bandwidth of the slowest link."""
     machine = gpu_nodes.machine(kind, group.system, group.nodes)
     model = machine.levels[1].message_model if group.nodes == 1 else machine.network.message_model
-    return 2 * (group.gpus - 1) * (model.startup_s + size_bytes / group.gpus * model.per_byte_s)
+    return 2 * (group.gpus - 1) * float(model.startup_s + size_bytes / group.gpus * model.per_byte_s)
 
 
 def _gpus(row: MeasuredRow, reading: str) -> float | None:
