@@ -1,11 +1,12 @@
 """Our own scores on the benchmark: a textbook's formula, forecast and simulation, and SMPI where it was published.
 
-``python -m validation.measured.scores`` prints the table of docs/benchmark.md (some CPU minutes), with ``forecast``,
+``python -m validation.measured.scores`` prints the table of docs/benchmark.md (ten CPU minutes), with ``forecast``,
 ``textbook``, ``simulation`` or ``SMPI`` that column's predictions, as ``simcodesign score`` reads them.
 
 Constants are those that the modules of the tables determine from their rows for calibration. The textbook's formula is
 of messages one after another (Fugaku), of one ring of all GPUs, of one startup and one bandwidth
 for all sizes (ping-pongs), or of the passes of a pipeline (GPT).
+Full nodes, Linpack, LULESH and GPT are not simulated here: their simulations take minutes each, and are cases.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import simcodesign as sc
 from simcodesign.report.validation.scores import score_cells
-from simcodesign.studies.validation.scores import EVIDENCE, MeasuredRow, scores
+from simcodesign.studies.validation.scores import ALL, EVIDENCE, MeasuredRow, scores
 
 from ..published.tables import table
 from . import fugaku_runs, full_nodes, gpt, gpu_nodes, hpl, lulesh, ping_pongs, saturation
@@ -24,8 +25,6 @@ from .benchmark import rows
 TEXTBOOK, FORECAST, SIMULATION, SMPI = READINGS = ("textbook", "forecast", "simulation", "SMPI")
 #: The model of SMPI that the thesis ends with: a speed for each node, curves and variation.
 SMPI_MODEL, SMPI_RUN = "D1_het", "2019-03"
-#: Ranks and orders up to which steps of GPT and Linpack are simulated: larger ones take minutes each.
-MOST_GPUS, MOST_ORDER = 512, 100_000
 
 
 def predicted_s(row: MeasuredRow, reading: str) -> float | None:
@@ -90,11 +89,7 @@ def _all_to_all(row: MeasuredRow, reading: str) -> float | None:
     given = row.group.partition("/")[0], int(row.values["bytes"])
     if given[0] not in full_nodes.NODES:
         return _load(row, reading)
-    return _chosen(
-        reading,
-        forecast=lambda: full_nodes.forecast_us(*given) / 1e6,
-        simulation=lambda: full_nodes.simulated_us(*given) / 1e6,
-    )
+    return _chosen(reading, forecast=lambda: full_nodes.forecast_us(*given) / 1e6)
 
 
 def _load(row: MeasuredRow, reading: str) -> float | None:
@@ -119,13 +114,7 @@ def _linpack(row: MeasuredRow, reading: str) -> float | None:
     run, order = str(row.values["run"]), int(row.values["order"])
     if reading == SMPI:
         return _smpi_s(order) if run == SMPI_RUN else None
-    if reading == SIMULATION and order > MOST_ORDER:
-        return None
-    return _chosen(
-        reading,
-        forecast=lambda: hpl.forecast_s(order, hpl.RUNS[run]),
-        simulation=lambda: hpl.simulated_s(order, hpl.RUNS[run]),
-    )
+    return _chosen(reading, forecast=lambda: hpl.forecast_s(order, hpl.RUNS[run]))
 
 
 def _lulesh(row: MeasuredRow, reading: str) -> float | None:
@@ -133,14 +122,12 @@ def _lulesh(row: MeasuredRow, reading: str) -> float | None:
     if row.values["region"] != "main":
         return None
     ranks = int(row.values["ranks"])
-    return _chosen(reading, forecast=lambda: lulesh.forecast_s(ranks), simulation=lambda: lulesh.simulated_s(ranks))
+    return _chosen(reading, forecast=lambda: lulesh.forecast_s(ranks))
 
 
 def _gpt(row: MeasuredRow, reading: str) -> float | None:
     one = next(step for step in gpt.steps() if row.id.endswith(f"/{step.source}/{step.name}".replace(" ", "-")))
-    if reading == SIMULATION and one.gpus > MOST_GPUS:
-        return None
-    return _chosen(reading, textbook=one.formula_s, forecast=one.forecast_s, simulation=one.simulated_s)
+    return _chosen(reading, textbook=one.formula_s, forecast=one.forecast_s)
 
 
 _PREDICTORS: Mapping[str, Callable[[MeasuredRow, str], float | None]] = {
@@ -160,8 +147,9 @@ def evidence() -> list[MeasuredRow]:
 
 
 def table_lines(reading: str, among: Sequence[MeasuredRow]) -> list[str]:
-    """Return the lines of the page's table for one reading: the groups that it predicts rows of."""
-    scored = [one for one in scores(among, predictions(reading, among)) if one.predicted]
+    """Return the lines of the page's table for one reading: the groups that it predicts rows of, not all groups pooled,
+    because readings predict different rows."""
+    scored = [one for one in scores(among, predictions(reading, among)) if one.predicted and one.group != ALL]
     return ["| " + " | ".join([one.group, reading, *score_cells(one)[2:]]) + " |" for one in scored]
 
 
@@ -173,7 +161,7 @@ def main(reading: str = "") -> int:
         )
     else:
         lines = [line for one in READINGS for line in table_lines(one, evidence())]
-        order = {group: place for place, group in enumerate(dict.fromkeys(["all", *(row.group for row in rows())]))}
+        order = {group: place for place, group in enumerate(dict.fromkeys(row.group for row in rows()))}
         print(*sorted(lines, key=lambda line: order[line.split(" | ")[0][2:]]), sep="\n")
     return 0
 
