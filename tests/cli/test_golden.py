@@ -50,6 +50,7 @@ LINES = [
     "lesson new mine",
     "list",
     "locality --generate blocked_matmul --set n=16 --set b=4 --caches 1KiB:2,4KiB:8 --groups",
+    "score predictions.csv",
     "serve inference selene --set requests=200 --replications 2 --effects none",
     "show jacobi",
     f"simulate {JACOBI} --effects hops,links --stations 3",
@@ -98,6 +99,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "two" / "study.yaml").write_text(STUDY)
     answers = {"simcodesign": 1, "lesson": "small", "content": "", "code": "s1", "answers": {"number": {"value": 1}}}
     (folder / "answers.json").write_text(json.dumps(answers))
+    (folder / "predictions.csv").write_text(
+        "id,seconds\nfugaku/broadcast/binomial/8x8x8/4,2e-5\nfugaku/broadcast/binomial/4x4x4/67108864,0.1\n"
+    )
     (folder / "runs.csv").write_text("p,metric,value\n" + "".join(rows))
     return folder
 

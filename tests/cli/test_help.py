@@ -20,5 +20,5 @@ def test_every_command_stands_once_in_its_section() -> None:
         ["calibrate", "fit", "fit-counters", "fit-formula", "locality", "requirements"],
         ["explore", "study", "sweep"],
         ["grade", "lab", "lesson"],
-        ["demo", "validate"],
+        ["demo", "score", "validate"],
     ]

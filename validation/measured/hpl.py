@@ -80,12 +80,14 @@ def measured(run: str, n: int) -> MeasuredValue:
 
 
 @cache
-def _simulated_s(n: int, hot: bool, one_speed: bool = False) -> float:
+def simulated_s(n: int, hot: bool, one_speed: bool = False) -> float:
+    """Simulate a run with uneven processors, in seconds."""
     result = sc.simulate(WORKLOAD, machine(hot, one_speed), parameters(n), effects=EFFECTS, engine="compiled")
     return float(result.makespan_s)
 
 
-def _forecast_s(n: int, hot: bool) -> float:
+def forecast_s(n: int, hot: bool) -> float:
+    """Forecast a run, in seconds."""
     return float(sc.forecast(WORKLOAD, machine(hot), parameters(n)).makespan_s)
 
 
@@ -141,7 +143,7 @@ def _one_speed_case(n: int) -> Case:
     labels: Mapping[str, float] = {"measured / simulated": seen_s / smpi_s}
 
     def measure() -> Readings:
-        return Readings(simulation={"measured / simulated": seen_s / _simulated_s(n, hot=True, one_speed=True)})
+        return Readings(simulation={"measured / simulated": seen_s / simulated_s(n, hot=True, one_speed=True)})
 
     return Case(
         name="hpl/one-speed",

@@ -70,11 +70,16 @@ def _variation() -> float:
 
 
 @cache
-def _simulated_s(ranks: int) -> float:
+def simulated_s(ranks: int) -> float:
     """The mean over draws of uneven ranks. A rank that is slow is so in all steps, so that some stand for all."""
     point = {"P": ranks, "iterations": SIMULATED_STEPS}
     runs = [sc.simulate(WORKLOAD, MACHINE, point, effects="all", seed=seed, engine="compiled") for seed in range(SEEDS)]
     return float(np.mean([run.makespan_s for run in runs])) * STEPS / SIMULATED_STEPS
+
+
+def forecast_s(ranks: int) -> float:
+    """Forecast the run of even ranks, in seconds."""
+    return float(sc.forecast(WORKLOAD, MACHINE, {"P": ranks}).makespan_s)
 
 
 def _ladder(ranks: int, measured: MeasuredValue) -> Comparison:
@@ -97,10 +102,10 @@ def _case(name: str, claim: str, ranks: tuple[int, ...], because: str = "") -> C
     measured = {count: _total(count) for count in ranks}
 
     def measure() -> Readings:
-        forecasts = {count: float(sc.forecast(WORKLOAD, MACHINE, {"P": count}).makespan_s) for count in ranks}
+        forecasts = {count: forecast_s(count) for count in ranks}
         return Readings(
             forecasts,
-            {count: _simulated_s(count) for count in ranks},
+            {count: simulated_s(count) for count in ranks},
             ladders={f"{count} ranks, one draw": _ladder(count, measured[count]) for count in ranks[:1]},
             notes=(
                 f"mean of {SEEDS} draws of uneven ranks each; constants of the machine's messages are assumed, and matter "

@@ -25,6 +25,8 @@ from ..published import tables
 SOURCE = "repository Ezibenroc/platform-calibration, commit 899f0446: load_send, load_sendrecv_same, load_sendrecv_diff, load_alltoall"
 TABLE = "smpi-load"
 BYTES = 4_000_000
+#: Operations whose times of one pair are the constants.
+CALIBRATION = ("send", "both ways")
 #: One rank to another, to a partner and back, to one partner and from the next, to and from all.
 PROGRAMS = {
     "send": "[{send: {to: rank + P//2, bytes: m, when: rank < P//2}}, {receive: {from: rank - P//2, when: rank >= P//2}}]",
@@ -46,8 +48,8 @@ def measured(cluster: str, operation: str, ranks: int) -> MeasuredValue:
 @cache
 def machine(cluster: str) -> Machine:
     """Sixteen nodes at one switch, by the times of one pair: of one way, and of a way and back."""
-    one_way_s = float(measured(cluster, "send", 2)) / 1e3
-    there_and_back_s = float(measured(cluster, "both ways", 2)) / 1e3
+    one_way_s = float(measured(cluster, CALIBRATION[0], 2)) / 1e3
+    there_and_back_s = float(measured(cluster, CALIBRATION[1], 2)) / 1e3
     duplex = "half" if there_and_back_s > 1.5 * one_way_s else "full"
     text = (
         f"simcodesign: 1\nname: {cluster}\nnodes: 16\nprocessor: {{rate: 1 GFLOP/s}}\n"

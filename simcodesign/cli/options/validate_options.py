@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from simcodesign.cli.dataclass_commands import Option
+from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.shared import AsJson, Jobs, Write
 
 
@@ -47,3 +47,18 @@ class Validated:
 
     outcomes: Sequence[Any]
     dated: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """The predictions, and what is printed and written of them."""
+
+    predictions: Annotated[
+        Path | None,
+        Argument(
+            metavar="[PREDICTIONS.csv]",
+            help="A table with the columns id and seconds. Without it, the rows of each group and role are counted.",
+        ),
+    ] = None
+    as_json: AsJson = False
+    write: Write = field(default_factory=list)

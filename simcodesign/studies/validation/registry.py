@@ -42,8 +42,17 @@ def load_cases(folder: Path | None = None) -> tuple[Case, ...]:
     return tuple(cases)
 
 
+def bundled_module(name: str) -> ModuleType:
+    """Import a module of the bundled folder, for example ``measured.benchmark``."""
+    return _module(f"{_package(_bundled(), shipped=True)}.{name}")
+
+
+def _bundled() -> Path:
+    return shipped_path("validation", "__init__.py").parent.resolve()
+
+
 def _cases_by_module(folder: Path | None) -> Iterator[tuple[str, Case]]:
-    home = (folder or shipped_path("validation", "__init__.py").parent).resolve()
+    home = folder.resolve() if folder is not None else _bundled()
     names = sorted(".".join(path.relative_to(home).with_suffix("").parts) for path in home.rglob("[!._]*.py"))
     names = [name for name in names if not name.startswith(".") and ".." not in name]  # of no hidden folder
     if not names:

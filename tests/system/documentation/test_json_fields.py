@@ -206,6 +206,7 @@ show groups.yaml --json
 show together.yaml --json
 show attached.yaml --json
 validate --cases my_cases -j 1 --json
+score --json
 validate --list -k queueing --json
 compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --why --json
 fit runs.csv --target p=128 --json -j 1 --write made.yaml --write a.png
