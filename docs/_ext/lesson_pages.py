@@ -1,7 +1,7 @@
-"""Lessons on pages of the site: ``{lesson} NAME`` builds one and shows it in a frame, ``{lessons}`` lists all.
+"""Lessons on pages of the site: ``{lessons}`` shows a gallery of all lessons, ``{lesson} NAME`` shows one in a frame.
 
-A lesson is computed when the site is built, from what is kept of earlier computations if nothing has changed. Only
-those that take a few seconds are built here; of all others the list has the command.
+All bundled lessons are built when a build of the site begins. Results that are kept of earlier computations are used
+again if nothing has changed.
 """
 
 from __future__ import annotations
@@ -23,40 +23,50 @@ EXTRA, FOLDER = "_lessons", "lessons"
 
 
 class EmbeddedLesson(SphinxDirective):
-    """Build the lesson of this name, and show it in a frame, with a link that opens it alone."""
+    """Show the lesson of this name in a frame, with a link that opens it alone."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         lesson = read_lesson(lesson_folder(name))
-        path = Path(self.env.srcdir) / EXTRA / FOLDER / f"{name}.html"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        build_lesson(lesson_folder(name), path, workers=1)
-        up = "../" * self.env.docname.count("/")
-        address, title = f"{up}{FOLDER}/{name}.html", html.escape(lesson.title)
+        address, title = _address(self, name), html.escape(lesson.title)
         frame = f'<iframe class="lesson" src="{address}" title="{title}" loading="lazy"></iframe>'
         link = f'<p><a href="{address}">Open <em>{title}</em> alone</a> ({lesson.minutes} minutes)</p>'
         return [nodes.raw("", link + frame, format="html")]
 
 
-class ListedLessons(SphinxDirective):
-    """All shipped lessons: title, what each is about, how long it takes, and how it is built."""
+class Gallery(SphinxDirective):
+    """Show a card for each bundled lesson, which opens the built lesson: its title, subject, name and minutes."""
 
     def run(self) -> list[nodes.Node]:
-        lines = ["| lesson | about | minutes | command |", "|---|---|---|---|"]
+        lines = ["::::{grid} 1 2 2 3", ":gutter: 3", ""]
         for name in available():
             lesson = read_lesson(lesson_folder(name))
-            about = lesson.about.replace("|", "\\|")
-            lines.append(f"| {lesson.title} | {about} | {lesson.minutes} | `simcodesign lesson build {name}` |")
+            lines += [f":::{{grid-item-card}} {lesson.title}", f":link: {_address(self, name)}", ":link-type: url"]
+            lines += ["", lesson.about, "", f"`{name}`, {lesson.minutes} minutes", ":::"]
         holder = nodes.container()
-        self.state.nested_parse(StringList(lines, "lessons"), 0, holder)
+        self.state.nested_parse(StringList([*lines, "::::"], "lessons"), 0, holder)
         return holder.children
+
+
+def _address(directive: SphinxDirective, name: str) -> str:
+    """Return the address of a built lesson, relative to the page of the directive."""
+    return f"{'../' * directive.env.docname.count('/')}{FOLDER}/{name}.html"
+
+
+def _build_lessons(app: Sphinx) -> None:
+    """Build all bundled lessons, before pages are read in several processes."""
+    folder = Path(app.srcdir) / EXTRA / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in available():
+        build_lesson(lesson_folder(name), folder / f"{name}.html", workers=app.parallel)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     (Path(app.srcdir) / EXTRA).mkdir(exist_ok=True)
+    app.connect("builder-inited", _build_lessons)
     app.add_directive("lesson", EmbeddedLesson)
-    app.add_directive("lessons", ListedLessons)
+    app.add_directive("lessons", Gallery)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
