@@ -89,8 +89,8 @@ def _on_machine(change: Callable[[Machine], Machine], scenario: Scenario) -> Sce
 
 
 def _constants(machine: Machine, factor: float) -> Iterator[Change]:
-    """Each constant but those that are 0, and shares of 1. Messages cannot outrun links and interfaces, which get faster
-    with them."""
+    """Each constant but those that are 0, and shares of 1. Messages cannot outrun links and interfaces, which get
+    faster with them."""
     constants = machine.constants()
     for path, value in constants.items():
         if not np.any(np.asarray(value) != 0) or (path in _SHARES and np.all(np.asarray(value) >= 1)):
