@@ -58,7 +58,7 @@ def simulate_experiment(
     def made(background: int, size_bytes: float) -> Plan:
         return own.plan(effects, background, size_bytes)
 
-    load = BackgroundLoad.of(point.machine, np.unique(point.machine.node_of(point.ranks)), switched_on(effects))
+    load = BackgroundLoad.of(point.machine, lambda: np.unique(point.machine.node_of(point.ranks)), switched_on(effects))
     try:
         plan, log = run_with_background(
             made, lambda plan: run(plan, chosen_engine(plan, experiment.engine, timeline), on_progress, timeline), load

@@ -196,7 +196,7 @@ def test_a_verdict_that_fails_is_shown(tmp_path: Path) -> None:
         ("{sweep: jacobi torus-cluster, resume: a.sqlite}", "sets this option itself"),
         ("{set: {P: 3}}", "no command"),
         ("{simulate: jacobi torus-cluster, forecast: jacobi torus-cluster}", "several commands"),
-        ("{simulate: jacobi torus-cluster, pictures: plot}", "no such picture"),
+        ("{simulate: jacobi torus-cluster, pictures: roofline}", "no such picture"),
         ("{simulate: jacobi torus-cluster with nodes=8}", "a variant has spaces"),
         ("{simulate: jacobi --help}", "an option among the names"),
         ("{simulate: jacobi torus-cluster, effects: [links, disks]}", "several values"),

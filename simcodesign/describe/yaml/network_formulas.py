@@ -80,7 +80,7 @@ def topology_formulas(
     known = custom.names_over(counts)
     after = {*custom.properties, *custom.network_counts} - known
     for _, item in _scalars(entry):
-        if item.content in after:
+        if isinstance(item.content, str) and item.content in after:
             raise item.error("it follows from the network, and cannot shape it", nearest(str(item.content), known))
     formulas = {where: formula for where, item in _scalars(entry) if (formula := formula_over(item, known)) is not None}
     if not formulas:

@@ -128,7 +128,7 @@ class _Jobs:
     @cached_property
     def _load(self) -> BackgroundLoad | None:
         """What the nodes of no job send."""
-        return BackgroundLoad.of(self._machine, self.placed.nodes, switched_on(self.effects))
+        return BackgroundLoad.of(self._machine, lambda: self.placed.nodes, switched_on(self.effects))
 
     def _background(self, count: int, size_bytes: float, number: int = 0) -> DrawnBackground:
         """Messages from the nodes of no job; of a run of all jobs they come with the first one."""

@@ -7,7 +7,7 @@ same however many are drawn, so that a run that was longer than they last is rep
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,12 +63,12 @@ class BackgroundLoad:
     stations: float
 
     @classmethod
-    def of(cls, machine: Machine, used: Int64s, on: Set[Mechanism]) -> BackgroundLoad | None:
+    def of(cls, machine: Machine, used: Callable[[], Int64s], on: Set[Mechanism]) -> BackgroundLoad | None:
         """Of a machine on which jobs have ``used`` these nodes; None where others send nothing."""
         background = machine.background
         if background is None or not background.load or Mechanism.OTHER_JOBS not in on:
             return None
-        senders = background.senders_among(machine.nodes, used)
+        senders = background.senders_among(machine.nodes, used())
         ends = 2.0 if Mechanism.INTERFACES in on else 0.0
         return cls(machine, background, senders, machine.network.mean_hops + ends) if senders else None
 

@@ -48,7 +48,7 @@ def test_the_estimate_is_what_the_engine_does(sharing: str, packets: int) -> Non
     every station. That many, random as they are, within 3 %; the estimate has routes between all 64 nodes, not these 48.
     """
     on = machine(", size: 64 KiB", sharing)
-    load = BackgroundLoad.of(on, np.arange(16), switched_on(effect_names()))
+    load = BackgroundLoad.of(on, lambda: np.arange(16), switched_on(effect_names()))
     assert load is not None
     assert load.messages_per_s(65536.0) == pytest.approx(0.3 * 48e9 / 65536, rel=1e-12)
     assert load.events_per_s(65536.0) == pytest.approx(
@@ -66,7 +66,7 @@ def test_their_size_grows_until_they_cost_a_few_times_the_job(monkeypatch: pytes
     assert "messages of 64 KiB" in simulated(on)[1]  # few enough not to be noticed
     monkeypatch.setattr(background, "UNNOTICED", 0.0)
     alone = simulate.simulate(JOB, on, {"P": 16}, effects="links,interfaces")
-    load = BackgroundLoad.of(on, np.arange(16), switched_on(effect_names()))
+    load = BackgroundLoad.of(on, lambda: np.arange(16), switched_on(effect_names()))
     assert load is not None
     times = load.events_per_s(65536.0) * float(alone.makespan_s) / alone.events
     monkeypatch.setattr(background, "MOST_TIMES", times / 3)  # a half is too many, a quarter is not

@@ -145,6 +145,7 @@ forecast arrivals.yaml little.yaml --json
 forecast offloaded.yaml attached.yaml -P 6 --bounds --json
 forecast loads.yaml cached.yaml -P 2 --bounds --json
 forecast groups.yaml together.yaml -P 4 --json
+forecast pipeline dgx-h100-cluster -P 4 --json
 simulate groups.yaml together.yaml -P 4 --effects all --json
 forecast jacobi@0:4 jacobi@4:8 torus-cluster --json
 simulate jacobi@0:4 jacobi@4:8 torus-cluster --effects links --json
