@@ -146,7 +146,7 @@ def test_what_is_needed_is_asked_for() -> None:
         ("show jacobi --json --write equations:-", "exclude each other"),
         ("grade answers.json", "no file to write"),
         ("lesson build amdahl", "no file to write"),
-        ("lesson build amdahl --write a.html --write b.html", "a page at a time"),
+        ("lesson build amdahl --write a.html --write b.html", "a file at a time"),
     ],
 )
 def test_what_does_not_go_together(line: str, words: str, run: Any) -> None:
@@ -175,6 +175,7 @@ LINES = [
     "sweep broadcast mesh-256 --vary P=2,4,8 ALL",
     "explore jacobi torus-cluster --vary P=4,16 ALL",
     "serve inference selene --set requests=20 --replications 1 ALL",
+    "score ALL",
     "show jacobi ALL levels roofline",
     "show two-partitions ALL equations roofline",
     "show a100-cluster ALL equations levels",

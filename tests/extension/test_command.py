@@ -75,5 +75,5 @@ def test_modules_of_the_folder_are_found_by_themselves() -> None:
     every = walk_packages(simcodesign.cli.commands.__path__, f"{simcodesign.cli.commands.__name__}.")
     one_each = {one.name.rpartition(".")[2].replace("_", "-") for one in every if not one.ispkg}
     one_each -= {"list-show", "forecast-simulate", "validation"}
-    several = {"list", "show", "schema", "forecast", "simulate", "validate", "demo"}
+    several = {"list", "show", "schema", "forecast", "simulate", "validate", "demo", "score"}
     assert one_each | several == commands
