@@ -1,4 +1,4 @@
-"""By which algorithm of ours each collective operation is forecast best, by ranges of sizes.
+"""Algorithms of ours whose forecasts fit the times of a collective operation best, by ranges of sizes.
 
 For each algorithm, the ratio of a measured time to its forecast is taken at every row. The best one of a range of sizes
 is the one whose logarithms of ratios vary least around their mean: wrong constants shift the mean, another algorithm
@@ -58,7 +58,7 @@ class AlgorithmChoice:
 
 @dataclass(frozen=True, order=True)
 class _Time:
-    """A measured time of one operation, and where it stands."""
+    """A measured time of one operation, with its file and line."""
 
     size_bytes: float
     ranks: int

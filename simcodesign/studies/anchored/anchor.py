@@ -128,7 +128,8 @@ def anchored(
     simulation is anchored. ``level``: of the interval, which comes from how the ratio changes between measured numbers
     of ranks. Other arguments as for ``simulate``.
 
-    Without such a row the answer has ``refused``, the reason. Raises InputError as ``forecast`` and ``simulate`` do.
+    Without such a row the answer has ``refused``, the reason. Raises InputError for a ``level`` outside 0 to 1, and as
+    ``forecast`` and ``simulate`` do.
 
     >>> import pandas as pd
     >>> import simcodesign as sc
@@ -138,6 +139,8 @@ def anchored(
     >>> round(one.anchored_s / one.predicted_s, 6)
     2.0
     """
+    if not 0 < level < 1:
+        raise InputError("the level of an interval", value=level, allowed="between 0 and 1")
     experiment = Experiment.of(workload, machine, parameters, **options)
     anchors = Anchors.of(measured, experiment.scenario, machine)
     predict: Predict = (lambda one: simulated_s(experiment, one)) if simulate else forecast_s

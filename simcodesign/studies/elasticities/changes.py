@@ -22,9 +22,9 @@ from simcodesign.describe.scenario import Scenario
 LARGER_IS_BETTER = (
     *("processor.clock", "memory.outstanding", "network.S", "failures.mtbf"),
     *("memory.prefetch.streams", "memory.prefetch.depth"),
-    *("accelerator.memory.capacity", "accelerator.efficiency", "node.memory.cache", "storage.metadata_rate"),
+    *("accelerator.memory.capacity", "node.memory.cache", "storage.metadata_rate"),
 )
-#: Those that cannot be more than 1.
+#: Those that are better when they are larger, up to 1.
 _SHARES = ("accelerator.efficiency",)
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")

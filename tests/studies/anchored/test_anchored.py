@@ -145,6 +145,12 @@ def test_algorithms_are_those_of_the_anchor() -> None:
     assert total_s == pytest.approx(compared.anchored[1].anchored_s - float(compared.simulation.headline_s))
 
 
+@pytest.mark.parametrize("level", [0.0, 1.0, 2.0, math.nan])
+def test_a_level_is_a_probability(level: float) -> None:
+    with pytest.raises(InputError, match="level"):
+        anchored(pd.DataFrame({"P": [4], "value": [1.0]}), level=level)
+
+
 def test_a_comparison_shows_both_readings_and_the_step() -> None:
     runs = pd.DataFrame({"P": [4, 8], "value": [1.5 * simulated_s(P) for P in (4, 8)]})
     one = sc.compare(WORK, MACHINE, {"P": 32}, anchor=runs)
