@@ -1,1 +1,1 @@
-"""What all other packages use: errors, units, expressions, results, compiled functions, processes, files."""
+"""Foundation that all other packages use: errors, units, expressions, results, compiled functions, processes, files."""

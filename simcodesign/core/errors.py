@@ -17,13 +17,13 @@ _MOST_ALIKE = 5
 LEAST_SIMILARITY = 0.75
 #: Longest list of names that a message prints whole, and the names that it prints of a longer list.
 MOST_LISTED, _LISTED_OF_MORE = 30, 15
-#: Letters from which a part of a name is one that somebody may search for.
+#: Minimum number of letters for a part of a name to count as a search term.
 _LEAST_PART = 3
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a description something stands: file, line (from 1) and the path of keys, e.g. ``network.startup``."""
+    """Position in a description: file, line (from 1) and path of keys, e.g. ``network.startup``."""
 
     file: str = ""
     line: int | None = None
@@ -104,7 +104,7 @@ def _clip(text: str) -> str:
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """The value as it may stand in a message: never longer than ``limit`` characters."""
+    """Return ``value`` as text for a message: never longer than ``limit`` characters."""
     try:
         text = repr(value)
     except ValueError:  # an int with more digits than Python prints
@@ -115,8 +115,9 @@ def shorten(value: object, limit: int = 60) -> str:
 def nearest(name: str, allowed: Iterable[str], *, see: str = "") -> str:
     """Return the allowed names as one line, after a suggestion if one of them is like ``name`` (see ``alike``).
 
-    The names are in alphabetical order. Of more than 30 the line lists 15, those like ``name`` first, and the number of
-    the others; ``see`` is the command that lists all of them.
+    The names are in alphabetical order. If there are more than 30, the line lists 15, names like ``name`` first, and
+    the
+    number of the others; ``see`` is the command that lists all of them.
 
     >>> nearest("kernal", ["kernel", "socket"])
     "did you mean 'kernel'? kernel, socket"

@@ -1,4 +1,4 @@
-"""What the Result of a forecast holds besides its makespan."""
+"""Parts of a forecast's Result in addition to its makespan."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simcodesign.core.units import FloatOrArray
 class Bounds:
     """Bounds of the simulated time, for the deterministic effects.
 
-    ``lower_s`` names each lower bound; those of ``needs_effect`` hold only with that effect: the loads of links,
+    ``lower_s`` names each lower bound; the bounds in ``needs_effect`` hold only with that effect: the loads of links,
     interfaces and disks bound simulations in which these are shared. ``upper_s`` is generous: every operation and every
-    message alone, on the longest way.
+    message alone, on the longest route.
     """
 
     lower_s: Mapping[str, float]
@@ -51,9 +51,10 @@ class DemandTime:
 
 @dataclass(frozen=True)
 class SequenceTime:
-    """Operations of a phase that follow one another without a cut, ``times`` times in all: the sum of their closed
-    forms, and what they take when ranks go on as soon as they can; None where that has no closed form, so that the sum
-    stands."""
+    """Operations of a phase that follow one another without a synchronisation, ``times`` times in total: the sum of
+    their
+    closed forms, and the time if ranks continue as soon as they can; None if that has no closed form, so that the sum
+    is used."""
 
     phase: str
     operations: str
@@ -63,20 +64,20 @@ class SequenceTime:
 
     @property
     def saved_s(self) -> float:
-        """By how much it is less than the sum."""
+        """Time by which it is less than the sum."""
         return 0.0 if self.pipelined_s is None else self.sum_s - self.pipelined_s
 
     def plus(self, other: SequenceTime) -> SequenceTime:
-        """The same sequence again."""
+        """Return this sequence with the times of ``other`` added."""
         both = None if self.pipelined_s is None or other.pipelined_s is None else self.pipelined_s + other.pipelined_s
         return SequenceTime(self.phase, self.operations, self.times + other.times, self.sum_s + other.sum_s, both)
 
 
 @dataclass(frozen=True)
 class Pipelined:
-    """The makespan of a forecast where ranks go on as soon as their own part of an operation is done: the sum of closed
+    """The makespan of a forecast if ranks continue as soon as their own part of an operation is done: the sum of closed
     forms less what its sequences save. ``sequences``: only those whose sum is not known to be exact. Without a
-    makespan, ``reason`` says for what none is given."""
+    makespan, ``reason`` explains why."""
 
     makespan_s: float | None
     sequences: tuple[SequenceTime, ...] = ()
@@ -122,7 +123,7 @@ class ChosenAlgorithm:
     max_bytes: float
 
     def plus(self, other: ChosenAlgorithm) -> ChosenAlgorithm:
-        """The same algorithm with other ranks and bytes as well."""
+        """Return this algorithm with the ranks and bytes of ``other`` added."""
         return replace(
             self,
             min_ranks=min(self.min_ranks, other.min_ranks),
@@ -155,11 +156,11 @@ class SharedLinks:
 
 @dataclass(frozen=True)
 class FailureForecast:
-    """What failures add to a forecast, on average. ``mtbf_s``: between two failures of any node that the ranks run on.
+    """Mean time that failures add to a forecast. ``mtbf_s``: between two failures of any node that the ranks run on.
 
     ``young_s``, ``daly_s``: the makespan by Young's first-order formula and by Daly's, exact for exponential times
     between failures (infinite where the program would hardly ever end). ``young_interval_s``, ``daly_interval_s``: the
-    intervals between checkpoints that they find best; None where nothing is written.
+    intervals between checkpoints that they find best; None if nothing is written.
     """
 
     mtbf_s: FloatOrArray

@@ -46,7 +46,7 @@ class JobTimes(PlainResult):
 class JobsResult(PlainResult):
     """Several ``jobs`` on one ``machine``. ``makespan_s``: until the last of them ends.
 
-    ``together``: the run of all jobs as one ``Result``, whose ranks are those of all jobs in the order of their places,
+    ``together``: the run of all jobs as one ``Result``, with the ranks of all jobs in the order of their nodes,
     and whose phases begin with the labels of the jobs; None of a forecast. ``basis``: what the times of a forecast
     consist of.
 

@@ -71,7 +71,7 @@ def available_bytes(root: Path = ROOT) -> float:
     return min(free, default=math.inf)
 
 
-#: What a control group uses, in versions 2 and 1.
+#: Memory used by a control group, in versions 2 and 1.
 _USED = ("memory.current", "memory.usage_in_bytes")
 
 
@@ -181,7 +181,7 @@ def check_memory(what: str, needed_bytes: float, place: Place, allowed: str | No
         needs, has = _told_apart(needed_bytes, limit_bytes)
         of = "the limit of --memory" if _allowed_bytes() is not None else f"70 % of the {smallest_limit()[1]}"
         what = f"{what}, about {needs} GB of memory; a simulation may take {has} GB, {of}"
-        other = "--memory SIZE before the command, to go on in any case"
+        other = "--memory SIZE before the command, to continue in any case"
         raise CapacityError(what, place, allowed=f"{allowed}; {other}" if allowed else other)
     if needed_bytes > MIN_COMPARED and needed_bytes > (free_bytes := available_bytes()):
         needs, has = _told_apart(needed_bytes, free_bytes)

@@ -6,7 +6,7 @@ import numpy as np
 
 #: Where time goes.
 COMPONENTS = ("computation", "communication", "disk", "memory")
-#: What limits kernels and copies on accelerators.
+#: Possible limits of kernels and copies on accelerators.
 LIMIT_NAMES = ("flops", "memory", "launch", "link")
 #: Kinds of operations, and the component that the time of each belongs to.
 COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT = range(7)
@@ -18,5 +18,5 @@ KINDS = (
     *("kernel", "copy to accelerator", "copy to host", "read of storage", "write of storage", "metadata", "held"),
 )
 COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3, 1, 0, 3, 3, 2, 2, 2, 1])
-#: Those that move bytes of files.
+#: Kinds of operations that move bytes of files.
 FILE_KINDS = (READ, WRITE, STORAGE_READ, STORAGE_WRITE)

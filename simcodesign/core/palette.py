@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: The columns of a comparison.
 MEASURED, FORECAST, SIMULATED = "#000000", "#E69F00", "#0072B2"
-#: What is too low, or takes time away; and what is too high, or adds time.
+#: Colours of values that are too low, or time removed; and too high, or time added.
 LOW, HIGH = "#56B4E9", "#D55E00"
 #: Waiting is hatched in grey, because in grey alone it looks like an operation.
 GREY = "#999999"

@@ -29,10 +29,10 @@ Value = TypeVar("Value")
 
 
 class Registry(Mapping[Key, Value]):
-    """What is registered, by key, in the order of registration; ``what`` names one of them in messages.
+    """Registered values, by key, in the order of registration; ``what`` names one of them in messages.
 
     ``module``: the dotted name of the module that makes the registry, in whose folder all modules register; ``group``:
-    that of the entry points.
+    the group of the entry points.
     """
 
     def __init__(self, what: str, module: str, group: str) -> None:
@@ -41,7 +41,7 @@ class Registry(Mapping[Key, Value]):
         self.changes = 0
 
     def add(self, key: Key, value: Value) -> None:
-        """Register. Raises InputError if something else stands under the key."""
+        """Register a value. Raises InputError if another value is registered for the key."""
         if self._registered.setdefault(key, value) is not value:
             raise InputError(f"this {self.what} is registered already", value=key, allowed="a name of its own")
         self.changes += 1

@@ -51,9 +51,11 @@ _ALWAYS_SHOWN = (
 
 @dataclass(frozen=True)
 class BackgroundUse:
-    """What other jobs send on the same links: ``about`` says it, ``nodes`` of them do. Of a simulation with it,
-    ``fraction`` is that of the time in which links were busy, and ``link_load`` that of the makespan in which it had
-    the link that it had longest; None where it is left out."""
+    """Messages of other jobs on the same links: ``about`` describes it, ``nodes`` of them send. In a simulation with
+    it,
+    ``fraction`` is the fraction of the links' busy time, and ``link_load`` the fraction of the makespan in which it
+    used
+    the link that it used longest; None if background traffic is left out."""
 
     about: str
     nodes: int
@@ -89,7 +91,7 @@ class MachineUse:
     inside_links: int | None = None
 
     def json_fields(self) -> dict[str, Any]:
-        """What is inside nodes and what others send, only where there is any."""
+        """Return the fields; links inside nodes and background traffic only if there are any."""
         inside = () if self.of_inside_links else ("of_inside_links", "inside_links")
         return fields_of(self, without=(*inside, *(() if self.background else ("background",))))
 
@@ -118,8 +120,8 @@ def _share(part: int, whole: int, name: str) -> str:
 
 @dataclass(frozen=True)
 class Result(PlainResult, Drawn):
-    """The answer of one reading. A forecast over many design points holds arrays of one shape where a number stands
-    here. What is None, the description does not state, or this reading does not have.
+    """The answer of one reading. A forecast over many design points holds arrays of one shape instead of each number
+    here. A value is None if the description does not state it, or this reading does not have it.
 
     - ``reading``: ``forecast`` or ``simulation``. ``workload``, ``machine``, ``preset``: their names. ``values``: every
       parameter and ``P``. ``settings``: what was set of the workload, as ``KEY=VALUE``.
@@ -129,7 +131,8 @@ class Result(PlainResult, Drawn):
     - ``messages``, ``message_bytes``: of all ranks. ``disk_bytes``: bytes that all ranks read and write.
     - ``flops``, ``instructions``: what all ranks compute, as far as it is described in these (and not in seconds).
     - ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
-      how those of each level were counted (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
+      how the accesses of each level were counted (``full``, ``binomial``: the stack model; ``sets``: the hierarchy
+      itself).
       ``prefetched``: of the accesses that memory served, those whose lines were fetched ahead.
     - ``footprint_bytes``: memory that a rank needs; ``capacity_bytes``: memory that it has;
       ``accelerator_footprint_bytes``, ``accelerator_capacity_bytes``: of the accelerator of a rank. ``size``: of the
@@ -139,33 +142,34 @@ class Result(PlainResult, Drawn):
     - ``processor_limits_s``: in a forecast of a program that uses caches and memory, seconds of all ranks on
       processors by what limits these, each rank by itself: ``computation``, ``latency``, bandwidths of caches by name
       and of ``memory``, and ``sockets`` for what lies between these. ``controller_busy_s``: how long the memory
-      controller with the most ranks, ``controller_ranks``, is busy, of one design point where all ranks are alike.
+      controller with the most ranks, ``controller_ranks``, is busy, at one design point if all ranks are alike.
     - ``energy_j``, ``peak_power_w``, ``static_power_w``: of the whole machine, idle parts too. A forecast's peak is
       P_max, all ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     - ``response_s``, ``blocked``, ``link_load``, ``requests``: of an open stream, the mean time in the system of the
-      requests that are served, the share that is blocked, the share of the time that the busiest link is busy (0 where
+      requests that are served, the fraction that is blocked, the fraction of time that the busiest link is busy (0 if
       links are not looked at), and, in a simulation, each request.
     - ``algorithms``: those that collective operations with ``algorithm: auto`` take. ``use``: the part of the machine
       that has ranks; None for several numbers of ranks.
     - ``checkpoints``: how many are written. ``failures``: in a forecast, what they would add to its makespan; in a
       simulation with this effect, what they did add. Their phases are ``CHECKPOINTS`` and ``FAILURES``.
     - ``demands``: what each demand of the program adds, in its order, of one design point: they add up to the makespan
-      (in a forecast to the sum of closed forms) but for the waits of ``formulas``, checkpoints and failures. Empty for
+      (in a forecast to the sum of closed forms) except for the waits of ``formulas``, checkpoints and failures. Empty
+      for
       streams and schedules.
 
-    Of forecasts: ``bounds``, between which simulations lie; ``formulas`` of queueing theory that were used; ``basis``:
-    what it consists of where it is not the sum over the program; ``pipelined``: the time where operations overlap that
+    In forecasts: ``bounds``, between which simulations lie; ``formulas``, the queueing formulas applied; ``basis``:
+    the method, if it is not the sum over the program; ``pipelined``: the time if operations overlap that
     the sum adds up; ``shared_links``: the time with the operations for which fair sharing of links has a closed form
     (``analytic.messages.even_sharing``); ``loaded_s``: the time with the operations whose messages share the memory
     and the interfaces of their nodes (``analytic.collectives.loaded``), and of one design point ``loaded``, these
-    operations; ``longest_path``: that of a program whose ranks differ, at one design point; ``sum_s``: the sum of
-    closed forms where the makespan is the longest path, or has the bubble besides, otherwise None; ``bubble``: what
+    operations; ``longest_path``: of a program whose ranks differ, at one design point; ``sum_s``: the sum of
+    closed forms if the makespan is the longest path, or also has the bubble, otherwise None; ``bubble``: how long
     ranks of a pipeline wait by a closed form of the workload, at one design point.
 
-    Of both: ``notes``, what a reader should know of them.
+    In both: ``notes``, remarks for the reader.
 
-    Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``ranks``: when each was done,
-    and with what; ``stations``: how each was used; ``timeline``, ``counters``: where they were asked for.
+    In simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``ranks``: when each was done,
+    and with what; ``stations``: how each was used; ``timeline``, ``counters``: if they were requested.
 
     >>> import simcodesign as sc
     >>> result = sc.forecast("jacobi", "torus-cluster", {"P": [4, 16]})
@@ -236,7 +240,7 @@ class Result(PlainResult, Drawn):
 
     @property
     def headline_s(self) -> FloatOrArray:
-        """What readings are compared by: the mean response time of an open stream, else the makespan."""
+        """The time that readings are compared by: the mean response time of an open stream, otherwise the makespan."""
         return self.makespan_s if self.response_s is None else self.response_s
 
     @property
@@ -247,7 +251,7 @@ class Result(PlainResult, Drawn):
 
     @property
     def limited_by(self) -> str | NDArray[np.str_] | None:
-        """What limits most of the time of kernels and copies, at every design point; None without any."""
+        """The limit of most of the time of kernels and copies, at every design point; None without any."""
         if not self.limits_s:
             return None
         names = np.array([*self.limits_s])[np.argmax(np.stack(np.broadcast_arrays(*self.limits_s.values())), axis=0)]
@@ -256,7 +260,7 @@ class Result(PlainResult, Drawn):
     @property
     def memory_bound(self) -> bool | NDArray[np.bool_] | None:
         """Whether processors spend more time on memory than on computation, or the fullest memory controller is busy
-        for longer than a rank computes; None where nothing uses memory."""
+        for longer than a rank computes; None if nothing uses memory."""
         if not self.processor_limits_s:
             return None
         zero: FloatOrArray = 0.0
@@ -275,19 +279,19 @@ class Result(PlainResult, Drawn):
     @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
         """Whether a rank has the memory that it needs, in its node and in its accelerator, at every design point; None
-        where nothing is known of either."""
+        if nothing is known about either."""
         parts = [part for part in (self.fits_node, self.fits_accelerator) if part is not None]
         fits = np.logical_and.reduce(np.broadcast_arrays(*parts)) if parts else None
         return fits if fits is None or fits.ndim else bool(fits)
 
     @property
     def fits_node(self) -> bool | NDArray[np.bool_] | None:
-        """Whether a rank has the memory of its node that it needs; None where one of the two is unknown."""
+        """Whether a rank has the memory of its node that it needs; None if either is unknown."""
         return _fits(self.footprint_bytes, self.capacity_bytes)
 
     @property
     def fits_accelerator(self) -> bool | NDArray[np.bool_] | None:
-        """The same of the memory of its accelerator."""
+        """Whether a rank has the memory of its accelerator that it needs; None if either is unknown."""
         return _fits(self.accelerator_footprint_bytes, self.accelerator_capacity_bytes)
 
     def phase_rows(self) -> dict[str, dict[str, float]]:
@@ -314,8 +318,9 @@ class Result(PlainResult, Drawn):
         return pd.DataFrame([vars(station) for station in self.stations])
 
     def json_fields(self) -> dict[str, Any]:
-        """What belongs to the reading and is there: without arrays of ranks, timeline and counters, and with the most
-        used stations only where there are more than ``MOST_LISTED``."""
+        """Return the fields that the reading has: without arrays of ranks, timeline and counters, and with only the
+        most
+        used stations if there are more than ``MOST_LISTED``."""
         shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
         names = ("use", "size", "prefetched", "accelerator_footprint_bytes", "accelerator_capacity_bytes")
         shown |= {name: it for name in names if (it := getattr(self, name)) is not None}
@@ -359,7 +364,7 @@ class Result(PlainResult, Drawn):
 
 
 def _fits(needs: FloatOrArray | None, has: FloatOrArray | None) -> bool | NDArray[np.bool_] | None:
-    """Whether there is so much of a memory; None where one of the two is unknown."""
+    """Return whether a memory is large enough; None if either value is unknown."""
     if needs is None or has is None:
         return None
     fits = np.asarray(needs) <= np.asarray(has)

@@ -8,15 +8,15 @@ from typing import Any
 from simcodesign.core.by_name import function_of
 from simcodesign.core.registry import Registry
 
-#: What makes a page's part of an object, by class; the modules of ``report.notebook`` register here.
+#: Makers of an object's HTML, by class; the modules of ``report.notebook`` register here.
 VIEWS: Registry[type, Callable[[Any], str]] = Registry("view", "simcodesign.report.notebook.html", "simcodesign.views")
 
 
 class ShownInNotebooks:
-    """Base of what a notebook shows as tables, where there is a view of its class or of one that it is derived from."""
+    """Base of objects that a notebook shows as tables, if a view is registered for the class or one of its bases."""
 
     def _repr_html_(self) -> str | None:
-        """HTML without styles or scripts from elsewhere; None where there is no view, so that the text is shown."""
+        """Return HTML without styles or scripts from elsewhere; None without a view, so that the text is shown."""
         return next((VIEWS[kind](self) for kind in type(self).__mro__ if kind in VIEWS), None)
 
 

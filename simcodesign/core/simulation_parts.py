@@ -1,4 +1,4 @@
-"""What the Result of a simulation holds besides its makespan."""
+"""Parts of a simulation's Result in addition to its makespan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Failures:
 class RankTimes:
     """Times of every rank, (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,).
 
-    Of a rank that does several things at once each counts, so that its times may add up to more than its end.
+    If a rank does several things at the same time, each counts, so that its times may add up to more than its end.
     """
 
     phases: tuple[str, ...]
@@ -94,12 +94,13 @@ MOST_LISTED = 10_000
 class Timeline:
     """Who did what from when to when: one row per operation, arrays of equal length.
 
-    ``ready_s``: the rank had come to it; ``start_s``: it stopped waiting; ``finish_s``: it was done. ``kind``: 0
-    compute, 1 send, 2 receive, 3 read, 4 write, 5 memory; ``peer`` is -1 where there is none. ``match``: row of the
-    other end of a message, -1 where there is none. ``arrival_s``: of the message of a send, NaN of other operations;
-    ``stations_of``: names of the stations of a row: what serves the operation, and what its message passes in turn.
-    ``services``: whom each station served when, None where the engine does not record it; ``line``: of a recorded
-    program, in which the operation stands, None of others.
+    ``ready_s``: the rank reached it; ``start_s``: it stopped waiting; ``finish_s``: it was done. ``kind``: 0
+    compute, 1 send, 2 receive, 3 read, 4 write, 5 memory; ``peer`` is -1 without a partner. ``match``: row of the
+    other end of a message, -1 without one. ``arrival_s``: of the message of a send, NaN of other operations;
+    ``stations_of``: names of the stations of a row: the station that serves the operation, then those its message
+    passes.
+    ``services``: which request each station served when, None if the engine does not record it; ``line``: of the
+    operation in a recorded program, None otherwise.
     """
 
     phases: tuple[str, ...]
@@ -158,10 +159,10 @@ RANK_COUNTERS = (
 
 @dataclass(frozen=True, eq=False)
 class RankCounters:
-    """What hardware counters and a communication profiler would show of a simulation, (counters, ranks, phases).
+    """Counters as hardware and a communication profiler would show them, of a simulation: (counters, ranks, phases).
 
     ``values``: in the order of ``RANK_COUNTERS``. ``clock_hz``: of the processor, NaN without one; ``frequency_hz``:
-    (phases,) that of each phase, NaN without one and where a phase has work at several clocks.
+    (phases,) of each phase, NaN without one and if a phase has work at several clocks.
 
     - ``instructions``: of computations; of those in flops or seconds, what the processor retires in that time before
       noise, time x clock / CPI. Imbalance changes the work of a rank, and so its instructions. Loads and stores are

@@ -1,6 +1,6 @@
 """Any result as what JSON has: objects, lists, texts, numbers. Light: imported at every start.
 
-A dataclass becomes an object of its fields, by name. One that shows more, less or other names says so in a method
+A dataclass becomes an object of its fields, by name. A class that shows more, less or other names has a method
 ``json_fields``, mostly a line that calls ``fields_of``; its values need no conversion. A description (a workload, a
 machine, a constraint) is its name or text there.
 """
@@ -46,7 +46,7 @@ def to_plain(value: Any) -> Any:
 
 
 def to_json(value: Any) -> Any:
-    """The same in the types that strict JSON has: numbers that are not finite become null."""
+    """Convert to the types of strict JSON: numbers that are not finite become null."""
     return _with_null(to_plain(value))
 
 
@@ -61,7 +61,7 @@ def _with_null(plain: Any) -> Any:
 
 
 def fields_of(instance: Any, *properties: str, without: Collection[str] = (), **renamed: str) -> dict[str, Any]:
-    """The fields of a dataclass but for ``without``, then ``properties`` by their names, then further attributes under
+    """Return the fields of a dataclass except ``without``, then ``properties`` by their names, then attributes under
     other names: ``renamed`` gives the attribute (a path with dots reaches into it) of each; a field among them is
     left out under its own name."""
     names = [each.name for each in fields(instance) if each.name not in without and each.name not in renamed.values()]

@@ -149,7 +149,7 @@ def has_unit(text: str, dimension: str) -> bool:
 
 
 def units_with_dimension() -> dict[str, str]:
-    """Every unit but that of a plain count, and the dimension that it belongs to."""
+    """Map every unit, except of a plain count, to its dimension."""
     return {unit: dimension for dimension, units in _TABLE.items() if dimension != "count" for unit in units}
 
 
@@ -169,7 +169,7 @@ def base_unit_of(text: str) -> str:
 
 def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
     """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``; a size that is a
-    whole number of KiB, MiB, ... of no more digits than four in these, where that is shorter or the decimal one is
+    whole number of KiB, MiB, ... with at most four digits in these, if that is shorter or the decimal number is
     rounded: ``"64 KiB"``, ``"512 kB"``.
 
     Whole counts are written in full, cycles without a prefix. ``parse_quantity`` reads the text back to the printed
@@ -181,7 +181,7 @@ def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
 
 
 def decimal_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
-    """The same with prefixes that are powers of 1000 only, as numbers of one column or axis have them."""
+    """Format as ``format_quantity`` with prefixes that are powers of 1000 only, for columns and axes."""
     _dimension_units(dimension, None)
     value = float(value_si)
     base = DIMENSIONS[dimension]

@@ -1,8 +1,8 @@
 """Derivatives of expressions, tree to tree: what an expression grows by with one of its names.
 
 They hold almost everywhere: the derivative of a step (``ceil``, ``floor``, ``round``, ``//``, a comparison) is 0, and
-at the kink of ``abs``, ``min`` and ``max`` it is that of one side. What is 0 or 1 by its structure is folded, so that a
-name that is left in a derivative mostly does matter to it.
+at the kink of ``abs``, ``min`` and ``max`` it is the derivative of one side. Subtrees that are 0 or 1 by their
+structure are folded, so that a name that remains in a derivative usually matters to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simcodesign.core.expressions.expression import (
 
 ZERO, ONE = Number(np.float64(0.0)), Number(np.float64(1.0))
 _LOGARITHMS = {"log": 1.0, "log2": float(np.log(2.0)), "log10": float(np.log(10.0))}
-#: Functions that are constant but for steps.
+#: Functions that are constant except at steps.
 STEPS = ("ceil", "floor", "round")
 
 
@@ -72,7 +72,7 @@ def _of_base(base: Node, exponent: Node, slope: Node) -> Node:
 
 
 def _of_exponent(power: Node, base: Node, slope: Node) -> Node:
-    """Of a base of zero, as log2(P) has at P = 1, every positive power is zero: so is what it grows by."""
+    """Differentiate by the exponent. A zero base, such as log2(P) at P = 1, has zero powers, so its derivative is 0."""
     zero = Comparison(("==",), (base, ZERO))
     return _product(Call("where", (zero, ZERO, Operation("*", power, Call("log", (base,))))), slope)
 
@@ -95,7 +95,7 @@ def _of_call(node: Node, function: str, argument: Node, slope: Node) -> Node:
 
 
 def _of_extreme(function: str, arguments: Sequence[Node], name: str) -> Node:
-    """Of ``min`` or ``max``: that of the argument which it is."""
+    """Differentiate ``min`` or ``max``: the derivative of the argument that attains the extreme."""
     first, *others = arguments
     slope = derivative(first, name)
     if not others:
@@ -151,7 +151,7 @@ def _power(base: Node, exponent: Node) -> Node:
 
 
 def _folded(symbol: str, a: Node, b: Node) -> Node:
-    """The operation, computed at once where both are plain numbers."""
+    """Return the operation, already computed if both operands are plain numbers."""
     node = Operation(symbol, a, b)
     plain = isinstance(a, Number) and isinstance(b, Number) and not a.dimension and not b.dimension
     return Number(np.float64(node.evaluate({}))) if plain else node

@@ -9,9 +9,9 @@ from functools import cache
 
 from simcodesign.core.units import DIMENSIONS
 
-#: What a dimension is made of.
+#: The base units of a dimension.
 BASES = ("s", "B", "FLOP", "cycle", "J")
-#: Bases that count things: a plain number may stand for so many of them.
+#: Bases that count things: a plain number may be given in their place.
 COUNTING = ("FLOP", "cycle")
 #: Base units that are made of others.
 _DERIVED: dict[str, dict[str, int]] = {"W": {"J": 1, "s": -1}, "Hz": {"cycle": 1, "s": -1}, "op": {}}
@@ -26,7 +26,7 @@ class Dimension:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is that of a plain count."""
+        """Whether this is the dimension of a plain count."""
         return not any(self.exponents)
 
     @property
@@ -67,8 +67,9 @@ PLAIN = Dimension()
 
 @dataclass(frozen=True, slots=True)
 class OnlyTime:
-    """What is known of the dimension of a product that has names without a unit in it: the exponent of s. It may have
-    bytes or flops besides."""
+    """Partial dimension of a product that contains names without a unit: only the exponent of s is known. It may also
+    have
+    bytes or flops."""
 
     time: Fraction
 
@@ -91,7 +92,7 @@ def _of_base(unit: str) -> Dimension:
 
 @cache
 def dimension_named(name: str) -> Dimension:
-    """That of a key of ``DIMENSIONS``: ``time``, ``per_byte``, ``count`` ..."""
+    """Return the dimension of a key of ``DIMENSIONS``: ``time``, ``per_byte``, ``count`` ..."""
     unit = DIMENSIONS[name]
     dimension = PLAIN if not unit else dimension_of_unit(unit)
     assert dimension is not None, unit

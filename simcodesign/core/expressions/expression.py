@@ -67,7 +67,7 @@ class _Function:
     most: int = 1
 
 
-#: What an expression may call. ``log`` is natural; ``round`` takes halves to the even neighbour.
+#: Functions that an expression may call. ``log`` is natural; ``round`` rounds halves to the even neighbour.
 FUNCTIONS: Mapping[str, _Function] = MappingProxyType(
     {
         "log2": _Function(np.log2),
@@ -96,7 +96,7 @@ class Node(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A literal as it is ``written``; of a quantity ``dimension`` is that of its unit, and the value is in SI units."""
+    """A literal as ``written``; ``dimension`` is the dimension of its unit, and the value is in SI units."""
 
     value: np.float64
     written: str = field(default="", compare=False)
@@ -135,7 +135,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """1 where it holds and 0 elsewhere; ``a < b < c`` compares neighbours, as in mathematics."""
+    """1 if the comparison holds, otherwise 0; ``a < b < c`` compares neighbours, as in mathematics."""
 
     symbols: tuple[str, ...]
     operands: tuple[Node, ...]
@@ -158,7 +158,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed formula, equal if its text is; ``names`` are its free names, ``place`` is where it stands."""
+    """A parsed formula, equal if its text is; ``names`` are its free names, ``place`` is its position in a file."""
 
     text: str
     names: frozenset[str] = field(compare=False)
@@ -168,7 +168,7 @@ class Expression:
     def evaluate(self, values: Mapping[str, float | NDArray[Any]]) -> float | NDArray[np.float64]:
         """The value for these names, which may be more than needed; real numbers or arrays that broadcast.
 
-        A float if every value used is a number, else an array. Division by zero, overflow, logarithms of
+        A float if every value used is a number, otherwise an array. Division by zero, overflow, logarithms of
         negative numbers and the like give inf or nan. Raises InputError for a missing name, a value that is
         not real, or shapes that do not broadcast.
         """
@@ -203,7 +203,7 @@ class Expression:
 
 
 def parse(text: str | int | float, place: Place | None = None, *, with_units: bool = False) -> Expression:
-    """The expression that ``text`` spells; a number stands for itself.
+    """Parse ``text`` into an expression; a number becomes a constant.
 
     Allowed are numbers, names (ASCII, not starting with an underscore), ``+ - * / // % **``, comparisons,
     brackets and calls of ``FUNCTIONS``, up to ``MAX_LENGTH`` characters and ``MAX_DEPTH`` levels (a sum of n
@@ -245,7 +245,7 @@ _SYMBOLS: Mapping[type[ast.AST], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
-#: What people try that is not allowed, and what to write instead.
+#: Syntax that people try but that is not allowed, and the allowed alternative.
 _REFUSED: Mapping[type[ast.AST], str] = {
     ast.Attribute: "a '.' after a name",
     ast.BoolOp: "'and' or 'or' (multiply comparisons, or take their max)",
@@ -272,7 +272,7 @@ def _parse_number(number: Any, place: Place | None) -> Expression:
 
 
 def _check_text(code: str, text: str, place: Place | None) -> None:
-    """``code`` is the text with names in place of quantities."""
+    """Check that ``code``, the text with names instead of quantities, can be parsed."""
     if not text:
         raise InputError("empty expression", place, value=text, allowed=_ALLOWED)
     if len(text) > MAX_LENGTH:

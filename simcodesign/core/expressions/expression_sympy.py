@@ -21,7 +21,7 @@ from simcodesign.core.expressions.expression import (
 
 
 def to_sympy(expression: Expression) -> Any:
-    """The same as a SymPy expression; names become plain symbols.
+    """Convert an expression to SymPy; names become plain symbols.
 
     Not simplified (``.doit()`` or ``sympy.simplify`` do that). ``round`` stays a function of that name;
     ``cbrt`` becomes a power of 1/3, which SymPy takes for the principal root, a complex one below zero.
@@ -51,7 +51,7 @@ def _refused(expression: Expression, what: str, allowed: str) -> InputError:
 
 def _import_sympy() -> Any:
     try:
-        import sympy.codegen.cfunctions  # optional dependency; log2 and log10 are there
+        import sympy.codegen.cfunctions  # optional dependency; defines log2 and log10
     except ImportError as error:
         raise InputError("SymPy is not installed", allowed="pip install 'simcodesign[sym]'") from error
     return sympy
@@ -104,7 +104,7 @@ def _comparison(sympy: Any, node: Comparison) -> Any:
     """The comparison as a SymPy condition."""
     operands = [_operand(sympy, operand) for operand in node.operands]
     neighbours = zip(node.symbols, operands, operands[1:], strict=False)
-    # Between two literals it is decided at once: SymPy cannot substitute beside an open 2 < 9.
+    # Comparisons of two literals are decided here: SymPy cannot substitute into a chain that keeps an open 2 < 9.
     holds = [sympy.Rel(a, b, s, evaluate=a.is_Number and b.is_Number) for s, a, b in neighbours]
     return holds[0] if len(holds) == 1 else sympy.And(*holds, evaluate=False)
 

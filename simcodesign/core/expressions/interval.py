@@ -1,10 +1,11 @@
 """Interval arithmetic over the trees of expressions: bounds that hold at every point of a box, not only at samples.
 
-Bounds are rounded outwards, so that they hold for the real value and for the one that ``Expression.evaluate`` computes:
-by one unit in the last place where IEEE 754 rounds correctly (none where a result is known to be exact), by
-``LIBRARY_ULPS`` after functions of a library. Where a value may be infinite or undefined, or the node is of no known
-kind, both bounds are NaN: nothing is known. Bounds that use a name twice are wider than need be (x - x is not 0), and
-narrow with the box.
+Bounds are rounded outwards, so that they hold for the real value and for the value that ``Expression.evaluate``
+computes:
+by one unit in the last place if IEEE 754 rounds correctly (none if a result is known to be exact), by
+``LIBRARY_ULPS`` after functions of a library. If a value may be infinite or undefined, or the kind of node is unknown,
+both bounds are NaN: nothing is known. Bounds that use a name twice are wider than necessary (x - x is not 0), and
+shrink with the box.
 
 Source: Moore, Kearfott and Cloud, Introduction to Interval Analysis (2009), chapters 2 to 5.
 """
@@ -39,7 +40,7 @@ LIBRARY_ULPS = 8
 
 @dataclass(frozen=True)
 class Interval:
-    """``low`` and ``high`` of any shape, both NaN where nothing is known."""
+    """``low`` and ``high`` of any shape, both NaN if nothing is known."""
 
     low: Floats
     high: Floats
@@ -128,7 +129,7 @@ def _known(low: Floats, high: Floats) -> Interval:
 
 
 def _around(value: Floats, exact: NDArray[np.bool_] | bool = False, ulps: int = 1) -> tuple[Floats, Floats]:
-    """Bounds of a rounded value, which is not rounded where it is exact."""
+    """Return bounds of a rounded value. An exact value is not widened."""
     low = high = value
     for _ in range(ulps):
         low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
@@ -150,7 +151,7 @@ def _multiplied(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _divided(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Bounds of a quotient; a whole one of whole numbers is exact if its product says so."""
+    """Bounds of a quotient. An integer quotient of integers is exact if its product gives the dividend back."""
     quotient = a / b
     whole = (b == np.rint(b)) & (quotient == np.rint(quotient)) & (np.abs(a) < 2.0**53) & (quotient * b == a)
     return _around(quotient, whole | (a == 0))
@@ -161,7 +162,8 @@ def _raised(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _of_corners(function: Bounded, a: Interval, b: Interval) -> Interval:
-    """Of a function that is monotone in either argument while the other one stays: the extremes are at corners."""
+    """Bounds of a function that is monotone in each argument while the other one is constant: extremes are at
+    corners."""
     corners = [function(one, other) for one in (a.low, a.high) for other in (b.low, b.high)]
     low, high = [corner[0] for corner in corners], [corner[1] for corner in corners]
     return _known(functools.reduce(np.minimum, low), functools.reduce(np.maximum, high))
@@ -184,7 +186,7 @@ def _remainder(a: Interval, b: Interval) -> Interval:
 
 
 def _power(base: Interval, exponent: Interval) -> Interval:
-    """Of a whole exponent with any base (of a negative one without 0), of others with a base above 0."""
+    """Bounds of a power: any base with an integer exponent (no 0 if it is negative), a positive base with any other."""
     whole = exponent.is_point & (exponent.low == np.floor(exponent.low))
     size = abs(base)
     even = whole & (exponent.low % 2 == 0)
@@ -194,7 +196,7 @@ def _power(base: Interval, exponent: Interval) -> Interval:
 
 
 def _compared(symbols: tuple[str, ...], operands: list[Interval]) -> Interval:
-    """1 where all comparisons surely hold, 0 where one surely does not; 0 to 1 elsewhere, also of what is unknown."""
+    """Return 1 if all comparisons certainly hold, 0 if any certainly fails, otherwise (also if unknown) 0 to 1."""
     low, high = np.asarray(1.0), np.asarray(1.0)
     for symbol, a, b in zip(symbols, operands, operands[1:], strict=False):
         holds, fails = _certain(symbol, a, b)
@@ -203,7 +205,7 @@ def _compared(symbols: tuple[str, ...], operands: list[Interval]) -> Interval:
 
 
 def _certain(symbol: str, a: Interval, b: Interval) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Where ``a symbol b`` surely holds, and where it surely does not."""
+    """Return for which points ``a symbol b`` certainly holds, and for which it certainly fails."""
     apart = (a.high < b.low) | (b.high < a.low)
     equal = a.is_point & b.is_point & (a.low == b.low)
     match symbol:
@@ -221,7 +223,7 @@ def _certain(symbol: str, a: Interval, b: Interval) -> tuple[NDArray[np.bool_], 
 
 
 def _rising(function: Callable[[Floats], Floats], above: float = -np.inf) -> Callable[..., Interval]:
-    """Of a library's function that rises, for arguments above this."""
+    """Interval version of an increasing library function, for arguments above ``above``."""
 
     def apply(a: Interval) -> Interval:
         inside = _known_where(a.low > above, a)
@@ -232,7 +234,7 @@ def _rising(function: Callable[[Floats], Floats], above: float = -np.inf) -> Cal
 
 
 def _rounded(function: Callable[[Floats], Floats]) -> Callable[..., Interval]:
-    """Of a function that rises and is exact."""
+    """Interval version of an increasing function whose results are exact."""
     return lambda a: Interval(function(a.low), function(a.high))
 
 

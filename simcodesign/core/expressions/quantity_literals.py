@@ -1,7 +1,7 @@
 """Quantities within expressions, as ``2.5 us``, ``64 KiB``, ``10 GB/s``: found in a text before it is parsed.
 
 A quantity is a number, spaces or none, and a unit of the table in ``core.units``; a unit with ``/`` has no spaces in
-it, and the longest unit that can stand there is taken (``64 KiB/P`` is 64 KiB over P). ``%`` stays the remainder.
+it, and the longest possible unit is used (``64 KiB/P`` is 64 KiB over P). ``%`` stays the remainder.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def quantity_literals(text: str, place: Place | None) -> dict[int, QuantityLiter
         if unit.replace("μ", "µ") not in units:
             unit = unit.partition("/")[0]
         if keyword.iskeyword(unit) or unit in ("e", "E"):
-            continue  # the parser says what is wrong with these
+            continue  # the parser reports these
         if (dimension := units.get(unit.replace("μ", "µ"))) is None:
             what = f"unknown unit {unit!r} at column {match.start('unit') + 1}"
             raise InputError(what, place, value=text, allowed=nearest(unit, units))
@@ -48,7 +48,7 @@ def quantity_literals(text: str, place: Place | None) -> dict[int, QuantityLiter
 
 
 def without_quantities(text: str, literals: Mapping[int, QuantityLiteral]) -> str:
-    """The text with a name of the same length, all underscores, in place of each quantity: columns stay."""
+    """Replace each quantity by a name of the same length, all underscores, so that columns stay the same."""
     for start, literal in literals.items():
         end = start + len(literal.text)
         text = text[:start] + "_" * (end - start) + text[end:]

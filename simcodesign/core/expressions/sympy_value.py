@@ -43,8 +43,9 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def value_of(expression: Any, values: Mapping[str, Any]) -> Any:
-    """A number, or an array where some value is one: ``values`` of the symbols by name. What has no finite real value
-    is inf or nan. InputError for a symbol without a value, and for functions that expressions have not."""
+    """Evaluate a SymPy expression: a number, or an array if any value is one. ``values`` maps symbol names to values.
+    Results
+    that have no finite real value are inf or nan. InputError for a missing symbol, and for unsupported functions."""
     with np.errstate(all="ignore"):
         return _value(expression, values)
 
@@ -78,7 +79,7 @@ def _piecewise(pieces: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _sum(body: Any, limits: Any, values: Mapping[str, Any]) -> Any:
-    """Of single values: the terms of all indices from the first to the last."""
+    """Sum single values: the terms of all indices from the first to the last."""
     index, first, last = limits
     start, end = (float(np.asarray(_value(limit, values)).item()) for limit in (first, last))
     if not end - start < MOST_TERMS:

@@ -1,13 +1,14 @@
 """Units through an expression: whether all of its terms can be seconds, and which bare numbers must have a unit for it.
 
-Sums in brackets are distributed, for this check only, so that every term stands alone: ``(a + b)*c`` is ``a*c`` and
-``b*c``. What is known of a term are the dimensions of its names and quantities.
+Sums in brackets are distributed, for this check only, so that every term is separate: ``(a + b)*c`` is ``a*c`` and
+``b*c``. A term is described by the dimensions of its names and quantities.
 
-- A term with a name whose unit is not known may have any, but time: it must have the time that it needs already.
-- A plain number beside FLOP or cycles counts these: ``2*n*t_c`` with ``t_c`` in s/FLOP is a time.
-- A bare literal stands for a coefficient in SI units in a term that has no time: ``2.5e-6*log2(P)`` takes 2.5e-6 s.
-  One without point and exponent does so only where the rest of the term is a plain count. In a sum with others, a
-  literal by itself takes their unit: ``(m - 1)*G``.
+- A term with a name of unknown unit may have any dimension except a time of its own: it must already have the time it
+needs.
+- A plain number multiplied by FLOP or cycles counts these: ``2*n*t_c`` with ``t_c`` in s/FLOP is a time.
+- A bare literal is a coefficient in SI units in a term that has no time: ``2.5e-6*log2(P)`` takes 2.5e-6 s.
+One without point and exponent is a coefficient only if the rest of the term is a plain count. In a sum, a
+literal by itself has the unit of the other terms: ``(m - 1)*G``.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ _PURE = ("log2", "log", "log10", "exp")
 _WHOLE = ("ceil", "floor", "round")
 _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 
-#: The dimensions of names, None of one whose unit is not known: it may be any, but for time.
+#: The dimensions of names; None for a name of unknown unit, which may be anything except time.
 Dimensions = Mapping[str, Dimension | OnlyTime | None]
 
 
 @dataclass(frozen=True)
 class TakenUnit:
-    """A bare literal that stands for a coefficient in SI units."""
+    """A bare literal that is read as a coefficient in SI units."""
 
     literal: str
     dimension: Dimension
@@ -59,7 +60,7 @@ class TakenUnit:
 def seconds_of(expression: Expression, dimensions: Dimensions) -> tuple[TakenUnit, ...]:
     """The bare literals that take a unit so that every term is in seconds. InputError for a term that cannot be."""
     walk = _Walk(expression, dimensions)
-    # Of a*(b*m + 1) the term with the one coefficient says the unit of a, and the other one then that of b.
+    # In a*(b*m + 1) the term with one coefficient determines the unit of a, and the other term then the unit of b.
     for term in sorted(walk.terms(expression.tree), key=lambda term: len(term.coefficients)):
         walk.settle(term, SECONDS)
     return walk.taken_units()
@@ -73,8 +74,8 @@ def condition_units(expression: Expression, dimensions: Dimensions) -> tuple[Tak
 
 
 def dimension_of(expression: Expression, dimensions: Dimensions) -> Dimension | OnlyTime | None:
-    """The dimension of all terms of an expression; None where it is not known, or a literal may stand for another.
-    Where only units of names are not known, the time that it has still is."""
+    """Return the dimension of all terms of an expression; None if it is unknown, or if a literal may have a unit.
+    If only units of names are unknown, return the known exponent of time."""
     walk = _Walk(expression, dimensions)
     try:
         terms = walk.terms(expression.tree)
@@ -142,7 +143,7 @@ class _Walk:
         self.taken: dict[int, tuple[Number, Dimension]] = {}
 
     def taken_units(self) -> tuple[TakenUnit, ...]:
-        """What literals took, in the order in which it was found, each once."""
+        """The units that literals took, in the order in which they were found, each once."""
         units = (TakenUnit(text_of(node), dimension) for node, dimension in self.taken.values())
         return tuple(dict.fromkeys(units))
 
@@ -203,7 +204,7 @@ class _Walk:
         return [_opaque(node, whole.dimension ** _ROOTS.get(function, 1), whole.unknown)]
 
     def _sum(self, terms: list[Term]) -> list[Term]:
-        """The terms, literals by themselves with the unit of the others where these have one."""
+        """Return the terms; literals by themselves get the unit of the other terms, if these have one."""
         others = [term for term in terms if not term.is_literal]
         if any(term.unknown for term in others):
             return [replace(term, unknown=True) if term.is_literal else term for term in terms]
@@ -267,7 +268,7 @@ class _Walk:
         raise self._error(f"the term {term} is {term.dimension}, not {name}", allowed)
 
     def _take(self, term: Term, missing: Dimension) -> None:
-        """Let a literal take what is missing beside the units that others of the term have from other terms."""
+        """Give a literal the missing unit, less the units that other parts of the term get from other terms."""
         open_ = [(node, inverted) for node, inverted in term.coefficients if id(node) not in self.taken]
         left = missing
         for node, inverted in term.coefficients:

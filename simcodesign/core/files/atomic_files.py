@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing: a file is replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from simcodesign.core.errors import InputError, Place
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of ``path`` once all has been written; else nothing is left of it.
+    """Open a file that replaces ``path`` once everything has been written; after an error nothing remains of it.
 
     A symbolic link stays and its target is replaced; a file keeps its permissions; a pipe or a device is written as it
-    is. Raises InputError where that cannot be done.
+    is. Raises InputError if that is impossible.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -43,7 +43,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_text(path: Path) -> Iterator[TextIOWrapper]:
-    """The same for text in UTF-8, lines as they are given. Raises InputError also for text that is none."""
+    """Open a UTF-8 text file as ``replacing`` does, without changing line ends. Raises InputError for invalid text
+    too."""
     with replacing(path) as file, TextIOWrapper(file, encoding="utf-8", newline="") as text:
         try:
             yield text

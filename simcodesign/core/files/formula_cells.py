@@ -22,7 +22,7 @@ def escaped(text: str) -> str:
 
 
 def unescaped(cell: str) -> str:
-    """The text that a cell stands for."""
+    """Return the text that a cell represents."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

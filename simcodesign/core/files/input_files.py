@@ -22,9 +22,9 @@ from simcodesign.core.errors import InputError, Place, shorten
 
 #: The most bytes of a description: a machine, a workload, a model, a graph. Most kinds have a lower limit of their own.
 DESCRIPTION_BYTES = 64 * 2**20
-#: The most bytes of data that are held in memory, as they stand in the file and decompressed: tables, profiles.
+#: Maximum number of bytes of data held in memory, in the file and decompressed: tables, profiles.
 DATA_BYTES = 2**30
-#: The most bytes of data that are read piece by piece, as they stand in the file and decompressed: traces.
+#: Maximum number of bytes of data read piece by piece, in the file and decompressed: traces.
 STREAM_BYTES = 2**40
 #: The longest line of a text that is read line by line.
 LINE_CHARACTERS = 2**26
@@ -39,7 +39,7 @@ _NOTED: ContextVar[list[Path] | None] = ContextVar("noted", default=None)
 _PACKAGE = os.path.realpath(Path(__file__).parent.parent.parent)
 _SHIPPED = tuple(
     os.path.join(folder, name)
-    for folder in (_PACKAGE, os.path.dirname(_PACKAGE))  # inside the installed package, or beside it in a checkout
+    for folder in (_PACKAGE, os.path.dirname(_PACKAGE))  # inside the installed package, or next to it in a checkout
     for name in ("topologies", "workloads", "validation")
 )
 _BUFFER_BYTES = 1 << 17
@@ -48,7 +48,7 @@ _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 
 
 
 class _LimitedFile(io.FileIO):
-    """A file whose reading raises InputError where that fails, and beyond ``most_bytes``: files grow."""
+    """A file whose reading raises InputError if it fails, or exceeds ``most_bytes``: files grow."""
 
     def __init__(self, descriptor: int, most_bytes: int, place: Place, shown: str) -> None:
         super().__init__(descriptor, "rb")
@@ -204,18 +204,18 @@ def check_size(size_bytes: int, most_bytes: int, place: Place, what: str = "the 
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether this is a regular file; False also where it cannot be known."""
+    """Whether this is a regular file; False if that cannot be determined."""
     return _mode_is(path, stat.S_ISREG)
 
 
 def names_a_path(name: str | Path, suffixes: tuple[str, ...] = (".yaml", ".yml")) -> bool:
-    """Whether a name is the path of a file, not that of something that is shipped: by its separators or its suffix."""
+    """Return whether a name is the path of a file, not the name of a bundled one: by its separators or its suffix."""
     separators = {"/", os.sep, os.altsep or os.sep}
     return isinstance(name, Path) or not separators.isdisjoint(name) or name.endswith(suffixes)
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether this is a folder; False also where it cannot be known."""
+    """Whether this is a folder; False if that cannot be determined."""
     return _mode_is(path, stat.S_ISDIR)
 
 
@@ -283,8 +283,8 @@ def stands_alone() -> bool:
 
 def _check_stands_alone(path: Path, place: Place, allowed: tuple[str, ...] = ()) -> None:
     if _STANDS_ALONE.get() and not any(_is_inside(path, within) for within in allowed):
-        what = "a text that stands alone names no file"
-        raise InputError(what, place, value=str(path), allowed="what stands in the text itself, and shipped machines")
+        what = "a self-contained text names no file"
+        raise InputError(what, place, value=str(path), allowed="definitions in the text itself, and bundled machines")
 
 
 def check_confined(path: Path, place: Place) -> Path:
@@ -333,6 +333,6 @@ def _kind(mode: int) -> str:
 
 
 def _name(path: Path) -> str:
-    """A path as it may stand in a message."""
+    """Return a path in a form suitable for a message."""
     text = str(path)
     return text if text.isprintable() and len(text) <= 200 else shorten(text, 200)

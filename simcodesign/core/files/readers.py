@@ -33,7 +33,7 @@ class Match(IntEnum):
 
 @dataclass(frozen=True)
 class FileStart:
-    """What is known of a file before it is read: its suffix (small letters, with the dot) and its first bytes."""
+    """Facts about a file before it is read: its suffix (small letters, with the dot) and its first bytes."""
 
     suffix: str
     content: bytes = b""
@@ -105,7 +105,8 @@ class ReaderRegistry(Registry[str, ReaderT]):
         return next((reader for reader in self.values() if suffix in reader.suffixes), None)
 
     def recognised(self, start: FileStart) -> ReaderT | None:
-        """The reader of a file by its first bytes, else its suffix, else what its first bytes leave possible."""
+        """Return the reader by the first bytes, otherwise by the suffix, otherwise by what the first bytes leave
+        possible."""
         matches = {name: reader.sniff(start) for name, reader in self.items()}
         certain, possible = (
             next((self[name] for name, match in matches.items() if match == wanted), None)

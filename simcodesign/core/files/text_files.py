@@ -18,7 +18,7 @@ from simcodesign.core.files.table_titles import VALUES, split_title
 #: As in the files, not as in Python: neither underscores nor digits of other scripts.
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 DELIMITERS = ",;\t"
-#: How a table says that a number is missing.
+#: Cells of a table that mark a missing number.
 MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "null", "NULL")
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+")
 _QUOTED = re.compile(r'"[^"]*"')

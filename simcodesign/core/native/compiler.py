@@ -28,7 +28,7 @@ POSIX_FLAGS = ("-fPIC", "-lm") if os.name == "posix" else ()
 
 
 class CompilerError(Exception):
-    """A compiler is there, but did not make the library: its first message."""
+    """A compiler is installed, but did not make the library: its first message."""
 
 
 def find_compiler() -> list[str] | None:
@@ -49,7 +49,7 @@ def source_files(folders: Sequence[Path] = SOURCE_FOLDERS) -> list[Path]:
 
 
 def compile_library(compiler: Sequence[str], source: Path, target: Path) -> None:
-    """Compile ``source`` into ``target``, whole or not at all, so that several processes may do it at once.
+    """Compile ``source`` into ``target``, completely or not at all, so that several processes may do it concurrently.
 
     Raises CompilerError if the compiler fails or cannot be started, OSError if ``target`` cannot be written.
     """

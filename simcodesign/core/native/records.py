@@ -21,7 +21,7 @@ NUMBERS: dict[str, np.dtype[Any]] = {
     "int8_t": np.dtype(np.int8),
     "uint8_t": np.dtype(np.uint8),
 }
-#: What pointers to numbers end with.
+#: Suffix of types that are pointers to numbers.
 POINTER = " *"
 _lock = Lock()
 
@@ -29,8 +29,8 @@ _lock = Lock()
 class Record(ctypes.Structure):
     """C struct: a subclass sets ``struct`` to its name in C, and ``use`` to what the library is needed for.
 
-    The fields are those that the library reports, asked for when the first object is made; their meaning is said where
-    they are declared in C. Setting a field that points to numbers takes a contiguous array of exactly that type (of
+    The fields are those that the library reports, requested when the first object is made; C declares and explains
+    them. Setting a field that points to numbers takes a contiguous array of exactly that type (of
     flags, for bytes), never a copy of one, and keeps it alive in ``arrays``: what C writes is then in the caller's
     array. Raises InputError if there is no library, RuntimeError if ctypes lays the fields out in another way.
     """
@@ -56,7 +56,7 @@ class Record(ctypes.Structure):
 
     @classmethod
     def lay_out(cls, library: ctypes.CDLL | None = None) -> None:
-        """Give the class the fields of its struct in a library, by default in the one of this package."""
+        """Give the class the fields of its struct in a library (default: the library of this package)."""
         with _lock:
             if "_fields_" in cls.__dict__:
                 return
@@ -72,7 +72,7 @@ class Record(ctypes.Structure):
                 raise RuntimeError(f"struct {cls.struct}: offsets and sizes, got {of_python} (allowed: {of_c})")
 
     def make_room(self, length: int, *names: str) -> None:
-        """Give these fields arrays of so many values; memory is taken only for what is filled."""
+        """Give these fields arrays of ``length`` values; memory is used only for the filled part."""
         for name in names:
             setattr(self, name, np.empty(length, self.array_types[name]))
 

@@ -30,7 +30,7 @@ from simcodesign.core.native.compiler import (
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return the library of C functions; None if it is not installed and no compiler is there, or if that fails.
+    """Return the library of C functions; None if it is not installed and there is no compiler, or compiling fails.
 
     A failure prints a warning, once in a process.
     """

@@ -44,7 +44,7 @@ class GroupedPool:
         self._stack.__exit__(kind, error, trace)
 
     def results(self, groups: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-        """Every task with its result, in the order of completion; where a process died, a text that says how.
+        """Yield every task with its result, in the order of completion; if a process died, a text that describes how.
 
         ``groups``: the group of each task.
         """
@@ -72,7 +72,7 @@ class GroupedPool:
 
 
 def _next_task(group: str, taken: set[str], left: Mapping[str, str]) -> str:
-    """Of the same group, else of one that no process works on, else the first."""
+    """Return a task of the same group, otherwise of a group that no process works on, otherwise the first."""
     same = next((name for name, other in left.items() if other == group), "")
     return same or next((name for name, other in left.items() if other not in taken), "") or next(iter(left))
 

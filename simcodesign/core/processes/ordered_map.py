@@ -1,4 +1,4 @@
-"""A function of 1, 2, 3 ...: its values in order, computed here, or by other processes where that saves time.
+"""A function of 1, 2, 3 ...: its values in order, computed here, or by other processes if that saves time.
 
 The values and their order are the same for any number of processes.
 """
@@ -21,7 +21,7 @@ from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 
 T = TypeVar("T")
 
-#: Processes are started when they would save so many seconds: each has to import NumPy and SciPy first.
+#: Processes are started if they would save at least this many seconds: each has to import NumPy and SciPy first.
 MIN_SAVING_S = 3.0
 #: Numbers handed out ahead for each process, and attempts at a number whose process dies.
 AHEAD, TRIES = 2, 3
@@ -48,7 +48,7 @@ def map_in_order(
 
 
 def _by_processes(task: Callable[[int], T], first: int, last: int, workers: int) -> Generator[T, None, None]:
-    """The same from ``first`` on by processes, which work a few numbers ahead."""
+    """Yield the values from ``first`` on, computed by processes that work a few numbers ahead."""
     with tempfile.TemporaryDirectory(prefix="simcodesign-") as folder, ProcessExecutor(workers) as executor:
         path = Path(folder) / "task.pickle"
         path.write_bytes(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))  # once, however large the task is

@@ -2,7 +2,7 @@
 
 ``ProcessExecutor`` is a ``concurrent.futures.Executor``. The standard library's ProcessPoolExecutor gives up all tasks
 when one process dies, and cannot end its processes before Python 3.14. Here a task whose process dies fails with
-``WorkerDied``, and the other tasks go on.
+``WorkerDied``, and the other tasks continue.
 
 One thread of the program starts the processes, hands out the tasks and receives the results. Processes share nothing,
 so that none can die while it holds a lock.
@@ -52,11 +52,11 @@ _ENVIRONMENT = threading.Lock()
 
 
 class WorkerDied(SimcodesignError):  # noqa: N818 # what has happened, as KeyboardInterrupt
-    """A task has no result, because its process ended; the message says how."""
+    """A task has no result, because its process ended; the message describes how."""
 
 
 class RemoteTraceback(Exception):  # noqa: N818 # what a traceback shows
-    """The cause of an error that was raised in another process: where it was raised there."""
+    """The cause of an error that was raised in another process, with the traceback there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class _Worker:
     process: SpawnProcess
     connection: Connection[Any, Any]
     ready: bool = False
-    ended: bool = False  # it was told to stop, and gets no further task
+    ended: bool = False  # it was asked to stop, and gets no further task
     tasks: deque[_Task] = field(default_factory=deque)
 
 
@@ -80,8 +80,8 @@ class ProcessExecutor(Executor):
     """Runs functions of modules in up to ``workers`` processes, which start when there are tasks for them.
 
     ``ahead``: small tasks that may wait at each process while it works, so that it need not wait for its next one;
-    0 suits tasks that take long, which should go to whoever is idle. Each process uses one thread. To leave the
-    context by an exception (Ctrl-C too) ends all processes at once.
+    0 suits tasks that take long, which should go to an idle process. Each process uses one thread. Leaving the
+    context by an exception (Ctrl-C too) ends all processes immediately.
     """
 
     def __init__(self, workers: int, *, ahead: int = 0) -> None:
@@ -169,7 +169,7 @@ class ProcessExecutor(Executor):
                     else:
                         self._receive(self._workers[connection])  # type: ignore[index] # wait() returns what it was given
                 self._end_unwanted()
-        except Exception as error:  # else whoever waits for a result would wait for ever
+        except Exception as error:  # otherwise the callers that wait for a result would wait for ever
             self._give_up(f"{type(error).__name__}: {error}")
             self._stopping = True
         finally:
@@ -335,7 +335,7 @@ def _how_it_ended(code: int | None) -> str:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delays SIGINT until the end of the block, also in processes that are started in it; but on Windows nothing."""
+    """Delay SIGINT until the end of the block, also in processes started in it; no effect on Windows."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

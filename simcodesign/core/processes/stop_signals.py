@@ -13,7 +13,7 @@ STOP_SIGNALS = tuple(signal.Signals[name] for name in _NAMES if hasattr(signal, 
 
 
 class StopSignals:
-    """A context manager that notes these signals: call it to learn whether one came; ``number`` is its number, else 0.
+    """Context manager that notes these signals: call it to learn whether one came; ``number`` is its number, or 0.
 
     A second Ctrl-C raises KeyboardInterrupt, for those who cannot wait. Outside the main thread, which alone receives
     signals, nothing is noted.

@@ -1,4 +1,4 @@
-"""What a process of ``process_pool`` does: one task after another, until there are no more or its parent is gone."""
+"""Worker process of ``process_pool``: runs one task after another, until there are no more or its parent is gone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def end_with_parent() -> None:
-    """This process ends when the one that started it does, even while it is in compiled code.
+    """End this process when its parent ends, even while it is in compiled code.
 
     The parent holds one end of a pipe, which closes when the parent ends. The signal SIGIO, sent at that moment, ends a
     process by default; a thread would wait for the lock of the interpreter, which compiled code may hold for minutes.

@@ -1,1 +1,1 @@
-"""What the stations of a simulation did: whom each served when, and how much each was used."""
+"""Records of the stations of a simulation: which requests each served when, and how much each was used."""

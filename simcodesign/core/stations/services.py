@@ -47,10 +47,10 @@ class StationTrack:
 class Services:
     """M services of stations, arrays of one length, in the order of stations and then of their begin.
 
-    ``station``: the number of its name and kind; ``op``: the row of the timeline of whom it served, numbers above all
-    rows are of messages of other jobs. It asked for the station at ``requested_s``, waited until ``begin_s``, and was
+    ``station``: the number of its name and kind; ``op``: the row of the timeline that it served, numbers above all
+    rows are of messages of other jobs. It was requested at ``requested_s``, waited until ``begin_s``, and was
     served until ``end_s``. A message that passes in packets has a service for each of them. A station that messages
-    share fairly serves several at a time, and nobody waits there.
+    share fairly serves several at a time, and no request waits there.
     """
 
     station: NDArray[np.int32]
@@ -63,7 +63,7 @@ class Services:
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, int, float, float, float]]) -> Services:
-        """Of rows in any order, with the numbers that stations have in the Plan; without names."""
+        """Make services of rows in any order, with the numbers that stations have in the Plan; without names."""
         columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
         types = (np.int32, np.int64, np.float64, np.float64, np.float64)
         station, op, requested_s, begin_s, end_s = (
@@ -82,12 +82,12 @@ class Services:
         return replace(self, station=station.astype(np.int32), names=names, kinds=kinds)
 
     def at_times(self, changed: Callable[[Floats], Floats]) -> Services:
-        """The same at other times."""
+        """Return these services with other times."""
         requested_s, begin_s, end_s = (changed(times_s) for times_s in (self.requested_s, self.begin_s, self.end_s))
         return replace(self, requested_s=requested_s, begin_s=begin_s, end_s=end_s)
 
     def tracks(self) -> Iterator[StationTrack]:
-        """Station by station, those that served somebody."""
+        """Yield the services of each station that served any."""
         ends = np.cumsum(np.bincount(self.station, minlength=len(self.names))).tolist()
         for number, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
             requested_s, begin_s, end_s = (times[begin:end] for times in (self.requested_s, self.begin_s, self.end_s))

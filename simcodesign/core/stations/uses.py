@@ -15,7 +15,8 @@ from simcodesign.core.to_json import fields_of
 @dataclass(frozen=True)
 class StationUse:
     """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
-    ``longest_queue``: most requests at hand at once, those about to be granted included; ``blocked``: requests that
+    ``longest_queue``: maximum number of requests at a time, including those about to be granted; ``blocked``: requests
+    that
     were turned away because the station was full; ``background_s``: of ``busy_s``, for messages of other jobs, None
     without any.
     """
@@ -33,7 +34,7 @@ class StationUse:
     background_s: float | None = None
 
     def json_fields(self) -> dict[str, Any]:
-        """Of others only where there are any."""
+        """Return the fields; ``background_s`` only if there is one."""
         return fields_of(self, without=("background_s",) if self.background_s is None else ())
 
 
@@ -50,7 +51,7 @@ class StationUses(Sequence[StationUse]):
     wait_s: NDArray[np.float64]
     longest_queue: NDArray[np.int64]
     span_s: float  # the time over which utilisation and mean queue are averages
-    blocked: NDArray[np.int64] | None = None  # None: nobody is
+    blocked: NDArray[np.int64] | None = None  # None: no request is
     background_s: NDArray[np.float64] | None = None  # of ``busy_s``; None: no other jobs
 
     def __len__(self) -> int:
@@ -80,7 +81,7 @@ class StationUses(Sequence[StationUse]):
         )
 
     def most_used(self, count: int) -> list[StationUse]:
-        """The stations of the highest utilisation, of those the ones that were busy longest; the first of equals."""
+        """Return the stations of highest utilisation; among equals those that were busy longest, then the first."""
         order = np.lexsort((-self.busy_s, -self.busy_s / self.servers))
         return [self[int(place)] for place in order[:count]]
 
