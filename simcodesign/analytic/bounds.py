@@ -152,7 +152,7 @@ class _Station:
         return cls(own, np.array(others, dtype=np.int64), np.zeros(len(units)))
 
     def serve(self, service_s: Floats, remote: FloatOrArray) -> None:
-        """Ranks are served for so long: the share ``remote`` of it at the others, evenly."""
+        """Ranks are served for so long: the fraction ``remote`` of it at the others, evenly."""
         np.add.at(self.busy_s, self.of_rank, service_s * (1 - remote))
         for place in self.others:
             np.add.at(self.busy_s, place, service_s * remote / len(self.others))
@@ -261,7 +261,7 @@ class _Loads:
         np.add.at(own, sent.target, (near.receive_s - near.spread_s) * sent.messages)
         copied = np.zeros(self.ranks)  # perhaps before the last rank comes to the operation
         np.add.at(copied, sent.target, near.copy_s * sent.messages)
-        if step.demand.started_as:  # what goes on beside it counts, so that nothing is cut
+        if step.demand.started_as:  # what continues beside it counts, so that nothing is cut
             return Path(own + copied if near.in_order else sends_s)
         # In LogGOPS a message may be taken up before its receiver comes to the operation.
         rounds_s = form.rounds_s(step.demand, own if near.in_order else sends_s)

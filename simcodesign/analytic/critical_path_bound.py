@@ -34,14 +34,14 @@ class Path:
         return Path(self.head, inner, other.tail)
 
     def at_least(self, since: Path, part: Path) -> Path:
-        """The path where ``part`` went on beside it from ``since`` on, and both are done. A part with a cut, or with
+        """The path where ``part`` continued beside it from ``since`` on, and both are done. A part with a cut, or with
         one beside it, counts for nothing."""
         if self.inner_s is not None or part.inner_s is not None:
             return self
         return Path(np.maximum(self.head, since.head + part.head))
 
     def repeated(self, times: float) -> Path:
-        """The path ``times`` times, which may be a fraction where nothing is cut."""
+        """The path ``times`` times, which may be a fraction if nothing is cut."""
         if self.inner_s is None or self.tail is None:
             return Path(self.head * times)
         if times < 1:

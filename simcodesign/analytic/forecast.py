@@ -79,7 +79,7 @@ def forecast(
 
 
 def _with_bounds(result: Result, design_point: DesignPoint) -> Result:
-    """The result with its bounds, where there are any."""
+    """The result with its bounds, if there are any."""
     bounded = bounds_of(design_point)
     if bounded is None:
         return result
@@ -182,7 +182,7 @@ class _Account:
 
     def _indexed(self, block: EvaluatedBlock) -> None:
         """A loop whose iterations differ: the sum over them. In LogGOPS an operation may be followed rank by rank, at
-        one size: there every iteration is evaluated by itself where there is one design point."""
+        one size: there every iteration is evaluated by itself if there is one design point."""
         one_by_one = self.has_gaps and not self.evaluation.design_point.shape
         first = len(self.demands)
         count = 0
@@ -287,7 +287,7 @@ class _Account:
         return pipelined_with_gaps(chain, float(sum_s)) if self.has_gaps else pipelined(chain, float(sum_s))
 
     def shared_links(self, sum_s: FloatOrArray) -> SharedLinks | None:
-        """The time with the operations whose messages share links evenly; None where there are none."""
+        """The time with the operations whose messages share links evenly; None if there are none."""
         more_s = sum(one.shared_s - one.alone_s for one in self.shared)
         return SharedLinks(float(sum_s) + more_s, tuple(self.shared)) if self.shared else None
 
@@ -299,7 +299,7 @@ class _Account:
         busiest = np.argmax(total, axis=-1, keepdims=True) if self.evaluation.by_rank else None
 
         def at_points(value: FloatOrArray) -> FloatOrArray:
-            """At every design point, also where some of the arrays change nothing (a read-only view)."""
+            """At every design point, also if some of the arrays change nothing (a read-only view)."""
             return np.broadcast_to(value, design_point.shape) if design_point.shape != np.shape(value) else value
 
         def whole(value: FloatOrArray) -> FloatOrArray:
@@ -341,7 +341,7 @@ class _Account:
 
 
 def _algorithms(program: EvaluatedBlock) -> tuple[ChosenAlgorithm, ...]:
-    """Those that collective operations take; none where a formula stands in place of a program."""
+    """Those that collective operations take; none where a formula stands instead of a program."""
     if any(isinstance(step, RecordedProgram) and step.formula is not None for step in program.block.body):
         return ()
     return algorithms_taken(program, _sizes_of_groups)

@@ -53,7 +53,7 @@ class LevelGroups(GroupSize):
 
 
 def level_groups(step: EvaluatedStep, root: Expression | None, by_nodes: bool) -> list[LevelGroups] | None:
-    """The groups of a step, each from its root on; None where there are more ranks than are looked at. ``by_nodes``:
+    """The groups of a step, each from its root on; None if there are more ranks than are looked at. ``by_nodes``:
     only those are together whose members share nodes in the same way."""
     found: list[list[tuple[tuple[int, ...], Pattern]]] = []
     shape: tuple[int, ...] = ()

@@ -1,5 +1,6 @@
 """How many groups of which size a step of a program has: in closed form where the colours are those of the rows or the
-columns of a process grid (``rank // q``, ``rank % q``), else counted, for each set of values that they depend on."""
+columns of a process grid (``rank // q``, ``rank % q``), otherwise counted, for each set of values that they depend
+on."""
 
 from __future__ import annotations
 
@@ -117,7 +118,7 @@ def text_of_size(demand: Demand, workload: Workload) -> str | None:
 
 
 def symbolic_size(demand: Demand, workload: Workload) -> str:
-    """The same. InputError where there is none."""
+    """The same. InputError if there is none."""
     text = text_of_size(demand, workload)
     if text is None:
         colour = workload.groups[demand.communicator or ""]
@@ -127,7 +128,7 @@ def symbolic_size(demand: Demand, workload: Workload) -> str:
 
 
 def put_in(expression: Expression, name: str, text: str) -> Expression:
-    """An expression with the text of another in place of a name."""
+    """An expression with the text of another instead of a name."""
     if name == text or name not in expression.names:
         return expression
     return parse(re.sub(rf"\b{name}\b", lambda _: text, expression.text), expression.place)
@@ -155,7 +156,7 @@ def _of_process_grid(colour: Expression, names: Mapping[str, FloatOrArray]) -> l
 
 
 def _groups(ranks: FloatOrArray, count: FloatOrArray) -> GroupSize:
-    """So many groups; of 1 rank where there are none."""
+    """So many groups; of 1 rank if there are none."""
     there = (np.asarray(ranks) > 0) & (np.asarray(count) > 0)
     return GroupSize(_plain(np.where(there, ranks, 1.0)), _plain(np.where(there, count, 0.0)))
 

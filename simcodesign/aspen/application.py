@@ -82,7 +82,7 @@ class Application:
         return model, model.kernels[key]
 
     def scope(self, given: Mapping[str, Value], draws: Callable[[], Any] | None = None) -> ApplicationScope:
-        """The values of the application's names; ``given`` replaces those of parameters."""
+        """Return the values of the application's names; ``given`` replaces the values of parameters."""
         return ApplicationScope(self, given, {}, draws)
 
 

@@ -16,7 +16,7 @@ from simcodesign.core.units import FloatOrArray
 
 
 def data_bytes(application: Application, parameters: Mapping[str, Given] | None = None) -> dict[str, FloatOrArray]:
-    """The size of each data set of an application, in bytes; those of imports are not counted."""
+    """Return the size of each data set of an application, in bytes, without the data sets of imports."""
     given = {}
     for name, value in (parameters or {}).items():
         model, key = application.model_of(name)

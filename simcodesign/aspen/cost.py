@@ -17,7 +17,7 @@ ZERO = np.float64(0.0)
 
 @dataclass(frozen=True, slots=True)
 class UseTotal:
-    """Of one use of a resource: the number of items and their amount, its seconds, and those of all instances."""
+    """One use of a resource: the number of items, their amount, its seconds, and the seconds of all instances."""
 
     items: Value
     amount: Value
@@ -27,7 +27,7 @@ class UseTotal:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Of one block or kernel: how often it ran, for how long in all, and what it used."""
+    """One block or kernel: how often it ran, for how long in total, and what it used."""
 
     times: Value
     seconds: Value

@@ -149,7 +149,7 @@ class AspenMachine:
         return search_range(self.definitions, name)
 
     def scope(self, given: Mapping[str, Value]) -> Scope:
-        """The values of the machine's names; ``given`` replaces those of parameters."""
+        """Return the values of the machine's names; ``given`` replaces the values of parameters."""
         return Scope(self.definitions, given)
 
 

@@ -1,6 +1,6 @@
 """Parts of Aspen expressions that the formulas of this package lack, and expressions as text.
 
-The nodes evaluate like those of ``core.expressions.expression``: on float64 numbers or on arrays that broadcast.
+The nodes evaluate as in ``core.expressions.expression``: on float64 numbers or on arrays that broadcast.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def aspen_text(node: Node) -> str:
 
 
 def native(expression: Expression) -> Expression:
-    """The same formula in the native language of this package (``**`` for ``^``), for SymPy and LaTeX.
+    """Return the formula in the native language of this package (``**`` for ``^``), for SymPy and LaTeX.
 
     Raises InputError for what that language lacks: arrays, ``lookup``, draws, names with a point.
     """
@@ -199,7 +199,7 @@ def native(expression: Expression) -> Expression:
 
 
 def _text(node: Node, level: int, power: str, native_only: bool = False) -> str:
-    """The text of a node that stands where a node of at least this level needs no brackets."""
+    """Return the text of a node, in brackets if its level is below ``level``."""
     own, text = _levelled(node, power, native_only)
     return text if own >= level else f"({text})"
 

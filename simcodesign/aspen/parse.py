@@ -36,7 +36,7 @@ def parse_file(path: str | Path) -> File:
 
 
 def parse_text(text: str, path: str | Path = "model.aspen") -> File:
-    """The same for text that would stand in a file of that path."""
+    """Parse text as ``parse_file`` does, as if it were in a file of that path."""
     return _file(source_of(text, Path(path)))
 
 
@@ -71,7 +71,7 @@ def _parser() -> lark.Lark:
 
 
 def _expected(terminals: set[str]) -> str:
-    """What may stand there, in words: all operators are "an operator"."""
+    """List in words the tokens that are possible: all operators are "an operator"."""
     patterns = {terminal.name: terminal.pattern for terminal in _parser().terminals}
     words, rest = [], set(terminals)
     if rest >= _OPERAND:

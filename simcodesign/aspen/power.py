@@ -3,12 +3,12 @@
     P_max = sum of the static powers of all components + max over kernels of the dynamic powers of what they use
     E     = P_static T + sum over the uses of resources of busy time x dynamic power
 
-A dynamic power stands in a component and is that of one of its instances while one of its resources is used.
-Where a component has several, each is that of the resources written between it and the one before. Resources that
+A component specifies a dynamic power: the power of one instance while one of its resources is used. If a component
+specifies several, each applies to the resources written between it and the previous one. Resources that
 exclude each other never draw power at the same time: of them the largest counts.
 
 An expression that mentions the argument of a resource (``[bytes * joules_per_byte]``) is the energy of one use,
-in joules. A component without such an expression of its own takes that of the component which holds it: so a
+in joules. A component without such an expression of its own uses the expression of the enclosing component: so a
 machine defines the energy of a byte on its interconnect.
 """
 

@@ -1,7 +1,7 @@
 """The run time of an application on a machine, for one set of parameters or for arrays of them.
 
 A block ``execute [p]`` uses resources: of a resource with I instances it takes ceil(p/I) times the resource's
-expression of the quantity, changed by the traits in turn. Times of one resource add, times of resources that
+expression of the quantity, changed by one trait after another. Times of one resource add, times of resources that
 exclude each other, directly or through others, add, the rest overlap (Spafford & Vetter, SC 2012; Sci. Prog. 2015,
 article 157305; ``machine.linked_by_conflicts``).
 
@@ -274,7 +274,7 @@ class _Frame:
         return weighted(cost, np.float64(1.0) * (count > 0)) if is_map else weighted(cost, count)
 
     def counted(self, statement: Iterate, count: Value, local: Names, spread: Value | None, is_map: bool) -> Cost:
-        """Evaluate all counts at once, along an additional leading axis."""
+        """Evaluate all counts together, along an additional leading axis."""
         largest = np.ceil(np.max(count, initial=0.0))
         if not largest * self.run.points <= MAX_COUNTED:
             allowed = f"up to {MAX_COUNTED} counts times points"

@@ -15,13 +15,13 @@ from simcodesign.aspen.tree import Data, Enumeration, Global, Import, Numbers, P
 from simcodesign.core.errors import InputError, Place, nearest, shorten
 from simcodesign.core.expressions.expression import Expression, Value
 
-#: What a caller may give for a parameter: a number, an array that broadcasts, or a member of an enumeration.
+#: A value given for a parameter: a number, an array that broadcasts, or a member of an enumeration.
 Given = float | str | NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """The checked definitions of one model: what each name stands for."""
+    """The checked definitions of one model: the meaning of each name."""
 
     parameters: Mapping[str, Parameter]
     data: Mapping[str, Data]
@@ -29,7 +29,7 @@ class Definitions:
     constants: Mapping[str, Any]  # members of enumerations as numbers, arrays as tables
 
     def expression(self, name: str) -> Expression | None:
-        """What a parameter or the size of data is computed from."""
+        """Return the expression that defines a parameter or the size of data."""
         if name in self.parameters:
             return self.parameters[name].value
         return self.data[name].size_bytes if name in self.data else None
@@ -62,7 +62,7 @@ class Scope:
         self._pending: set[str] = set()
 
     def evaluate(self, expression: Expression, local: Mapping[str, Any] | None = None) -> Value:
-        """The value of an expression; ``local`` names hide those of the model."""
+        """Return the value of an expression; ``local`` names hide names of the model."""
         used: dict[str, Any] = {} if self.draws is None else {DRAWS: self.draws}
         for name in expression.names:
             hidden = local is not None and name in local
@@ -188,7 +188,7 @@ def _check_ranges(definitions: Definitions) -> None:
 
 
 def range_of(parameter: Parameter, scope: Scope) -> tuple[float, float] | None:
-    """The two ends of its range, or None; those of an enumeration are its first and last number.
+    """Return the two ends of a parameter's range, or None; for an enumeration its first and last number.
 
     Raises InputError if the lower end is above the upper one, or an end is not one finite number.
     """

@@ -1,4 +1,4 @@
-"""The text of an Aspen file with its includes put in, and where each of its lines comes from.
+"""The text of an Aspen file with its includes inserted, and the file and line that each line comes from.
 
 Size and nesting are bounded here and in ``scan``, before anything is parsed: 50 MB of nested braces are an error after
 their first few hundred bytes.
@@ -29,7 +29,7 @@ class Source:
     lines: tuple[tuple[str, int], ...]
 
     def place(self, line: int, column: int) -> Place:
-        """Where a line (from 1) and column (from 1) of the text stand."""
+        """Return the file and line of a line (from 1) and column (from 1) of the text."""
         file, number = self.lines[min(line, len(self.lines)) - 1]
         return Place(file, number, f"column {column}")
 
@@ -39,7 +39,7 @@ class Source:
 
 
 def read_source(path: Path) -> Source:
-    """The file with its includes, whose paths are relative to its folder, else to that of the including file.
+    """Read a file with its includes, whose paths are relative to its folder, otherwise to the including file's folder.
 
     Raises InputError for what cannot be read, is too long or nested too deeply, and for files that include
     each other.
@@ -50,7 +50,7 @@ def read_source(path: Path) -> Source:
 
 
 def source_of(text: str, path: Path) -> Source:
-    """The same for text that would stand in a file of that path."""
+    """Return the source for text as if it were in a file of that path."""
     reader = _Reader(path.parent)
     reader.put(text, path, ())
     return reader.source(path)

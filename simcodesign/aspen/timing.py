@@ -83,7 +83,7 @@ class Timing:
 
     @cached_property
     def kernels(self) -> tuple[KernelTime, ...]:
-        """The kernels that were run, the innermost first; seconds include those of what they call."""
+        """The kernels that were run, the innermost first; seconds include the kernels that they call."""
         entries = self._cost.entries
         names = [evaluated.name for evaluated in self._run.blocks.values() if isinstance(evaluated, EvaluatedKernel)]
         return tuple(
@@ -124,7 +124,7 @@ class Timing:
         return self._run.machine_names
 
     def find(self, resource: str) -> LocatedResource:
-        """The resource of that name that was used."""
+        """Return the used resource of that name."""
         located = self.machine.find(resource, self.socket)
         if located is None:
             allowed = nearest(resource, self.machine.resources(self.socket))
@@ -178,9 +178,9 @@ def run_time(
 ) -> Timing:
     """The seconds of a kernel of an application on one kind of socket of a machine.
 
-    ``parameters`` are those of the application and of the machine, numbers or arrays that broadcast together;
+    ``parameters`` are parameters of the application and of the machine, numbers or arrays that broadcast together;
     ``import.name`` is one of an import; ``application.name`` and ``machine.name`` distinguish two of the same name.
-    ``socket`` may be left out where there is one. ``compatible`` adds up ``map`` and ``par`` as the original does.
+    ``socket`` may be left out if there is only one. ``compatible`` adds up ``map`` and ``par`` as the original does.
     Draws (``sample x from normal(..)``) are taken at their means, or with a ``seed`` once for each point.
 
     Division by zero and the like give inf or nan, and are among the warnings. Raises InputError for unknown

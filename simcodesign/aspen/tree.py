@@ -1,7 +1,7 @@
 """The records of an Aspen file, close to its text: one frozen record for each construct, with its place.
 
 Quantities are ``Expression``s whose text is Aspen; nothing is looked up or computed here. Two records are equal if they
-say the same, wherever they stand.
+have the same contents, at any position in the file.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class If:
 
 @dataclass(frozen=True)
 class Switch:
-    """The first case whose value is that of the subject."""
+    """The first case whose value equals the subject."""
 
     subject: Expression
     cases: tuple[tuple[Expression, tuple[Statement, ...]], ...]

@@ -16,7 +16,7 @@ from simcodesign.fitting.measurements import FloatArray
 @dataclass(frozen=True, eq=False)
 class CommonDirection:
     """A table of constants (K, F) as ``vector`` (K,) times ``factors`` (F,), of which the first is 1.
-    ``relative_misfit``: largest deviation as a share; ``rounding_misfit``: (K, F), deviations as a share of what
+    ``relative_misfit``: largest deviation as a fraction; ``rounding_misfit``: (K, F), deviations as a fraction of what
     rounding allows (all at most 1: one number for each column explains the table as it is printed)."""
 
     vector: FloatArray
@@ -30,8 +30,8 @@ def common_direction(
 ) -> CommonDirection:
     """The vector and the factors nearest to a table of positive constants, one row a constant, one column a phase.
 
-    The largest deviation is made least: relative, or as a share of ``rounding`` (K, F), by which an entry may be off (a
-    linear programme in logarithms, whose misfits are then taken as they are). Raises InputError for entries that are
+    The largest deviation is made least: relative, or as a fraction of ``rounding`` (K, F), by which an entry may be off
+    (a linear programme in logarithms, whose misfits are then taken as they are). Raises InputError for entries that are
     not above 0, or whose rounding leaves no room.
     """
     values = np.asarray(table, dtype=np.float64)

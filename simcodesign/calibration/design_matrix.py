@@ -59,7 +59,7 @@ class LinearTimes:
     def terms(self, timings: Sequence[Timing]) -> FloatArray:
         """What each constant at one unit adds, and last what is left without them: (K + 1, N, phases, components).
 
-        Raises InputError where the forecast is not linear in the constants.
+        Raises InputError if the forecast is not linear in the constants.
         """
         groups: dict[tuple[object, ...], list[int]] = {}
         for place, timing in enumerate(timings):

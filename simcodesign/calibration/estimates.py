@@ -15,7 +15,7 @@ from simcodesign.fitting.measurements import FloatArray, IntArray
 @dataclass(frozen=True)
 class Estimate:
     """One constant. ``value``: nan where the times do not determine it; then ``least`` to ``most`` are the values that
-    fit equally well. ``low`` to ``high``: the interval, nan where there is nothing to make one of. ``rows``: how many
+    fit equally well. ``low`` to ``high``: the interval, nan if there is nothing to make one of. ``rows``: how many
     times it has a part in. ``at_bound``: the fit would be better below 0."""
 
     name: str

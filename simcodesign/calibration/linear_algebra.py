@@ -7,7 +7,7 @@ from scipy.optimize import lsq_linear
 
 from simcodesign.fitting.measurements import FloatArray
 
-#: Singular values below this share of the largest are null: design matrices carry rounding of some 1e-13.
+#: Singular values below this fraction of the largest are null: design matrices carry rounding of some 1e-13.
 NULL = 1e-9
 
 

@@ -31,7 +31,7 @@ from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RAN
 from simcodesign.fitting.measurements import FloatArray, IntArray
 
 WEIGHTINGS = ("relative", "absolute")
-#: Residuals below this share of the times are rounding: then there is no noise to make an interval of.
+#: Residuals below this fraction of the times are rounding: then there is no noise to make an interval of.
 ROUNDING = 1e-12
 REWEIGHTINGS = 30
 
@@ -43,7 +43,7 @@ class ConstantsProblem:
     ``design``: (N, K), seconds that one unit of a constant adds to a time, none below 0. ``times_s``: (N,) measured,
     ``known_s``: (N,) the part of them that no unknown has. ``weighting``: the standard error of a time is proportional
     to the time (``relative``: to the fitted one, by repeated fits) or the same for all (``absolute``). ``error``:
-    that standard error (a share, or seconds) if it is known; else it is taken from the residuals.
+    that standard error (a fraction, or seconds) if it is known; otherwise it is taken from the residuals.
 
     Raises InputError for shapes that do not match, numbers that are not finite or negative, and times of 0 with
     relative weights.
@@ -307,7 +307,7 @@ class _Part:
         )
 
     def _student(self, place: int) -> tuple[float | None, float | None]:
-        """Ends of the interval where no bound is met on the way to them, which spares the search; else None."""
+        """Ends of the interval where no bound is met on the way to them, which spares the search; otherwise None."""
         if self.rank < len(self.x) or not np.all(self.x > 0):
             return None, None
         inverse = np.linalg.inv(self.small[:-1, :-1] if len(self.small) > len(self.x) else self.small[:, :-1])
@@ -319,7 +319,7 @@ class _Part:
         return ends[0], ends[1]
 
     def _end(self, excess: Callable[[float], float], start: float, sign: float) -> float:
-        """Where the excess, negative at the start, becomes 0; 0 or infinity where it does not."""
+        """Where the excess, negative at the start, becomes 0; 0 or infinity if it does not."""
         if not np.isfinite(start) or (sign < 0 and (start == 0 or excess(0.0) <= 0)):
             return max(start, 0.0) if sign > 0 else 0.0
         step, inner = self.reach * self.error, start

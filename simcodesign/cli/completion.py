@@ -1,4 +1,4 @@
-"""What a shell completes: the names of shipped machines and workloads, else files."""
+"""What a shell completes: the names of shipped machines and workloads, otherwise files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def names_of(*kinds: str) -> Completion:
-    """Completes names of ``machines`` and ``workloads``; where none begins so, paths of files."""
+    """Completes names of ``machines`` and ``workloads``; if none begins so, paths of files."""
 
     def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
         from simcodesign.describe.yaml.files import available

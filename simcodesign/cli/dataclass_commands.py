@@ -63,7 +63,7 @@ class Option:
     """How a field is an option of a command, by default ``--its-name``.
 
     ``bool`` is a flag, ``bool | None`` a pair ``--x/--no-x``, a list can be given repeatedly. ``min`` and ``max`` are
-    the bounds of a number. ``instead``: what is called with the value in place of the command.
+    the bounds of a number. ``instead``: what is called with the value instead of the command.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ A command declares what it can write as a table, and gets the option as a field 
 ``files.show(answer, make_tables, as_json)`` prints the answer as JSON or as its tables, writes the tables into the
 files of ``TABLE``, and calls ``_draw(answer, path)`` for each plot. A function imports the module that writes when it
 is called, so that ``--help`` stays fast. With ``is_text`` it returns the text; then FILE may be ``-``, which prints
-the text in place of tables and JSON (``files.prints``). ``"plot" in files`` returns whether a word is requested,
+the text instead of tables and JSON (``files.prints``). ``"plot" in files`` returns whether a word is requested,
 ``files.paths`` returns the files, and ``files.refuse(words, ...)`` raises the InputError for words that an option
 excludes. The command itself writes an output without a function, for example while a program runs.
 """
@@ -83,7 +83,7 @@ class RequestedFiles:
 
     @property
     def prints(self) -> bool:
-        """Whether one of them is printed in place of the tables."""
+        """Whether one of them is printed instead of the tables."""
         return any(path == PRINTED for _, path in self.files)
 
     def refuse(self, words: Iterable[str], what: str, allowed: str) -> None:

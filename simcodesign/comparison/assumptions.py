@@ -54,7 +54,7 @@ def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
 
 
 def _machines(point: DesignPoint) -> Iterator[Machine]:
-    """The machine of every demand, with the constants of its phase; the machine itself where there is no demand."""
+    """The machine of every demand, with the constants of its phase; the machine itself if there is no demand."""
     machines = [step.machine for step in Evaluation.at_points(point, by_rank=False).program.demands()]
     yield from machines or [point.machine]
 
@@ -74,7 +74,7 @@ def _of_network(machine: Machine, on: Set[Mechanism]) -> dict[str, str]:
 
 
 def _protocol(network: Network) -> str:
-    """Whether a sender goes on before its message is received."""
+    """Whether a sender continues before its message is received."""
     above_bytes = network.message_model.rendezvous_above_bytes
     if any(segment.rendezvous for segment in network.message_model.segments):
         return f"rendezvous of {_rendezvous_sizes(network)}"

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from simcodesign.core.result import Result
 
-#: Differences below this share of the first time are rounding: each reading adds some 10^5 numbers.
+#: Differences below this fraction of the first time are rounding: each reading adds some 10^5 numbers.
 ROUNDING = 1e-10
 
 
@@ -17,7 +17,7 @@ def changes_of(times_s: Sequence[float]) -> list[tuple[float, float]]:
     least_s = ROUNDING * times_s[0]
     changes = [0.0 if abs(after - before) <= least_s else after - before for before, after in pairwise(times_s)]
     gap = sum(changes)
-    is_gap = abs(gap) > least_s  # changes may cancel but for rounding
+    is_gap = abs(gap) > least_s  # changes may cancel except for rounding
     return [(change, change / gap if is_gap else float("nan")) for change in changes]
 
 

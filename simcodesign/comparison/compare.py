@@ -59,7 +59,7 @@ class Comparison(PlainResult, Drawn):
     the formula has, for with no effect nobody queues; shares are then those of what the effects put back.
 
     - ``forecast``: the closed forms. ``rungs``: the simulations, first with no effect, then with one more each.
-    - ``assumptions``: what is assumed of messages with every chosen effect on, by subject; empty where there are none.
+    - ``assumptions``: what is assumed of messages with every chosen effect on, by subject; empty if there are none.
     - ``formulas``: those given and those of the workload, each with a ladder of its own.
     - ``measured``: what was measured at this design point; ``measured_elsewhere``: where times were measured, if those
       given are of other points; ``measured_ladder``: the ladder from the simulation on to the measured total.
@@ -103,8 +103,8 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def measured_errors(self) -> dict[str, float]:
-        """Signed errors of both readings against the measured total, and of the loaded forecast where there is one;
-        empty where none was measured."""
+        """Signed errors of both readings against the measured total, and of the loaded forecast if there is one;
+        empty if none was measured."""
         if self.measured is None or self.measured.total_s is None:
             return {}
         sides = {"forecast": self.forecast.headline_s, LOADED: self.forecast.loaded_s}
@@ -120,7 +120,7 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def not_explained(self) -> LadderStep | None:
-        """The last step of the ladder to the measured total: what no effect explains; None where there is none."""
+        """The last step of the ladder to the measured total: what no effect explains; None if there is none."""
         return self.measured_ladder[-1] if self.measured_ladder else None
 
     @property

@@ -1,6 +1,6 @@
 """Models of hardware counters as a workload file: a phase for each kernel, and one for communication and for the rest.
 
-Both readings of the file say what equation 2 says, part by part:
+Both readings of the file evaluate equation 2, part by part:
 
     T_app = sum over kernels (T_comp + BF_mem T_mem) + BF_comm T_comm + T_others
 
@@ -8,7 +8,7 @@ A kernel computes its instructions at its own CPI and the machine's clock, and i
 that were counted, with BF_mem as the blocking factor: on the machine that was profiled this takes the time of the
 model, on another what its clock and its latencies make of it. Waits for a shared memory controller are in the stalls
 that were counted, so that there is no further one. Point-to-point communication is one message to the next
-rank, a collective an allreduce by recursive doubling, whose fitted constants replace those of the machine's network.
+rank, a collective an allreduce by recursive doubling, whose fitted constants replace the machine's network constants.
 
 Source: Ding et al., APMT, equation 2 and table 2.
 """
@@ -103,7 +103,7 @@ def counter_workload_text(model: ApplicationModel, name: str, *, source: str = "
 def write_counter_workload(
     model: ApplicationModel, path: Path, name: str | None = None, *, source: str = "", dimensions: float = 3
 ) -> None:
-    """Write the workload to a file, by default under the file's name. InputError also where it cannot be written."""
+    """Write the workload to a file, by default under the file's name. InputError also if it cannot be written."""
     text = counter_workload_text(model, path.stem if name is None else name, source=source, dimensions=dimensions)
     with replacing_text(path) as file:
         file.write(text)
@@ -126,7 +126,7 @@ def law_text(law: Law, processes: str, work: str) -> str:
     else:
         texts[-1] = f"max(0, {texts[-1]})"
     expression = texts.pop()
-    for better in reversed(texts):  # where it is below zero, the next form stands in for it
+    for better in reversed(texts):  # if it is below zero, the next form replaces it
         expression = f"where({better} >= 0, {better}, {expression})"
     return expression
 
@@ -168,7 +168,7 @@ def _kernel(writer: _Writer, kernel: KernelModel) -> None:
 
 
 def _memory(writer: _Writer, kernel: KernelModel) -> list[str]:
-    """Its stalls: as accesses with a blocking factor where all levels were counted, else as seconds."""
+    """Write the stalls: as accesses with a blocking factor if all levels were counted, otherwise as seconds."""
     stalls = kernel.counters.get("stall_cycles")
     if kernel.refined is None and stalls is None:
         return []
@@ -223,7 +223,7 @@ def _message(model: PointToPoint, size: str, factor: float) -> tuple[str, str]:
 
 
 def _collective(model: Collective, size: str, rounds: str, factor: float) -> tuple[str, str]:
-    """The same for one of so many rounds that takes max(0, a log2 P + b s + c)."""
+    """Write a collective of ``rounds`` rounds that takes max(0, a log2 P + b s + c)."""
     a, b, c = (number(factor * value) for value in (model.a_s, model.b_s_per_byte, model.c_s))
     if model.c_s >= 0:
         return f"({a}*log2(P) + {c})/{rounds}", f"{b}/{rounds}"

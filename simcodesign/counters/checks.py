@@ -18,9 +18,9 @@ from simcodesign.counters.table import APPLICATION, OTHERS, RANK, CounterTable, 
 from simcodesign.fitting.measurements import FloatArray
 
 Mask = NDArray[np.bool_]
-#: Times from cycles and from a clock on the wall that differ by more than this share are not of one unit.
+#: Times from cycles and from a clock on the wall that differ by more than this fraction are not of one unit.
 _OFF = 0.2
-#: Kernels below this share of the time of a run are not worth a note.
+#: Kernels below this fraction of the time of a run are not worth a note.
 _SMALL = 0.05
 #: Instructions of two runs for one piece of work differ by less than this factor.
 _ALIKE = 1.3
@@ -73,7 +73,7 @@ def _others_s(runs: CounterTable) -> FloatArray:
 
 
 def _large(runs: CounterTable, seconds: FloatArray) -> Mask:
-    """Whether a row takes a share of the time of its run that is worth a word."""
+    """Whether a row takes a fraction of the time of its run that is worth a word."""
     keys, totals = run_keys(runs), dict.fromkeys(run_keys(runs), 0.0)
     for key, each in zip(keys, np.nan_to_num(seconds).tolist(), strict=True):
         totals[key] += each

@@ -16,7 +16,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.counters.forms import r_squared
 from simcodesign.fitting.measurements import FloatArray
 
-#: Residuals that differ by less than this share of the values are level, and the model with fewer terms is taken.
+#: Residuals that differ by less than this fraction of the values are level, and the model with fewer terms is taken.
 _LEVEL = 1e-12
 
 

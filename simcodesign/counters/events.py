@@ -109,7 +109,7 @@ class Labels:
         return replace(comments, **known)
 
     def check(self, row: Mapping[str, object], place: Place) -> None:
-        """Raise InputError where a row of the file says otherwise, naming the column and both values."""
+        """Raises InputError if a row of the file says otherwise, naming the column and both values."""
         for name, value in self.row().items():
             if name in row and row[name] != value:
                 at = Place(place.file, place.line, f"column {name}")
@@ -235,7 +235,7 @@ class EventCounts:
         return True
 
     def value(self, event: str) -> float | None:
-        """What was counted: of all modes where the event covers them, else user and kernel mode added up."""
+        """What was counted: of all modes where the event covers them, otherwise user and kernel mode added up."""
         by_modifier = self.counts.get(event)
         if by_modifier is None:
             return None

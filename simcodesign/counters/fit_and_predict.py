@@ -38,11 +38,12 @@ from simcodesign.counters.table import APPLICATION, LATENCIES, OTHERS, CounterTa
 
 #: How far beyond the largest profiled number of processes a prediction is worth a remark.
 _FAR = 8.0
-#: CPI that spreads by more than this share of its mean (standard deviation) is not the constant that it is taken for.
+#: CPI that spreads by more than this fraction of its mean (standard deviation) is not the constant that it is taken
+#: for.
 _SPREAD = 0.05
 #: Causes that an error lists.
 _MOST_CAUSES = 4
-#: Times of communication that vary by this share and of which the models explain less than that are worth a remark.
+#: Times of communication that vary by this fraction and of which the models explain less than that are worth a remark.
 _VARIES, _EXPLAINED = 0.2, 0.5
 
 
@@ -195,7 +196,7 @@ def _same(point: Target, target: Target, model: ApplicationModel) -> bool:
 def _refined_kernels(
     model: ApplicationModel, parts: RunPartition, latencies: Latencies
 ) -> tuple[ApplicationModel, FrequencyRefinement | None]:
-    """CPI_core and BF_mem of the kernels from runs at both frequencies; the mean where there are several such pairs."""
+    """CPI_core and BF_mem of the kernels from runs at both frequencies; the mean if there are several such pairs."""
     assert parts.clocks is not None
     second = means(grouped(parts.clocks, model.identified))
     points, others = points_of(model.runs), points_of(second)

@@ -61,7 +61,7 @@ class Form:
     r2: float
 
     def evaluate(self, x: float) -> float:
-        """The value at x; infinite where it is larger than any number."""
+        """The value at x; infinite if it is larger than any number."""
         try:
             match self.kind:
                 case "linear":
@@ -108,7 +108,7 @@ class BestForm:
         return self.forms[0].text
 
     def chosen(self, processes: float, work: float) -> Form:
-        """The best form that gives a possible number there. InputError where none does."""
+        """The best form that gives a possible number there. InputError if none does."""
         for form in self.forms:
             value = form.evaluate(work if form.axis == WORK else processes)
             if math.isfinite(value) and value >= 0:
@@ -120,7 +120,7 @@ class BestForm:
         )
 
     def at(self, processes: float, work: float) -> float:
-        """The counter of one process. InputError where every form is negative or infinite."""
+        """The counter of one process. InputError if every form is negative or infinite."""
         form = self.chosen(processes, work)
         return form.evaluate(work if form.axis == WORK else processes)
 
@@ -155,7 +155,7 @@ def fit_forms(processes: FloatArray, work: FloatArray, values: FloatArray) -> Be
     """All forms of values (K,) at numbers of processes (K,) and works of a process (K,), the best first.
 
     A form needs two different points on its axis; values that are all the same are a constant. Repetitions weigh as
-    what they are, several points. InputError for values that are no finite numbers of 0 or above, and where nothing but
+    what they are, several points. InputError for values that are no finite numbers of 0 or above, and if nothing but
     a single point is given and the values differ.
     """
     processes, work, values = (np.asarray(one, dtype=np.float64) for one in (processes, work, values))
@@ -198,7 +198,8 @@ def ranked(forms: Sequence[Form]) -> list[Form]:
 
 
 def fit_normal_form(processes: FloatArray, work: FloatArray, values: FloatArray) -> NormalForm:
-    """The same as a model of the normal form, of the work where it alone varies or the size is fixed, else of both.
+    """The same as a model of the normal form, of the work where it alone varies or the size is fixed, otherwise of
+    both.
 
     Its selection asks for about five points before it goes beyond a constant. InputError as ``fit_forms``.
     """

@@ -19,7 +19,8 @@ from simcodesign.fitting.measurements import FloatArray
 
 @dataclass(frozen=True)
 class Refined:
-    """CPI_core in cycles per instruction, and BF_mem, the share of the time of memory accesses that is not hidden."""
+    """CPI_core in cycles per instruction, and BF_mem, the fraction of the time of memory accesses that is not
+    hidden."""
 
     cpi_core: float
     blocking_factor: float
@@ -32,7 +33,7 @@ class Refined:
 def refine(cpi: tuple[float, float], memory_cpi: tuple[float, float]) -> Refined:
     """The line of equation 5 through CPI and T_mem (both in cycles per instruction) at two frequencies.
 
-    Raises InputError where T_mem is the same at both, which tells the two apart no more.
+    Raises InputError if T_mem is the same at both, which tells the two apart no more.
     """
     slope = _slope(cpi, memory_cpi)
     return Refined(cpi[0] - slope * memory_cpi[0], slope)

@@ -16,13 +16,13 @@ from simcodesign.core.errors import InputError
 from simcodesign.counters.table import APPLICATION, OTHERS, CounterTable, means, summed
 from simcodesign.fitting.measurements import FloatArray
 
-#: A share of the execution cycles above which a function is a kernel (the default of the source).
+#: A fraction of the execution cycles above which a function is a kernel (the default of the source).
 THRESHOLD = 0.05
 #: The least number of runs, on different numbers of processes each (section 3.2).
 LEAST_RUNS = 3
 #: Exponent of P from which on a run time counts as not falling: twice the processes, and less than 7 % faster.
 FLAT = -0.1
-#: Clocks that a tool measured itself differ by less than this share, and are one frequency.
+#: Clocks that a tool measured itself differ by less than this fraction, and are one frequency.
 MEASURED_CLOCK = 0.01
 #: The name of all the functions that are no kernel.
 REST = "(rest)"
@@ -138,7 +138,7 @@ def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], F
 
 
 def _varies(column: FloatArray, tolerance: float = 1e-9) -> bool:
-    """Whether the numbers that are there differ by more than this share, by default by more than rounding."""
+    """Whether the numbers that are there differ by more than this fraction, by default by more than rounding."""
     there = column[~np.isnan(column)]
     return bool(len(there) and there.max() - there.min() > tolerance * there.max())
 

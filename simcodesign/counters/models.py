@@ -58,7 +58,7 @@ class KernelModel:
     """A kernel. ``counters``: laws of ``instructions``, ``stall_cycles`` and the levels, as far as they were recorded.
 
     ``cpi``: of the computation cycles, mean over the runs; ``cpi_variance``: equation 4. ``time``: the law of its time
-    where there are no instructions or cycles to model. ``refined``: CPI_core and BF_mem from two frequencies.
+    if there are no instructions or cycles to model. ``refined``: CPI_core and BF_mem from two frequencies.
     """
 
     name: str

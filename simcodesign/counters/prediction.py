@@ -334,7 +334,7 @@ def baselines(model: ApplicationModel, processes: float, size: float | None = No
 def optimization_advice(breakdown: Breakdown, least: float = 0.1) -> tuple[str, ...]:
     """Where time could be saved, the largest part first: memory stalls, communication, kernels that do not scale.
 
-    ``least``: parts below this share of the time are left out.
+    ``least``: parts below this fraction of the time are left out.
     """
     total = breakdown.seconds
     if total <= 0:

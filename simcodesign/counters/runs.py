@@ -26,7 +26,7 @@ _COMMUNICATION = ("p2p_wait_s", "collective_wait_s", "message_bytes", "collectiv
 class Scaling:
     """How size and processes went together in the runs: one size (strong), one size per process (weak), or neither.
 
-    ``size``: that of the runs where it is one, ``work``: that of a process where it is one, else NaN. ``known``:
+    ``size``: that of the runs where it is one, ``work``: that of a process where it is one, otherwise NaN. ``known``:
     whether the runs say their size; if not, it is taken as 1.
     """
 
@@ -60,7 +60,7 @@ class Scaling:
         return processes, size / processes
 
     def size_at(self, processes: float, size: float | None = None) -> float:
-        """The size itself; NaN where it is not known."""
+        """The size itself; NaN if it is not known."""
         if not self.known:
             return float("nan")
         if size is None:
@@ -69,7 +69,7 @@ class Scaling:
 
 
 def scaling_of(runs: CounterTable) -> Scaling:
-    """How size and processes go together. InputError where some runs say their size and others do not."""
+    """How size and processes go together. InputError if some runs say their size and others do not."""
     size, processes = runs.column("size"), runs.column("processes")
     if np.isnan(size).all():
         return Scaling(STRONG, 1.0, float("nan"), known=False)
@@ -92,7 +92,7 @@ def works(runs: CounterTable, scaling: Scaling) -> tuple[FloatArray, FloatArray]
 
 
 def clock_hz(rows: CounterTable) -> float:
-    """The frequency of the runs, else cycles over the time outside communication; NaN where neither is known."""
+    """The frequency of the runs, otherwise cycles over the time outside communication; NaN where neither is known."""
     given = rows.column("frequency_hz")
     if not np.isnan(given).all():
         return float(np.nanmean(given))
@@ -101,8 +101,8 @@ def clock_hz(rows: CounterTable) -> float:
 
 
 def busy_s(rows: CounterTable) -> FloatArray:
-    """Time outside communication: cycles over frequency, else wall-clock time without the waits. InputError for rows
-    with neither."""
+    """Time outside communication: cycles over frequency, otherwise wall-clock time without the waits. InputError for
+    rows with neither."""
     seconds = rows.compute_s
     seconds = np.where(np.isnan(seconds), np.maximum(rows.column("time_s") - rows.communication_s, 0.0), seconds)
     if np.isnan(seconds).any():
@@ -139,7 +139,7 @@ def run_times(runs: CounterTable, scaling: Scaling) -> RunTimes:
     """The parts of runs, by numbers of processes and works in ascending order.
 
     The total is the time of the row ``APPLICATION``; without one, that of all kernels, or (where a kernel has no time)
-    computation and communication added up. Communication is that of the kernels, or where none of them has any, of the
+    computation and communication added up. Communication is that of the kernels, or if none of them has any, of the
     row ``APPLICATION``.
     """
     processes, work = works(runs, scaling)

@@ -1,7 +1,7 @@
 """Tables of hardware counters: one row per run, kernel and rank (or mean over the ranks), and what follows from a row.
 
-Counts and times are those **of one process**: of the rank where ``rank`` is given, else the mean over the ranks. A run
-is identified by processes, size, problem class, frequency and repetition. Columns are arrays of float64, with NaN
+Counts and times are those **of one process**: of the rank where ``rank`` is given, otherwise the mean over the ranks. A
+run is identified by processes, size, problem class, frequency and repetition. Columns are arrays of float64, with NaN
 where a counter was not recorded.
 
 Source: Ding et al., APMT, tables 1 and 2, equations 3 to 5. There T_comp divides by P because the counters are summed
@@ -110,7 +110,7 @@ class CounterTable:
         return self.values[:, NUMBERS.index(name)]
 
     def rows(self, mask: object) -> CounterTable:
-        """The rows chosen by a mask or by numbers. Raises InputError where none is left."""
+        """The rows chosen by a mask or by numbers. Raises InputError if none is left."""
         chosen = np.arange(len(self))[np.asarray(mask)]
         places = tuple(self.places[row] for row in chosen) if self.places else ()
         kernels, classes = (tuple(of[row] for row in chosen) for of in (self.kernels, self.classes))
@@ -123,7 +123,7 @@ class CounterTable:
         return self.rows([name == kernel for name in self.kernels])
 
     def place(self, row: int) -> Place:
-        """Where a row stands, else which it is in words."""
+        """Where a row stands, otherwise which it is in words."""
         return self.places[row] if self.places else Place(path=f"row {row + 1}, kernel {self.kernels[row]}")
 
     def frame(self) -> pd.DataFrame:
@@ -153,7 +153,7 @@ class CounterTable:
 
     @property
     def stall_s(self) -> FloatArray:
-        """T_stall: memory stalls, 0 where they were not counted."""
+        """T_stall: memory stalls, 0 if they were not counted."""
         return _ratio(np.nan_to_num(self.column("stall_cycles")), self.column("frequency_hz"))
 
     @property
@@ -163,14 +163,14 @@ class CounterTable:
 
     @property
     def accesses(self) -> FloatArray:
-        """All memory accesses: loads and stores where they were counted, else the sum over the levels."""
+        """All memory accesses: loads and stores where they were counted, otherwise the sum over the levels."""
         levels = sum(self.column(name) for name in ("l1_hits", "l2_hits", "llc_hits", "memory_accesses"))
         counted = self.column("loads_stores")
         return np.asarray(np.where(np.isnan(counted), levels, counted))
 
     @property
     def miss_fraction(self) -> FloatArray:
-        """E = N_LLCmiss / N_totalmem (section 4.2); 0 where nothing was accessed, NaN where it was not counted."""
+        """E = N_LLCmiss / N_totalmem (section 4.2); 0 if nothing was accessed, NaN if it was not counted."""
         misses, accesses = self.column("memory_accesses"), self.accesses
         return np.asarray(np.where((misses == 0) & (accesses == 0), 0.0, _ratio(misses, accesses)))
 
@@ -339,6 +339,6 @@ def _grouped(
 
 
 def _quotient(total: FloatArray, counts: object) -> FloatArray:
-    """Total over count, NaN where nothing was counted."""
+    """Total over count, NaN if nothing was counted."""
     counted = np.asarray(counts, dtype=np.float64)
     return np.asarray(np.where(counted > 0, total / np.maximum(counted, 1.0), np.nan))

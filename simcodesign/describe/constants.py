@@ -123,7 +123,7 @@ def in_partition(path: str) -> str | None:
 
 
 def dimension_at(path: str) -> str | None:
-    """The dimension, as the unit table names it, of the constant or power at this path; None where there is none."""
+    """The dimension, as the unit table names it, of the constant or power at this path; None if there is none."""
     if (own := in_partition(path)) is not None:
         return CONSTANTS[own][2] if own in CONSTANTS else None
     if cache_of(path) is not None:

@@ -61,14 +61,14 @@ class DesignPoint:
     def footprint_bytes(self) -> FloatOrArray | None:
         """Memory that every rank uses, at every design point; None where the workload does not say it.
 
-        InputError where it is negative or not finite.
+        InputError if it is negative or not finite.
         """
         return self._whole("footprint", self.workload.footprint, positive=False)
 
     @property
     def accelerator_footprint_bytes(self) -> FloatOrArray | None:
         """Memory of its accelerator that every rank uses, at every design point; None where the workload does not say
-        it. InputError where it is negative or not finite."""
+        it. InputError if it is negative or not finite."""
         return self._whole("accelerator_footprint", self.workload.accelerator_footprint, positive=False)
 
     @property
@@ -161,7 +161,8 @@ class DesignPoint:
         return self._everywhere(value)
 
     def _everywhere(self, value: FloatOrArray) -> FloatOrArray:
-        """The value at every design point: a plain number for one, else an array of ``shape`` (a read-only view)."""
+        """The value at every design point: a plain number for one, otherwise an array of ``shape`` (a read-only
+        view)."""
         return np.broadcast_to(value, self.shape) if self.shape else float(value)
 
     @property

@@ -40,7 +40,7 @@ class Mechanism(Enum):
     UNEVEN_RANKS = auto()  # ranks compute at different speeds, or different shares
     VARIED_TIMES = auto()  # times of operations are drawn at random
     OTHER_JOBS = auto()  # messages of other jobs are on the links
-    FAILURES = auto()  # nodes fail, and ranks go on from their last checkpoint
+    FAILURES = auto()  # nodes fail, and ranks continue from their last checkpoint
 
 
 def _always(workload: Any, machine: Any) -> bool:
@@ -113,7 +113,7 @@ def _has_own_accelerators(workload: Any, machine: Any) -> bool:
 
 
 def _sends_beside_kernels(workload: Any, machine: Any) -> bool:
-    """Return whether the machine states an interference, and messages and kernels of a rank may go on together."""
+    """Return whether the machine states an interference, and messages and kernels of a rank may continue together."""
     stated = machine.accelerator is not None and machine.accelerator.interference > 0
     return bool(stated and workload.has_overlap and workload.may_use("accelerator") and workload.may_use("network"))
 

@@ -45,7 +45,7 @@ class Evaluation:
 
     @classmethod
     def at_points(cls, design_point: DesignPoint, by_rank: bool | None = None) -> Evaluation:
-        """At every design point: arrays (...), or (..., P) if ``by_rank``; None for that where some demand differs by
+        """At every design point: arrays (...), or (..., P) if ``by_rank``; None for that if some demand differs by
         rank."""
         if not (design_point.differs_by_rank if by_rank is None else by_rank):
             return cls(design_point, design_point.values, design_point.machine, False)
@@ -341,7 +341,7 @@ class EvaluatedStep:
 
     @property
     def accelerator(self) -> Accelerator:
-        """The accelerator of the ranks that it applies to. InputError where some have none."""
+        """The accelerator of the ranks that it applies to. InputError if some have none."""
         lacking = None
         if self.evaluation.by_rank:
             lacking = self.machine.lacks_accelerator(self.evaluation.design_point.ranks) & (self.present != 0)

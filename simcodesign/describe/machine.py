@@ -380,7 +380,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return replace(self, network=replace(self.network, topology=topology), nodes_by_ranks=None)
 
     def for_ranks(self, ranks: FloatOrArray) -> Machine:
-        """The machine with as many nodes as so many ranks need: by ``nodes: P``, else itself.
+        """The machine with as many nodes as so many ranks need: by ``nodes: P``, otherwise itself.
 
         InputError for several numbers of ranks, and for nodes that its kind of network cannot have.
         """

@@ -137,7 +137,7 @@ class MachineNodes(Variant):
 
     @property
     def message_cache_bytes(self) -> FloatOrArray:
-        """Footprint above which messages within a node pass through its memory; infinite where they never do."""
+        """Footprint above which messages within a node pass through its memory; infinite if they never do."""
         if self.node_memory is None or self.memory is None:
             return np.inf
         return cache_share_bytes(self.node_memory, self.memory)
@@ -181,7 +181,7 @@ class MachineNodes(Variant):
 
     @property
     def rank_accelerator_bytes(self) -> FloatOrArray | None:
-        """Memory of its accelerator that a rank has, as one of those that share it; None where it is not stated."""
+        """Memory of its accelerator that a rank has, as one of those that share it; None if it is not stated."""
         if self.accelerator is None or self.accelerator.capacity_bytes is None:
             return None
         return self.accelerator.capacity_bytes / self.ranks_of_an_accelerator
@@ -237,7 +237,7 @@ class MachineNodes(Variant):
 
     def memories(self, ranks: int) -> list[tuple[Memory, NDArray[np.bool_] | None]]:
         """The memories of different caches, and which of ranks 0..ranks-1 have each, (ranks,); None for all. One where
-        partitions state no caches; none where there is no memory."""
+        partitions state no caches; none if there is no memory."""
         if self.memory is None:
             return []
         own = [kind for kind in self.node_kinds if kind.caches is not None]

@@ -319,7 +319,7 @@ def _at_random(seed: int, of: str, nodes: int, per_node: int | Ints, place: Plac
 
 @lru_cache(maxsize=8)
 def _permutation(seed: int, count: int) -> Ints:
-    """The numbers 0 to ``count`` - 1 in an order that the seed chooses. Machines are made anew with each constant that
+    """The numbers 0 to ``count`` - 1 in an order that the seed chooses. Machines are made again with each constant that
     changes, so that the last ones are kept."""
     return np.random.default_rng(seed).permutation(count)
 

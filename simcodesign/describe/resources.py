@@ -101,7 +101,7 @@ class Totals:
 @dataclass(frozen=True)
 class Custom:
     """The constructs of one machine. ``values``: those of parameters that are not at their defaults. ``constants``:
-    formulas of constants and powers of built-in parts, by their paths, in SI units; None where there is none.
+    formulas of constants and powers of built-in parts, by their paths, in SI units; None if there is none.
     ``network``: formulas of its topology and rails, likewise. ``ownership``: over how many years it is used, and what
     its energy costs and emits.
 

@@ -75,7 +75,7 @@ def added_by_demand_s(plan: Plan, log: Log, order: DemandOrder) -> Floats:
     """(D,) seconds by demand; they add up to the makespan.
 
     Each time that a demand is done, its part is from the moment at which all ranks have ended everything before it in
-    the program to the moment at which they have ended it, too: nothing where some rank ends something before it later.
+    the program to the moment at which they have ended it, too: nothing if some rank ends something before it later.
     """
     added = np.zeros(order.demands)
     until = 0.0

@@ -11,8 +11,8 @@
    the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
    with no service and no duration. Then one server is granted, if one is free and somebody waits.
    Where messages share links fairly (``FairSharing``), all interfaces and links arbitrate as one, after all others.
-   In that event all flows end and begin that do so in this instant, and then the rates are computed anew. The share of
-   a link is what is left of its capacity, that for a flow alone or that for several, over the sum of the weights of
+   In that event all flows end and begin that do so in this instant, and then the rates are computed again. The fraction
+   of a link is what is left of its capacity, that for a flow alone or that for several, over the sum of the weights of
    its flows without a rate, rounded down; all
    links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
    rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
@@ -33,7 +33,7 @@
 5. A Plan with ``loggops`` follows LogGOPSim (Hoefler, Schneider, Lumsdaine, HPDC 2010). Operations and messages get
    numbers, and try to begin: a try is an event of phase 0 whose id is the number, after all others of the instant.
    An operation gets its number when nothing it waits for is left to begin, though it may have to end; of those of a
-   rank that do so together, first sends, then receives, then computations, else in the order in which the edges of
+   rank that do so together, first sends, then receives, then computations, otherwise in the order in which the edges of
    what they waited for stand (more than 16 as ``introsort`` leaves them). It first tries when that is over and its
    processor (of a send also the interface) is free; a receive is posted then, and takes no processor. Others begin if
    processor and interface are free, and try again when these will be. A send that begins gives its message a number
@@ -45,7 +45,7 @@
    first. An operation with a ``served_at`` begins when it gets its processor, and is a request at that station then;
    when it is granted it is known when it ends, which lets others go, and when its processor is free. A message that
    shares links fairly first tries when its last byte is there. Where all times are whole nanoseconds (or picoseconds)
-   but for rounding, the run counts in these, so that what happens at the same time on paper does so in the run.
+   except for rounding, the run counts in these, so that what happens at the same time on paper does so in the run.
 6. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as those
    of sends do; as operations they come after all others. No one receives them. The run ends when the last operation is
    done: what follows at later times does not happen.

@@ -2,7 +2,7 @@
 at a time of its own clock happens at a later time, by all that it was stopped before.
 
 A failure costs what was done since the last checkpoint and the restart; what was done before is not simulated again. If
-nodes fail while ranks restart, they begin to restart anew.
+nodes fail while ranks restart, they begin to restart again.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def with_failures(result: Result, point: DesignPoint, effects: Collection[str], 
 
 def _at_times_of(result: Result, clock: Clock, makespan_s: float) -> Result:
     """What has times of its own, at the times of the clock; while ranks are stopped, they draw the power of the moment
-    before, or of the mean where there is no profile."""
+    before, or of the mean if there is no profile."""
     ranks, timeline, profile, energy_j = result.ranks, result.timeline, result.power_profile, result.energy_j
     if ranks is not None:
         ranks = replace(ranks, end_s=clock.at(ranks.end_s))

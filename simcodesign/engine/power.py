@@ -20,7 +20,7 @@ from simcodesign.engine.waits import begin_s, ready_s, released_s, waited_s
 from simcodesign.generate.plan import NONE, Plan, Powers
 
 Floats = NDArray[np.float64]
-#: Moments nearer to each other than this share of the run are one: clock readings are rounded.
+#: Moments nearer to each other than this fraction of the run are one: clock readings are rounded.
 SAME = 1e-12
 
 

@@ -49,7 +49,7 @@ def simulate_experiment(
     on_progress: OnProgress | None = None,
     plans: Plans | None = None,
 ) -> Result:
-    """``simulate``, of what is one object already. ``plans``: of its design point and seed, where several simulations
+    """``simulate``, of what is one object already. ``plans``: of its design point and seed, if several simulations
     have much in common."""
     point, effects, seed = experiment.point, experiment.effects, experiment.seed
 

@@ -1,6 +1,6 @@
 """Errors and predictions of the best models of all series at once, vectorised, without intervals.
 
-A ``Fit`` with its leverages, rivals and interval takes a millisecond; where there are a hundred thousand series only
+A ``Fit`` with its leverages, rivals and interval takes a millisecond; if there are a hundred thousand series only
 the few that are shown are worth it.
 """
 

@@ -29,7 +29,7 @@ class Between:
 
 def between_exponents(family: Family, rows: Index, point: Array) -> Between:
     """Of some models of a family at a point (m,): with powers and logarithms of their factors fitted where that leaves
-    a degree of freedom, else with powers alone, else as they are."""
+    a degree of freedom, otherwise with powers alone, otherwise as they are."""
     each = family.root.ndim > 1
     root = family.root[rows] if each else np.broadcast_to(family.root, (len(rows), len(family.root)))
     scaled = family.scaled[rows] if each else np.broadcast_to(family.scaled, root.shape)

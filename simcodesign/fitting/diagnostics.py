@@ -26,7 +26,7 @@ OUTLIER, OUTLIER_REPETITION = "outlier", "outlier repetition"
 OWN = (UNDECIDED, BETWEEN, OUTLIER, OUTLIER_REPETITION)
 #: Chance, per series, that a point is called an outlier though none is.
 _FALSE_ALARM = 0.01
-#: Predictions that differ by less than this share are not worth a warning.
+#: Predictions that differ by less than this fraction are not worth a warning.
 _ALIKE = 0.1
 #: From this correlation with the logarithm of a parameter on, values fall with it (five values without any trend: one
 #: series in twenty).

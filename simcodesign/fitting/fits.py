@@ -59,7 +59,7 @@ class Fit(ShownInNotebooks, Drawn):
 
     @property
     def values(self) -> Array:
-        """What was measured, (points, repetitions): the means where repetitions are not stored; NaN where none was."""
+        """What was measured, (points, repetitions): the means where repetitions are not stored; NaN if none was."""
         there = self.family.root > 0
         means = np.where(there, self.family.scaled / np.where(there, self.family.root, 1.0), np.nan)
         return np.asarray(means)[:, None]

@@ -31,7 +31,7 @@ class Measurements:
     ``values``: (S, K, R), in the unit of the metric, finite; NaN where a repetition, or all of a point, is missing.
     Every series has at least one value. The arrays are handed out read-only; float64 arrays are kept without a copy.
 
-    Raises InputError where any of this does not hold.
+    Raises InputError if any of this does not hold.
     """
 
     parameters: tuple[str, ...]
@@ -63,7 +63,7 @@ class Measurements:
 
     @cached_property
     def means(self) -> FloatArray:
-        """Mean over the repetitions that are there, (S, K); NaN where there is none."""
+        """Mean over the repetitions that are there, (S, K); NaN if there is none."""
         means = np.full(self.values.shape[:2], np.nan)
         for part in self._parts():
             block, counts = self.values[part], self.counts[part]

@@ -23,7 +23,8 @@ from simcodesign.fitting.collective_shapes import COLLECTIVES
 
 Array = NDArray[np.float64]
 
-#: Coefficients of a fit are right to this share at best; within it of a number of so few digits they are that number.
+#: Coefficients of a fit are right to this fraction at best; within it of a number of so few digits they are that
+#: number.
 _ROUNDING, _ROUND_DIGITS = 1e-11, 6
 #: Largest denominator that is printed as a fraction; finer exponents are printed as decimals.
 _READABLE = 12
@@ -209,7 +210,7 @@ def _latex_power(base: str, exponent: Fraction) -> str:
 
 
 def _plain_number(number: float) -> str:
-    """In full, but for what is a number of few digits to the rounding of a fit: 7.0, not 7.000000000001822."""
+    """In full, except for what is a number of few digits to the rounding of a fit: 7.0, not 7.000000000001822."""
     near = float(f"{number:.{_ROUND_DIGITS}g}")
     exact = abs(near - number) <= _ROUNDING * abs(number)  # false for what is not finite
     return repr(near if exact else float(number)) if math.isfinite(number) else str(number)

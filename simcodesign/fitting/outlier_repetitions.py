@@ -22,7 +22,7 @@ MOST = 3
 LEAST = 3
 #: Chance, per series, that one is called an outlier though none is.
 _FALSE_ALARM = 0.01
-#: Differences below this share of the values are rounding.
+#: Differences below this fraction of the values are rounding.
 _ROUNDING = 1e-12
 
 
@@ -39,9 +39,9 @@ class OutlierRepetition:
 
 
 def outlier_repetitions(values: Array, relative: bool = True) -> list[tuple[OutlierRepetition, ...]]:
-    """Those of each series of (S, K, R), NaN where one is missing, the farthest first; at most ``MOST`` of a series.
+    """Those of each series of (S, K, R), NaN if one is missing, the farthest first; at most ``MOST`` of a series.
 
-    ``relative``: measurements vary in proportion to their size, else by as much at all points.
+    ``relative``: measurements vary in proportion to their size, otherwise by as much at all points.
     """
     there = ~np.isnan(values)
     size = _sizes(values, there) if relative else np.ones(values.shape[:2])
@@ -68,7 +68,7 @@ def outlier_repetitions(values: Array, relative: bool = True) -> list[tuple[Outl
 
 
 def _sizes(values: Array, there: NDArray[np.bool_]) -> Array:
-    """The median of each point, (S, K), which one outlier hardly moves; 1 where it is 0 or there is none."""
+    """The median of each point, (S, K), which one outlier hardly moves; 1 if it is 0 or there is none."""
     ordered, counts = np.sort(np.where(there, values, np.inf), axis=2), there.sum(2)[..., None]
     low, high = (
         np.take_along_axis(ordered, np.clip(place, 0, values.shape[2] - 1), 2)[..., 0]
@@ -80,7 +80,7 @@ def _sizes(values: Array, there: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True)
 class _Farthest:
-    """Of each series, (S,): place, mean of the others, studentised distance (0 where there is none), and freedom."""
+    """Of each series, (S,): place, mean of the others, studentised distance (0 if there is none), and freedom."""
 
     point: NDArray[np.int64]
     repetition: NDArray[np.int64]

@@ -6,7 +6,7 @@ differ; with one repetition, of a single measurement).
 Every remembered model of a series predicts a value with Student's t distribution around it: its variance is that of
 the coefficients (and fitted exponents, to first order) and of one further measurement. The models are mixed with
 weights exp(-score / 2), the score being a description length in nats; the interval holds the middle of that mixture.
-Where one model is far ahead it is the textbook interval of regression; where several are level it spans all of them.
+Where one model is far ahead it is the textbook interval of regression; if several are level it spans all of them.
 
 The half: the remembered models are a few of all that were tried, those of short description, and stand for the others.
 With the full difference the intervals for exponents off the grid were too narrow on made-up measurements.
@@ -121,7 +121,7 @@ def _below(value: Array | float, centres: Array, widths: Array, freedoms: Array)
 
 
 def weights_of(scores: Array) -> Array:
-    """The share of belief in each model, from description lengths in nats."""
+    """The fraction of belief in each model, from description lengths in nats."""
     with np.errstate(over="ignore", invalid="ignore"):
         likelihoods = np.exp(-(scores - scores.min()) / SPREAD)
     likelihoods = np.where(np.isfinite(scores), likelihoods, 0.0)
@@ -191,7 +191,7 @@ class Predictions:
 
 def predict_all(family: Family, starts: Index, point: Array, level: float) -> Predictions:
     """The predictions of S series at a point (m,), whose models stand one after the other in the family: those of each
-    from ``starts`` (S,) on, best first. As ``predict`` says of each alone, but for rounding."""
+    from ``starts`` (S,) on, best first. As ``predict`` says of each alone, except for rounding."""
     sizes = np.diff(np.append(starts, len(family.scores)))
     weights = np.exp(-(family.scores - np.repeat(family.scores[starts], sizes)) / SPREAD)
     weights /= np.repeat(np.add.reduceat(weights, starts), sizes)

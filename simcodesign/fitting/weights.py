@@ -21,7 +21,7 @@ _SMALLEST = 1e-12
 
 
 def block_of(means: Array, counts: Index, weighting: str, free: bool, exact: Flags | None = None) -> Block:
-    """Series (S, K), NaN where nothing was measured, as a weighted problem. Raises InputError for a weighting."""
+    """Series (S, K), NaN if nothing was measured, as a weighted problem. Raises InputError for a weighting."""
     if weighting not in WEIGHTINGS:
         raise InputError("an unknown weighting", value=weighting, allowed=", ".join(WEIGHTINGS))
     there = (counts > 0) & np.isfinite(means)

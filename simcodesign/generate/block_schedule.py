@@ -113,7 +113,7 @@ def _pieces(
 
 
 def _over(part: FloatOrArray, whole: FloatOrArray) -> FloatOrArray:
-    """The quotient, 0 where there is no whole."""
+    """The quotient, 0 if there is no whole."""
     some = np.asarray(whole) > 0
     quotient: FloatOrArray = np.where(some, part / np.where(some, whole, 1.0), 0.0)
     return quotient

@@ -36,7 +36,7 @@ class Column:
     it; those before that are posted together with it. The end of its step of the program at most. ``extra``: what the
     prices of the machine add. ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
-    of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN where that is not
+    of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN if that is not
     known before messages meet receives. ``in_memory``: whether messages pass through the memory of their node, if they
     are within one; one for all or one for each, the same for all columns of a step that have the same ranks. ``ends``:
     the nodes between which messages go, where these are not the nodes of two ranks.
@@ -161,7 +161,7 @@ def are_many(group: Sequence[Column]) -> bool:
 
 
 def have_rendezvous(group: Sequence[Column]) -> bool:
-    """Whether the sender of a message goes on only when its receiver takes it."""
+    """Whether the sender of a message continues only when its receiver takes it."""
     return any(np.any(column.extra.get("rendezvous", False)) for column in group)
 
 
@@ -201,7 +201,7 @@ def with_holds(columns: Sequence[Column]) -> list[Column]:
 
 
 def _held(column: Column) -> Column | None:
-    """The receivers of a column that their messages hold; None where they hold none."""
+    """The receivers of a column that their messages hold; None if they hold none."""
     held = np.asarray(column.held_s, dtype=np.float64)
     is_held = held != 0
     if not is_held.any():

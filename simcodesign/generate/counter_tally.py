@@ -67,7 +67,7 @@ class Tally:
         return segment
 
     def accounts(self, segment: Segment, machine: Machine, shares: Floats | None) -> Accounts:
-        """What the Plan of this segment holds. ``shares``: of every rank in the work, where there is imbalance."""
+        """What the Plan of this segment holds. ``shares``: of every rank in the work, if there is imbalance."""
         counts = dict(self.counts)
         if shares is not None and "instructions" in counts:
             counts["instructions"] = counts["instructions"] * shares[:, None]
@@ -88,7 +88,7 @@ def clock_of(processor: Processor) -> float:
 
 
 def retired(unit: str, demand: FloatOrArray, duration_s: FloatOrArray, processor: Processor) -> FloatOrArray:
-    """Instructions of a computation: as it states them, else as many as the processor retires in its time."""
+    """Instructions of a computation: as it states them, otherwise as many as the processor retires in its time."""
     if unit == "instructions":
         return demand
     return duration_s * clock_of(processor) / processor.cycles_per_instruction

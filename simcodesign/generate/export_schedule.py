@@ -30,7 +30,7 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
     A chained operation requires the one before it. A Plan in Hockney's model does not say which operations are posted
     together: replay it with S above its largest message. In LogGOPS, what is posted together (the send and the receive
     of an exchange, all messages of a halo exchange) requires what was posted before it; a ``calc`` of no time follows
-    more than two of them and requires them all. A schedule in LogGOPS comes back as it was, but for the numbers of
+    more than two of them and requires them all. A schedule in LogGOPS comes back as it was, except for the numbers of
     tags, processors and interfaces, which have no gaps.
 
     Tags tell apart what simulators that match by (source, target, tag) in order might confuse: the messages of a pair
@@ -159,7 +159,7 @@ def _with_tags_of_boxes(plan: Plan, tag: Int32s, operations: NDArray[np.intp], n
 
 
 def _numbers(pair: Int64s, receives: Int32s, loose: Flags) -> Int64s:
-    """Numbers of the messages of each pair of ranks, in the order of the sends; 0 where that is no matter."""
+    """Numbers of the messages of each pair of ranks, in the order of the sends; 0 if that is no matter."""
     begins = np.concatenate([[True], pair[1:] != pair[:-1]])
     group = np.cumsum(begins) - 1
     crossed = np.zeros(len(pair), bool)

@@ -12,13 +12,13 @@ import numpy as np
 
 from simcodesign.generate.plan import NONE
 
-#: Who fills a column: demands as they are lowered, the prices of the machine, or parts that go on beside the rest.
+#: Who fills a column: demands as they are lowered, the prices of the machine, or parts that continue beside the rest.
 DEMANDS, PRICES, CHAINS, COUNTERS = "demands", "prices", "side chains", "counters"
 
 
 @dataclass(frozen=True)
 class OperationColumn:
-    """A column. ``default``: where nothing is said of an operation; ``is_place``: it counts operations within a rank,
+    """A column. ``default``: if nothing is said of an operation; ``is_place``: it counts operations within a rank,
     and so grows when these come to stand later."""
 
     type: type[np.generic]
@@ -72,9 +72,9 @@ COLUMNS: dict[str, OperationColumn] = {
         np.int16, "sockets", "of a memory operation: how far from its own stands the controller that serves it", DEMANDS
     ),
 }
-#: Those of programs in which parts go on beside others.
+#: Those of programs in which parts continue beside others.
 OF_CHAINS = tuple(name for name, column in COLUMNS.items() if column.filled_by == CHAINS)
-#: Types of those that every operation has; and of others, with what they are where nothing is said.
+#: Types of those that every operation has; and of others, with what they are if nothing is said.
 FIELDS = {name: column.type for name, column in COLUMNS.items() if column.always}
 EXTRAS = {name: (column.type, column.default) for name, column in COLUMNS.items() if not column.always}
 PLACES = {name for name, column in COLUMNS.items() if column.is_place}

@@ -63,7 +63,7 @@ class Stations:
 
     kind: NDArray[np.int8]  # (S,) DISK ... MAILBOX
     unit: Int64s  # (S,) number among those of its kind: of a controller its node, of an interface as in ``Interfaces``
-    servers: Int32s  # (S,) 1 but for disks
+    servers: Int32s  # (S,) 1 except for disks
     discipline: NDArray[np.int8] | None = None  # (S,) place in ``disciplines``; None: the first, everywhere
     disciplines: tuple[Discipline, ...] = (UNLIMITED,)
     service_factor: Floats | None = None  # (S,) on the service times of interfaces and links; None: 1 everywhere
@@ -122,7 +122,7 @@ class AlternativeRoutes:
     that is not NONE.
 
     They are the same for the first ``fork[op]`` stations. When the head of the message comes to where they part, it
-    takes the alternative if q h > q' h' + ``threshold`` there, else the minimal route: q messages wait or are in
+    takes the alternative if q h > q' h' + ``threshold`` there, otherwise the minimal route: q messages wait or are in
     service at the next station of the minimal route, which has ``links[r]`` = h of them, q' and h' are those of the
     alternative.
     With ``along_route`` it takes the alternative if q > q' + ``threshold``, q and q' being the sums over all stations
@@ -172,7 +172,7 @@ class Routes:
 
     @property
     def holds(self) -> NDArray[np.bool_] | None:
-        """(N,) sends that are done when their messages are, not after their duration; None where there are none."""
+        """(N,) sends that are done when their messages are, not after their duration; None if there are none."""
         sharing = self.fair or self.packets
         return None if sharing is None else sharing.holds
 
@@ -239,8 +239,8 @@ class Accounts:
     tally: Mapping[str, Floats]
     clock_hz: float  # of the machine, NaN without one
     frequency_hz: Floats  # (phases,) as ``RankCounters`` has it
-    op_clock_hz: Floats | None  # (N,) of every operation, where some phase replaces the clock
-    collective: NDArray[np.int8] | None  # (N,) 1 for operations of a collective; None where there is none
+    op_clock_hz: Floats | None  # (N,) of every operation, if some phase replaces the clock
+    collective: NDArray[np.int8] | None  # (N,) 1 for operations of a collective; None if there is none
 
 
 @dataclass(frozen=True)
@@ -329,9 +329,7 @@ class Plan:
     loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
     holds: NDArray[np.bool_] | None = None  # (N,) sends whose bytes hold the sender, where only some do
-    unit: NDArray[np.int16] | None = (
-        None  # (N,) the part of its rank that does it, where several work; 0: the processor
-    )
+    unit: NDArray[np.int16] | None = None  # (N,) the part of its rank that does it, if several work; 0: the processor
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were counted

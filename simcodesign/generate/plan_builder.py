@@ -121,7 +121,7 @@ class PlanBuilder:
 
     @property
     def fields_of_memory(self) -> tuple[str, ...]:
-        """The field of memory operations that says which controller serves them, where there are several."""
+        """The field of memory operations that says which controller serves them, if there are several."""
         return ("controller",) if self.has_controllers else ()
 
     @property

@@ -1,9 +1,9 @@
-"""Parts that go on beside the rest of their rank, as operations: a side chain from its start to the wait for it.
+"""Parts that continue beside the rest of their rank, as operations: a side chain from its start to the wait for it.
 
 The operations of a started part stand where it is started and follow one another. After them an operation of no time
-follows what stands before the part, so that the rest of the rank goes on from there, and the wait is an operation of no
-time that follows the one before it and the last one of the part. What an operation follows stands in a segment as how
-far back it is in its rank, which stays true wherever the segment is put and however often it is repeated.
+follows what stands before the part, so that the rest of the rank continues from there, and the wait is an operation of
+no time that follows the one before it and the last one of the part. What an operation follows stands in a segment as
+how far back it is in its rank, which stays true wherever the segment is put and however often it is repeated.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _woven(columns: list[Column], writer: StepWriter) -> Segment:
 
 
 def dependencies_of_chains(segment: Segment, rank: NDArray[np.int32]) -> Dependencies:
-    """What operations of a program in Hockney's model wait for, where parts of it go on beside the rest."""
+    """What operations of a program in Hockney's model wait for, where parts of it continue beside the rest."""
     fields: dict[str, NDArray[Any]] = dict(segment.fields)
     number = np.arange(len(rank))
     before = number - fields["back"]

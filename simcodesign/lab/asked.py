@@ -31,7 +31,7 @@ MOST_SEEDS = 30
 
 @dataclass(frozen=True)
 class Asked:
-    """A workload on a machine, over ``values`` of the parameter ``axis``, or at one point where there is no axis."""
+    """A workload on a machine, over ``values`` of the parameter ``axis``, or at one point if there is no axis."""
 
     machine: str
     workload: str

@@ -132,6 +132,6 @@ def _flow(entry: Entry) -> str:
 
 
 def _scalar(text: str, plain: bool) -> str:
-    """As it stands where nothing could be taken for YAML, else in quotes."""
+    """As it stands if nothing could be taken for YAML, otherwise in quotes."""
     is_safe = plain and text and all(letter.isalnum() or letter in "_-./ +*" for letter in text)
     return text if is_safe and text == text.strip() and text[0] not in "-*" else json.dumps(text, ensure_ascii=False)

@@ -113,9 +113,9 @@ def trace_key(run: Run, at: Mapping[str, int]) -> TraceKey:
 
 
 def numbers_of(lesson: Lesson, workers: int, fresh: bool = False, on_progress: OnProgress | None = None) -> Numbers:
-    """All numbers of a lesson, from the last build if nothing that they depend on has changed; ``fresh``: anew.
+    """All numbers of a lesson, from the last build if nothing that they depend on has changed; ``fresh``: again.
 
-    Those that are kept are float32 but for the ladder and the forecasts, as the page has them."""
+    Those that are kept are float32 except for the ladder and the forecasts, as the page has them."""
     kept = cache_folder() / f"{safe_file_name(lesson.name)}-{content_hash(lesson)}.txt"
     if not fresh and is_file(kept):
         # Whatever is wrong with the file: it is only a copy of what can be computed again.

@@ -65,7 +65,7 @@ class Run:
     ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
     how many where they are random. ``scale``: what all its times are multiplied by.
     ``events``: a small run that is gone through step by step; ``helps``: where it is tried what would help. ``draws``:
-    of how many of the seeds everything is kept where there are traces.
+    of how many of the seeds everything is kept if there are traces.
     """
 
     name: str
@@ -161,7 +161,7 @@ class DrawnQuestion:
     """A question for a curve: the times of a run over the stops of one slider, by the formula or simulated.
 
     ``given``: how many of its first points are shown. ``tolerance``: by how much the curve may miss, in the geometric
-    mean over the axis, as a share.
+    mean over the axis, as a fraction.
     """
 
     name: str
@@ -222,4 +222,6 @@ class Lesson:
     sources: tuple[str, ...]
     teacher: str = ""  # notes for teachers, in Markdown
     seeded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by slider, stops drawn from a student's code
-    begins_with_chance: bool = False  # the page begins with all effects on; else with those before the first random one
+    begins_with_chance: bool = (
+        False  # the page begins with all effects on; otherwise with those before the first random one
+    )

@@ -1,4 +1,4 @@
-"""The lessons that are shipped, and a template for new ones."""
+"""The lessons that are bundled, and a template for new ones."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from simcodesign.lessons.figures.layouts import around_bus, bits, circles, grid,
 
 #: A link that passes a node nearer than this (in steps between neighbours) is bent, and so is drawn beside it.
 CLEARANCE = 0.25
-#: How far a bent link stands off in its middle: this share of its length, at most so many steps.
+#: How far a bent link stands off in its middle: this fraction of its length, at most so many steps.
 _BEND, _MOST_BEND = 0.12, 0.42
 
 

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 class Lattice:
     """``formula_s``: the forecast, or a formula of the workload, by stop of every slider of the run. ``simulated_s``:
     by stop that is simulated, of every slider; then by rung, from no effect to all effects of the run; then mean, low
-    and high end (95 %), which are all the same where nothing is random."""
+    and high end (95 %), which are all the same if nothing is random."""
 
     formula_s: Floats
     simulated_s: Floats

@@ -43,7 +43,7 @@ class Moment:
     stops: Mapping[str, int]
 
 
-#: The moment of a button by its expression, None where it is text only; and an expression in a format ("" for none).
+#: The moment of a button by its expression, None if it is text only; and an expression in a format ("" for none).
 MomentOf = Callable[[str, Place], Moment | None]
 Format = Callable[[str, str, Place], str]
 

@@ -1,4 +1,4 @@
-"""Where accesses are served: the share of every cache level and of memory, by the stack model or in real sets."""
+"""Where accesses are served: the fraction of every cache level and of memory, by the stack model or in real sets."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Served(NamedTuple):
     access between the last level and memory. ``methods``: the method that computed each level's share.
 
     ``written_back``: lines per access that every level writes back to the next, and the last to memory; empty where
-    nothing is known of stores, or is said of them. ``loads``: the share of all accesses that bring something to the
-    core, modifies among them; 1 where that is not known. ``prefetched``: the share of all accesses that memory serves
-    and whose lines a prefetcher fetches ahead (``streams.sequential``); 0 without one, and where nothing is known of
+    nothing is known of stores, or is said of them. ``loads``: the fraction of all accesses that bring something to the
+    core, modifies among them; 1 if that is not known. ``prefetched``: the fraction of all accesses that memory serves
+    and whose lines a prefetcher fetches ahead (``streams.sequential``); 0 without one, and if nothing is known of
     the order of addresses."""
 
     shares: tuple[FloatOrArray, ...]
@@ -76,7 +76,7 @@ def served_by_distances(
     method: str,
     sharers: Sequence[FloatOrArray] = (),
 ) -> Served:
-    """By the stack model, for pairs of a share of the accesses and its stack distance: numbers or arrays.
+    """By the stack model, for pairs of a fraction of the accesses and its stack distance: numbers or arrays.
 
     The rest of 1 is served by memory. A miss moves ``moved_bytes``. ``sharers``: how many equal streams share each
     level, numbers or arrays; without them, one.

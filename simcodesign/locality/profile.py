@@ -232,7 +232,7 @@ def _counted(distance: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def _added(distance: NDArray[np.int64], count: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Distances ascending and once each, counts of equal ones added in the order in which they stand."""
+    """Distances ascending and once each, counts of equal ones added in order."""
     if np.any(np.diff(distance) < 0):
         order = np.argsort(distance, kind="stable")
         distance, count = distance[order], count[order]
@@ -284,6 +284,6 @@ def _sealed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself where nobody can write to it, else a read-only copy."""
+    """The array itself if nobody can write to it, otherwise a read-only copy."""
     free = array.flags.writeable or array.base is not None
     return _sealed(array.copy()) if free else array

@@ -64,7 +64,7 @@ class Histogram(NamedTuple):
 def write_histogram(
     path: Path, distance: NDArray[np.int64], count: NDArray[np.float64], cold: float, line_bytes: int
 ) -> None:
-    """Written whole or not at all, in the format of the suffix. InputError where that cannot be done."""
+    """Written whole or not at all, in the format of the suffix. InputError if that cannot be done."""
     histogram = Histogram(distance, count, cold, line_bytes)
     write = _format(path, _WRITERS)
     with replacing(path) as file:
@@ -180,7 +180,7 @@ def _table(lines: list[str], rows: Iterable[tuple[int, list[str]]], delimiter: s
 
 
 def _read_fast(lines: list[str]) -> Histogram | None:
-    """All rows at once, twenty times as fast; None where one is odd, so that it has to be looked for."""
+    """All rows at once, twenty times as fast; None if one is odd, so that it has to be looked for."""
     row = np.dtype([("distance", np.int64), ("count", np.float64)])
     try:
         with warnings.catch_warnings():

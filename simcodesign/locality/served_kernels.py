@@ -81,7 +81,7 @@ def kernels_in_sets(
 
 @lru_cache(maxsize=64)
 def _sequential_share(name: str, sizes: Sizes, line_bytes: int, lines: int, streams: int) -> float:
-    """The share of the lines that come from memory which a prefetcher of so many streams fetches ahead, where caches
+    """The fraction of the lines that come from memory which a prefetcher of so many streams fetches ahead, where caches
     hold so many ``lines``."""
     from simcodesign.locality.hierarchy.prefetch import sequential_share
 
@@ -93,7 +93,7 @@ def _profiles_of_kernel(
     name: str, sizes: Sizes, line_bytes: int, writebacks: bool
 ) -> tuple[StackDistanceProfile, StackDistanceProfile | None, float]:
     """The stack distances of a kernel, which are the same for all caches, those of its dirty intervals if
-    ``writebacks``, and the share of loads."""
+    ``writebacks``, and the fraction of loads."""
     trace = _trace_of(name, sizes)
     loads = 1 - trace.stores / trace.accesses
     if not writebacks:

@@ -36,7 +36,7 @@ def phase(name: str) -> Iterator[None]:
 def compute(*, flops: float) -> None:
     """Declare that the rank has done ``flops`` floating-point operations since its last call of MPI.
 
-    Under ``simcodesign run`` they are the recorded computation, in place of the CPU time since that call; under MPI
+    Under ``simcodesign run`` they are the recorded computation, instead of the CPU time since that call; under MPI
     this does nothing. Raises MpiError for a number that is not finite or below 0.
 
     >>> import simcodesign as sc

@@ -90,7 +90,7 @@ class PointToPoint(Quick):
     ) -> Request:
         """Send. ``waits`` for the receiver: None if the message is longer than what the machine sends without it.
 
-        ``start``: return while it goes on; ``is_attached``: the message is kept in the attached buffer.
+        ``start``: return while it continues; ``is_attached``: the message is kept in the attached buffer.
         """
         world, peers, number = self.world, self.peers, self.number
         if dest == PROC_NULL:

@@ -296,7 +296,7 @@ class Request(OfSeveral):
             status.note(received)
 
     def Cancel(self) -> None:
-        """Give up a receive that has no message yet. A send goes on, as in Open MPI."""
+        """Give up a receive that has no message yet. A send continues, as in Open MPI."""
         self.check()
         receive = self._receive
         if receive is not None and receive.box is not None and not self._ended and receive.message is None:

@@ -79,7 +79,7 @@ def register_algorithm_form(operation: str, algorithm: str, form: AlgorithmForm)
 
 
 def algorithm_form_of(step: Collective) -> AlgorithmForm:
-    """The closed form of a demand. InputError where nobody registered any."""
+    """The closed form of a demand. InputError if nobody registered any."""
     if step.key not in ALGORITHM_FORMS:
         what = "this algorithm has no closed form, so that it cannot be forecast"
         raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="simulate it")

@@ -54,7 +54,7 @@ def linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 def all_of_sizes(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
     """Of a whole operation in which every rank sends P - 1 messages of its size, (..., P) bytes; with an axis of length
-    1 in place of that of the ranks."""
+    1 instead of that of the ranks."""
     others = np.shape(sizes)[-1] - 1.0
     return Cost(time_s, (others + 1.0) * others, others * np.sum(sizes, axis=-1, keepdims=True))
 

@@ -22,8 +22,8 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
 
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
-    a rank and take s. What comes in is reduced, but for the message after. In LogGOPS that is a lower bound: ranks that
-    fold in come to the rounds later than others, whose messages they may take up first. What follows a message on
+    a rank and take s. What comes in is reduced, except for the message after. In LogGOPS that is a lower bound: ranks
+    that fold in come to the rounds later than others, whose messages they may take up first. What follows a message on
     another rank then waits for sends alone.
     """
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)

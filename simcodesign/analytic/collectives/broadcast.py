@@ -22,7 +22,7 @@ from simcodesign.fitting.collective_shapes import COLLECTIVES
 def broadcast_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Down a binomial tree, the farthest child first, which has the largest subtree.
 
-    log2 P (2o + L + (m - 1) G) for LogGP, P = 2^k and gaps that do not outlast a message; else see ``tree_s``.
+    log2 P (2o + L + (m - 1) G) for LogGP, P = 2^k and gaps that do not outlast a message; otherwise see ``tree_s``.
     """
     m = p.message(size)
     return Cost(tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)

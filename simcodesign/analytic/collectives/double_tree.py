@@ -72,7 +72,7 @@ def rounds_of_trees(count: int) -> tuple[Joint, ...]:
 
 
 def _other(rank: int, count: int) -> int:
-    """The rank in the second tree in place of a rank of the first."""
+    """The rank in the second tree instead of a rank of the first."""
     return (rank + 1) % count if count % 2 else count - 1 - rank
 
 

@@ -94,7 +94,7 @@ def _of_one_course(demand: Collective, machine: Machine, ranks: int, members: In
 
 @dataclass
 class _Loaded:
-    """An operation of groups with these members (G, n), among so many ranks. ``is_slower``: where some of its messages
+    """An operation of groups with these members (G, n), among so many ranks. ``is_slower``: if some of its messages
     are slower than alone, of those that were priced."""
 
     demand: Collective
@@ -155,7 +155,7 @@ class _Loaded:
 
 
 def _course(key: tuple[str, str], machine: Machine, ranks: int, members: Ints) -> Course | None:
-    """The course of groups (G, n) and what their messages load; None where there are too many."""
+    """The course of groups (G, n) and what their messages load; None if there are too many."""
     node, memory, network = machine.node_of(ranks), machine.memory, machine.network
     own = machine.own_interface_of(ranks)
     controllers = 1 if memory is None else memory.controllers

@@ -63,7 +63,7 @@ class OnLevels:
         return self.machine.has_levels and hold_receivers(levels[level] for level in self.groups.levels)
 
     def is_followed(self, way: Collective) -> bool:
-        """Whether ranks are to be followed in place of the closed form."""
+        """Whether ranks are to be followed instead of the closed form."""
         return self.is_mixed(way) or self.holds_receiver or (way.looks_at_nodes and self._has_uneven_nodes)
 
     @property
@@ -185,7 +185,7 @@ def _followed(
     where: NDArray[np.bool_],
     parts: FloatOrArray,
 ) -> Followed | None:
-    """The groups of a pattern at some design points; None where they cannot be followed."""
+    """The groups of a pattern at some design points; None if they cannot be followed."""
     network = on.machine.network
     if not can_be_followed(on.machine):
         return None
@@ -209,7 +209,7 @@ def _followed(
 
 
 def _course(way: Collective, pattern: Pattern, waits: bool, copies: bool) -> Course | None:
-    """The course of the groups; None where there are too many messages."""
+    """The course of the groups; None if there are too many messages."""
     arrays = (pattern.node, pattern.parts, pattern.counts)
     return _known_course(way.key, waits, way.is_sized_by_rank, copies, *((one.tobytes(), one.shape) for one in arrays))
 

@@ -46,7 +46,7 @@ def scatter_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 def of_others(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
     """Of a whole operation in which a message goes between the root and every other rank, (..., P) bytes, the root
-    first; with an axis of length 1 in place of that of the ranks."""
+    first; with an axis of length 1 instead of that of the ranks."""
     others = np.asarray(sizes)[..., 1:]
     return Cost(time_s, float(others.shape[-1]), np.sum(others, axis=-1, keepdims=True))
 

@@ -54,11 +54,11 @@ class Draw:
 
 @dataclass(frozen=True)
 class Charge:
-    """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``, but for
-    ``computation_s`` of it, which is booked as computation.
+    """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``, except
+    for ``computation_s`` of it, which is booked as computation.
 
-    ``station``: a station that ranks may share and that is busy for ``service_s`` of it, but for the share ``remote``,
-    for which the others of its kind in the node are. ``messages`` and
+    ``station``: a station that ranks may share and that is busy for ``service_s`` of it, except for the fraction
+    ``remote``, for which the others of its kind in the node are. ``messages`` and
     ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were computed.
     ``draws``: only where the machine says what it draws. ``basis``: how it was forecast, beyond closed forms.
     """
@@ -96,7 +96,7 @@ class ClosedForm(Generic[D]):
     received_apart = False
 
     def charge(self, demand: D, step: EvaluatedStep) -> Charge:
-        """What it takes by itself, at every design point. InputError where it has no closed form."""
+        """What it takes by itself, at every design point. InputError if it has no closed form."""
         raise InputError("a demand that has no closed form cannot be forecast", demand.place, allowed="simulate it")
 
     def charges(self, demand: D, step: EvaluatedStep) -> Iterator[tuple[EvaluatedStep, Charge]]:
@@ -108,7 +108,7 @@ class ClosedForm(Generic[D]):
         return ""
 
     def index_shape(self, demand: D, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
-        """How its charge depends on the index of a loop; None where that is not known."""
+        """How its charge depends on the index of a loop; None if that is not known."""
         return None
 
     def operation(self, demand: D, step: EvaluatedStep, charge: Charge) -> Operation | None:
@@ -120,12 +120,12 @@ class ClosedForm(Generic[D]):
 
     def evenly_shared_s(self, demand: D, step: EvaluatedStep) -> float | None:
         """Seconds of it where its messages share links fairly, at one design point where all ranks are alike; None
-        where nobody has derived it."""
+        if nobody has derived it."""
         return None
 
     def loaded_s(self, demand: D, step: EvaluatedStep, charge: Charge) -> FloatOrArray | None:
         """Seconds of it where its messages share the memory and the interfaces of their nodes, at every design point,
-        all ranks alike; None where that is not derived."""
+        all ranks alike; None if that is not derived."""
         return None
 
     def occupation(self, demand: D, step: EvaluatedStep) -> Occupation:
@@ -156,7 +156,7 @@ class ClosedForm(Generic[D]):
         return {}
 
     def payments(self, demand: D, prices: SymbolicPrices) -> Iterator[Payment]:
-        """Its time in symbols. InputError where it has no formula."""
+        """Its time in symbols. InputError if it has no formula."""
         raise InputError("this demand has no formula", demand.place)
 
     def model_terms(self, demand: D) -> list[tuple[str, str]]:

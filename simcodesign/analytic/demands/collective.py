@@ -314,7 +314,7 @@ def _on_nodes(demand: Collective, step: EvaluatedStep) -> Refined:
 
 
 def _groups_on_levels(demand: Collective, step: EvaluatedStep) -> list[LevelGroups] | None:
-    """The groups by where they lie; None where that makes no difference, or there are too many ranks to look at."""
+    """The groups by where they lie; None if that makes no difference, or there are too many ranks to look at."""
     in_nodes = demand.looks_at_nodes and (demand.group is not None or _has_uneven_nodes(step))
     if step.machine.network.node is None and not step.machine.has_levels and not in_nodes:
         return None

@@ -216,7 +216,7 @@ def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:
 
 
 def _extents(demand: Exchange, groups: GroupSize, amount: Evaluate) -> list[FloatOrArray]:
-    """The process grid of the groups. InputError where it does not hold their ranks."""
+    """The process grid of the groups. InputError if it does not hold their ranks."""
     if demand.group is None or demand.grid is None:
         return demand.checked_extents(groups.ranks, amount)
     held = functools.reduce(np.multiply, demand.extents(groups.ranks, amount))

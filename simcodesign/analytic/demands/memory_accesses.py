@@ -14,8 +14,8 @@ A demand that states no BF has 1 / (accesses under way at once) of the machine: 
 (Little's law: accesses per second = accesses under way / latency). So do those of the lines that a prefetcher has under
 way: of what it fetches ahead, a line comes every latency / depth, or every BF latency where that is less.
 
-Where a node has a controller for each socket, the share r of its lines that are at others waits for their latency, and
-passes what lies between sockets as one transfer more, r times its bytes.
+Where a node has a controller for each socket, the fraction r of its lines that are at others waits for their latency,
+and passes what lies between sockets as one transfer more, r times its bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ ELEMENT_BYTES = 8
 def stall_s(
     accesses: ServedAccesses, blocking: FloatOrArray, memory: Memory, remote: FloatOrArray = 0.0
 ) -> FloatOrArray:
-    """Seconds for which a processor stands still; ``remote``: the share of its lines that are at other controllers."""
+    """Seconds for which a processor stands still; ``remote``: the fraction of its lines that are at other
+    controllers."""
     *shares, from_memory = accesses.served.shares
     *latencies_s, memory_s = memory.latencies_s
     if memory.remote is not None and memory.remote.latency_s is not None:

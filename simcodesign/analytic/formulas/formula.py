@@ -68,7 +68,7 @@ def phase_formula(workload: Workload, phase: str, values: Mapping[str, FloatOrAr
 
 
 def expanded(formula: Any, workload: Workload) -> Any:
-    """The formula with equations of the workload in place of their names, down to its parameters and symbols.
+    """The formula with equations of the workload instead of their names, down to its parameters and symbols.
 
     Only put in, not simplified. Raises InputError if it becomes larger than ``MOST_PARTS`` or too deep, or has a
     condition within a condition.

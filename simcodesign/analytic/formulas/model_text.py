@@ -74,7 +74,7 @@ def _by_index(placed: PlacedDemand) -> list[str]:
 
 
 def _with_group_size(text: str, demand: Demand, workload: Workload) -> str:
-    """The text with the ranks of a group in place of ``group_size``, where these are a formula."""
+    """The text with the ranks of a group instead of ``group_size``, where these are a formula."""
     ranks = text_of_size(demand, workload)
     return text if ranks is None else re.sub(r"\bgroup_size\b", ranks, text)
 
@@ -154,7 +154,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _logarithm(left: ast.expr, right: ast.expr) -> ast.expr | None:
-    """log(x)/log(base) as one function, where there is one."""
+    """log(x)/log(base) as one function, if there is one."""
     calls = [node for node in (left, right) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     if len(calls) != 2 or any(call.func.id != "log" for call in calls):  # type: ignore[attr-defined]
         return None

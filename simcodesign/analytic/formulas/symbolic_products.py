@@ -147,7 +147,7 @@ def _inverse(sympy: Any, factor: Any) -> Any:
 
 
 def divided(sympy: Any, expression: Any, symbol: Any) -> Any | None:
-    """The expression over the symbol if that is a factor of it (of all terms, in a sum), else None."""
+    """The expression over the symbol if that is a factor of it (of all terms, in a sum), otherwise None."""
     if expression == symbol:
         return sympy.Integer(1)
     if isinstance(expression, sympy.Add):

@@ -1,4 +1,5 @@
-"""Sums over the index of a loop in SymPy: in closed form where they are polynomial or geometric, else left as a sum.
+"""Sums over the index of a loop in SymPy: in closed form where they are polynomial or geometric, otherwise left as a
+sum.
 
     sum of k^j over 0 ... n - 1 = polynomial of degree j + 1 (Faulhaber);  sum of r^k = (1 - r^n) / (1 - r), n for r = 1
 
@@ -53,7 +54,7 @@ class _ClosedForm:
     ratios: dict[tuple[Any, Any], Any] = field(default_factory=dict)
 
     def of(self, body: Any, count: Any) -> Any:
-        """The sum. Raises _NoClosedFormError where none is known."""
+        """The sum. Raises _NoClosedFormError if none is known."""
         sympy = self.sympy
         if _terms(sympy, body) > MOST_TERMS or _terms(sympy, count) > MOST_TERMS:
             raise _NoClosedFormError

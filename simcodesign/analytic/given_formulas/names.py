@@ -3,7 +3,7 @@
 A name is, in this order: a symbol of the formula itself; a parameter or equation of the workload, or ``P``; what the
 machine file defines (a parameter, property or count); a symbol of the literature (``describe.formulas.symbols``); ``p``
 for ``P``. With dots it is a constant of the machine by its path (``network.startup``), or ``machine.NAME``; a
-bandwidth in place of a time per byte (``caches.L2.bandwidth``); size and latency of a cache, and ``memory.line``.
+bandwidth instead of a time per byte (``caches.L2.bandwidth``); size and latency of a cache, and ``memory.line``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EXAMPLES = {"s": "2 us", "s/B": "0.5 ns/B", "s/FLOP": "1e-9 s/FLOP"}
 
 @dataclass(frozen=True)
 class NamedValue:
-    """A number or an array over the design points, in SI units; its dimension, None where that is not known (see
+    """A number or an array over the design points, in SI units; its dimension, None if that is not known (see
     ``dimension_of``); what it means; the path of the constant of the machine behind it, if there is one."""
 
     value: FloatOrArray
@@ -93,7 +93,7 @@ class FormulaNames:
         raise InputError(f"unknown name {name!r}", place, value=text, allowed=nearest(name, known))
 
     def known(self) -> set[str]:
-        """All names that there are, but for constants by their paths."""
+        """All names that there are, except for constants by their paths."""
         return {*self.own, *self.point.values, *self._machine_names, *self._symbols_here, "p"}
 
     def notes(self, names: Mapping[str, NamedValue]) -> list[str]:

@@ -96,7 +96,7 @@ def _formulas_of(source: Any, name: str) -> tuple[tuple[Formula | PythonFormula,
 @dataclass(frozen=True)
 class FormulaValues:
     """What a formula says: numbers, or arrays of the shape of the design points, nan outside ``valid``. ``total_s`` is
-    None where it gives no total. ``reason``: why there are nans, empty if there are none. ``notes``: units that bare
+    None if it gives no total. ``reason``: why there are nans, empty if there are none. ``notes``: units that bare
     numbers took, and what names mean that have several meanings."""
 
     formula: Formula | PythonFormula

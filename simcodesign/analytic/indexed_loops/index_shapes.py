@@ -49,7 +49,7 @@ class Shape:
 
     @staticmethod
     def of(node: Node | None, index: str) -> Shape | None:
-        """The shape of a formula; None where it is neither. Of no formula: constant."""
+        """The shape of a formula; None if it is neither. Of no formula: constant."""
         match node:
             case None | Number():
                 return CONSTANT

@@ -9,7 +9,7 @@ A polynomial of degree d is known from d + 1 iterations, spread over the loop. T
 of r and 1 / r, S = (1 - s^n) / (1 - s) and B's part largest in the first of the two, the other one has the weight
 (n - S) / (1 - s^(n - 1)), and both together n.
 
-That an amount has such a form is read off its formula. Prices are linear in amounts but for messages, whose closed
+That an amount has such a form is read off its formula. Prices are linear in amounts except for messages, whose closed
 forms are maxima of terms that grow linearly with the size: convex. So they are linear between the smallest and the
 largest size of a loop if they are so in the middle of the two, which is computed.
 """
@@ -52,7 +52,7 @@ def in_few_iterations(loop: EvaluatedBlock) -> EvaluatedBlock | None:
 
 
 def _shape_of(block: EvaluatedBlock, loop: IndexedLoop) -> Shape | None:
-    """How what its steps take depends on the index; None where that is not known."""
+    """How what its steps take depends on the index; None if that is not known."""
     if any(loop.index in value.names for _, value in block.block.constants):
         return None
     useful = block.block.useful_flops
@@ -122,7 +122,7 @@ def geometric_nodes(count: Floats, ratio: FloatOrArray) -> tuple[Floats, Floats]
     """(2, ...) the iterations of ``count`` (...) in which A + B r^k is largest and smallest, and their weights."""
     count, ratio = np.broadcast_arrays(count, np.asarray(ratio, dtype=np.float64))
     with np.errstate(all="ignore"):
-        log = -np.abs(np.log(ratio))  # of s; 0 for r = 1, and no number where there is none
+        log = -np.abs(np.log(ratio))  # of s; 0 for r = 1, and no number if there is none
         geometric = np.where(log < 0, np.expm1(count * log) / np.expm1(log), count)
         far = np.where((log < 0) & (count > 1), (count - geometric) / -np.expm1((count - 1) * log), 0.0)
     last = np.maximum(count - 1.0, 0.0)

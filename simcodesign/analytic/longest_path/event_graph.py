@@ -49,8 +49,9 @@ class Moments(NamedTuple):
 
 class Sends(NamedTuple):
     """Messages, an entry each: sent ``offset_s`` after ``node``, there ``arrival_s`` later, and then ``receive_s`` to
-    take up (0 where it counts with the receive). ``copy_s``: for how long it holds its receiver before. ``goes_on``:
-    the node at which a sender goes on that waits for its receiver; else NONE. ``label``: what they are booked under."""
+    take up (0 if it counts with the receive). ``copy_s``: for how long it holds its receiver before. ``goes_on``:
+    the node at which a sender continues that waits for its receiver; otherwise NONE. ``label``: what they are booked
+    under."""
 
     source: Ints
     target: Ints
@@ -80,7 +81,7 @@ class Receives(NamedTuple):
     label: Ints
 
 
-#: What ranks do, started (True) or before they go on: when they are done with it.
+#: What ranks do, started (True) or before they continue: when they are done with it.
 Act = Callable[["EventGraph", bool], Moments]
 
 
@@ -137,7 +138,7 @@ class EventGraph:
         return ends
 
     def works(self, who: Ints, time_s: Floats, is_started: bool) -> Moments:
-        """These ranks work for so long, on something that is started or before they go on; when they are done."""
+        """These ranks work for so long, on something that is started or before they continue; when they are done."""
         ends = self.now.of(who).later(time_s)
         if not is_started:
             self.go_to(who, ends)
@@ -145,7 +146,7 @@ class EventGraph:
         return ends
 
     def waits(self, who: Ints, until: Moments) -> None:
-        """These ranks go on no earlier than that."""
+        """These ranks continue no earlier than that."""
         node = self.nodes(who, self.now.of(who))
         self.edges(until, node)
         self.go_to(who, Moments(node, np.zeros(len(who))))
@@ -254,7 +255,7 @@ def _joined(kind: type[T], parts: list[T]) -> T:
 
 def _pairs(sends: Sends, receives: Receives) -> tuple[Ints, Ints]:
     """The messages that are received from named ranks, and their receives. A message whose target receives from anyone
-    with its tag has no pair. NoPathError where one is missing."""
+    with its tag has no pair. NoPathError if one is missing."""
     several, tag = np.unique(np.concatenate([sends.tag, receives.tag]), return_inverse=True)
     box = np.concatenate([sends.target, receives.target]) * len(several) + tag
     sent_to, received_at = box[: len(sends.tag)], box[len(sends.tag) :]

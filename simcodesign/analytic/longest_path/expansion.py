@@ -1,8 +1,8 @@
 """An operation of several ranks as a piece of a graph of events, message by message.
 
 The piece has a node for every receive: the moment at which the message is taken up. Beyond S bytes it has one for every
-send, at which its sender goes on; where gaps keep sends apart, one at which each send begins. It is made once, without
-a Python loop over messages, and entered into the graph as often as the operation is done.
+send, at which its sender continues; where gaps keep sends apart, one at which each send begins. It is made once,
+without a Python loop over messages, and entered into the graph as often as the operation is done.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Messages(NamedTuple):
     def of(cls, who: Ints, target: Ints, tag: Ints | int, one: Message, machine: Machine, is_priced: bool) -> Messages:
         """By the times of a message: numbers, or arrays (M,). ``is_priced``: the constants of the whole program, so
         that what the receive takes is known here; in Hockney's model beyond the least that one of any size does, and
-        where nobody waits for it to begin."""
+        if nobody waits for it to begin."""
 
         def of_each(value: object) -> Floats:
             return np.broadcast_to(np.asarray(value, dtype=np.float64), who.shape)

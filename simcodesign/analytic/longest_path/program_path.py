@@ -11,7 +11,7 @@ The sum of closed forms has the busiest rank's own steps, without whom it waits 
                 its messages one by one, in the order in which every rank sends and receives them (``expansion``)
 
 with the c, a, r and u of ``message_costs``; the n-th message from a rank to another with a tag meets the n-th
-receive of it (MPI's order). With rendezvous, in Hockney's model, a sender goes on no earlier than its receive begins.
+receive of it (MPI's order). With rendezvous, in Hockney's model, a sender continues no earlier than its receive begins.
 
 It is a lower bound of the simulation without effects, by induction over the order in which events can happen. No step
 begins before the one before it is done, no receive before its message is there, and none is shorter than above: each
@@ -168,7 +168,8 @@ class _Walk:
         return Enter(enter, max(size, LEAST_OF_STEP))
 
     def _act(self, step: EvaluatedStep, who: Ints) -> tuple[str, Act]:
-        """What the ranks do, and the component under which it is booked, but for own work in operations of several."""
+        """What the ranks do, and the component under which it is booked, except for own work in operations of
+        several."""
         if isinstance(step.demand, Send):
             return "communication", self._send(step.demand, step, who)
         if isinstance(step.demand, Receive):

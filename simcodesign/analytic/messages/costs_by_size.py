@@ -17,7 +17,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.network.message_models.base import MessageModel, SizeSegment
 from simcodesign.describe.network.network import LocalMessages, Network
 
-#: A part of some bytes is as large as the end of a segment but for rounding.
+#: A part of some bytes is as large as the end of a segment except for rounding.
 ROUNDING = 1e-12
 
 

@@ -9,7 +9,7 @@ of its messages go over 2^j links of a line or ring of that dimension. All messa
   2^(j-1) messages meet instead, and none where the ring has four hosts.
 
 With max-min fair shares, all messages of a round therefore get the same share, that of the link on which they meet.
-They end together, and so begin the next round together, if receivers then go on as soon as senders do::
+They end together, and so begin the next round together, if receivers then continue as soon as senders do::
 
     T = sum over the rounds of: startup + 2^j x hop latency + receive overhead
                                 + bytes x max(time per byte of a message, messages that meet x time per byte of a link)
@@ -52,9 +52,9 @@ class Round(NamedTuple):
 def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Doubling) -> float | None:
     """Seconds of such an operation where all ranks begin together and the links are shared fairly.
 
-    None where that has no closed form: on other machines (no mesh or torus, several rails, several ranks on a node,
+    None if that has no closed form: on other machines (no mesh or torus, several rails, several ranks on a node,
     another order of the ranks, links not shared in equal parts, LogGOPS), for other numbers of ranks, and in a ``TREE``
-    where receivers go on later than senders do, which they always do where messages are sent together.
+    where receivers continue later than senders do, which they always do where messages are sent together.
     """
     network = at_size(machine.network, size_bytes)
     rounds_of = forecast_messages(network).even_rounds(network.message_model)

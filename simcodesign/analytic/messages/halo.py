@@ -167,7 +167,7 @@ class _Row:
         return not self.periodic and bool(np.any(np.asarray(self.extent) == 3))
 
     def neighbours(self, edge: bool) -> FloatOrArray:
-        """Of the rank that is looked at: the first of three if ``edge``, else one with most of them."""
+        """Of the rank that is looked at: the first of three if ``edge``, otherwise one with most of them."""
         extent = np.asarray(self.extent)
         most = 2.0 if self.periodic else np.minimum(extent - 1.0, 1.0 if edge else 2.0)
         # Only in a row of three can the edge be last.

@@ -14,8 +14,9 @@ from simcodesign.core.units import FloatOrArray
 class Message:
     """Times of a message of one size: c, a, r, u and v (``message_costs``). ``waits`` where its sender waits;
     ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
-    operations in order (Hockney's model), else messages have the processor as they come (LogGOPS). ``copy_s``: what its
-    receiver, which copies it, is held for from when the receive has its turn; the message is taken up after that."""
+    operations in order (Hockney's model), otherwise messages have the processor as they come (LogGOPS). ``copy_s``:
+    what its receiver, which copies it, is held for from when the receive has its turn; the message is taken up after
+    that."""
 
     send_s: FloatOrArray
     arrival_s: FloatOrArray
@@ -28,7 +29,7 @@ class Message:
     copy_s: FloatOrArray = 0.0
 
     def then(self, work_s: FloatOrArray) -> Message:
-        """The same where its receiver works on it for so long before it goes on."""
+        """The same where its receiver works on it for so long before it continues."""
         receive = self.receive_s + work_s
         return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
 

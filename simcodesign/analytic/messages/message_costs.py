@@ -20,7 +20,7 @@ In LogGOPS a is that of the first byte, which may come while the receiver still 
 c + r. Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per byte
 counts to c in Hockney's model if hops hold the sender, and to a otherwise and in LogGOPS.
 
-Beyond S bytes (rendezvous) a sender goes on only when its receiver takes the message up, and broadcasts take longer.
+Beyond S bytes (rendezvous) a sender continues only when its receiver takes the message up, and broadcasts take longer.
 Where all ranks send and receive, receives are posted with the sends (as in MPI_Sendrecv), and what follows waits for
 both.
 

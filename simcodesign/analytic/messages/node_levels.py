@@ -41,7 +41,7 @@ class LevelCosts:
 @dataclass(frozen=True)
 class NodeLevels:
     """``ranks`` ranks, of which a node has no more than ``within.ranks``, on ``between.ranks`` nodes; prices of
-    messages among those of a node, and among the leaders. ``nodes``: the ranks of every node, None where all nodes have
+    messages among those of a node, and among the leaders. ``nodes``: the ranks of every node, None if all nodes have
     as many."""
 
     ranks: FloatOrArray

@@ -1,7 +1,7 @@
 """The messages of collective algorithms in the order in which every rank sends and receives them, step by step.
 
 They say who sends how much to whom, for the loads of links and for bounds. Closed forms need no order where all
-messages of a round cost the same. Where some ranks share a node and others do not, ranks come to a round at different
+messages of a round cost the same. If some ranks share a node and others do not, ranks come to a round at different
 times, and are followed through these steps (``rank_by_rank.alike_ranks``).
 """
 

@@ -25,7 +25,7 @@ from simcodesign.core.units import FloatOrArray
 Floats = NDArray[np.float64]
 #: Messages of a rank up to which they are sent in the order in which they are posted (``std::sort`` in LogGOPSim).
 SHORT = 8
-#: Times of two that are the same but for rounding.
+#: Times of two that are the same except for rounding.
 ROUNDING = 1e-12
 #: Messages of a rank up to which the recursion goes; what others add is that of the last half of these.
 MOST = 1024

@@ -22,7 +22,7 @@ def tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) ->
 
     T(1) = 0, T(2) = D; for n = 2^i + j > 2 ranks, 1 <= j <= 2^i, T(n) = max(D + T(j), a + T(2^i)): the subtree of the
     first child, and the root with all its other children.
-    Solved: D + (k - 1) max(a, D) for k = ceil(log2 P), and one a in place of a max(a, D) unless P = 2^k.
+    Solved: D + (k - 1) max(a, D) for k = ceil(log2 P), and one a instead of a max(a, D) unless P = 2^k.
     """
     depth, most = ceil_log2(ranks), np.maximum(apart_s, whole_s)
     below = np.where(np.exp2(depth) == ranks, (depth - 1) * most, (depth - 2) * most + apart_s)
@@ -35,7 +35,7 @@ def doubling_tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOr
 
     The way to rank i goes over the ones of its binary number, the lowest first: its sender sends once for every digit
     below the highest that is 0, and D passes for every 1. The last rank is one with the most digits that has
-    the fewest ones if a > D, else one with the most ones, or the one of one digit less that has nothing but ones.
+    the fewest ones if a > D, otherwise one with the most ones, or the one of one digit less that has nothing but ones.
     """
     digits, last = ceil_log2(ranks), np.asarray(ranks) - 1.0
     ones = _most_ones(last, digits)
@@ -55,7 +55,7 @@ def _most_ones(last: NDArray[np.float64], digits: NDArray[np.float64]) -> NDArra
     above, most = np.zeros_like(last), np.zeros_like(last)
     for place in reversed(range(int(np.max(digits)))):
         is_one = np.floor(last / np.exp2(place)) % 2 == 1
-        # A 0 in place of this 1, which is not the highest, and nothing but ones below it.
+        # A 0 instead of this 1, which is not the highest, and nothing but ones below it.
         most = np.where(is_one & (above > 0), np.maximum(most, above + place), most)
         above = above + is_one
     most = np.maximum(most, above)
@@ -69,7 +69,7 @@ def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> C
 
 
 def reducing_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same where every rank reduces what it has received before it goes on."""
+    """The same where every rank reduces what it has received before it continues."""
     m, messages = p.reduced(size), p.ranks * rounds
     reduction_s = rounds * size * p.reduction_s_per_byte
     time_s = row_s(rounds, m.exchange_s, m.round_s)

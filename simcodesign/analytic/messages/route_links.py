@@ -60,7 +60,7 @@ class RouteLinks:
 @dataclass(frozen=True)
 class LevelLinks:
     """The links of messages over the network of one level. ``here``: which messages (or at which design points any)
-    pass them; ``hops``: by the distance law of the network, or another number that holds in place of any other;
+    pass them; ``hops``: by the distance law of the network, or another number that holds instead of any other;
     None: those that are asked for of the network between nodes."""
 
     network: Network
@@ -271,8 +271,8 @@ def _levels_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints
 
 
 def _kinds(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[np.int8]:
-    """Of messages between ranks: 1 within a node whose messages have a cost of their own, 2 between its sockets, else
-    0."""
+    """Of messages between ranks: 1 within a node whose messages have a cost of their own, 2 between its sockets,
+    otherwise 0."""
     network = machine.network
     if network.node is None:
         return np.zeros(np.broadcast_shapes(source.shape, target.shape), np.int8)
@@ -293,7 +293,7 @@ def _with_local(machine: Machine, links: RouteLinks, kinds: NDArray[np.int8]) ->
 
 
 def _replaced(is_local: NDArray[np.bool_], both: Sequence[RouteLinks]) -> RouteLinks:
-    """Links, in place of which others stand for messages that are local; all have the latencies of the former."""
+    """Links, instead of which others stand for messages that are local; all have the latencies of the former."""
     links, local = both
     startup_s = np.where(is_local, local.startup_s, links.startup_s)
     sent = np.where(is_local, local.sent_s_per_byte, links.sent_s_per_byte)

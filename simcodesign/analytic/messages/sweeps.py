@@ -99,7 +99,7 @@ class Sweeps:
 
     @staticmethod
     def _before(number: int, extent: FloatOrArray) -> FloatOrArray:
-        """1 where a rank has a neighbour before it, else 0."""
+        """1 where a rank has a neighbour before it, otherwise 0."""
         return np.where(_at(number, extent) > 0, 1.0, 0.0)
 
     @staticmethod
@@ -108,7 +108,7 @@ class Sweeps:
 
 
 def _at(number: int, extent: FloatOrArray) -> FloatOrArray:
-    """The place on an axis; the inner ones are those at the ends where there are fewer than three."""
+    """The place on an axis; the inner ones are those at the ends if there are fewer than three."""
     second = np.where(np.asarray(extent) > 2, 1.0, 0.0)
     return (0.0, second, extent - 1.0 - second, extent - 1.0)[number]
 

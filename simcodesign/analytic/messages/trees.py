@@ -77,7 +77,7 @@ class Taken(NamedTuple):
         return Taken(begin + m.receive_s, begin + m.next_receive_s, on_path)
 
     def where(self, condition: Bools, other: Taken) -> Taken:
-        """This where the condition holds, else the other."""
+        """This where the condition holds, otherwise the other."""
         return Taken(*(np.where(condition, mine, its) for mine, its in zip(self, other, strict=True)))
 
 

@@ -1,1 +1,2 @@
-"""Operations that follow one another in closed form, where ranks go on before the one before has ended everywhere."""
+"""Operations that follow one another in closed form, where ranks continue before the one before has ended
+everywhere."""

@@ -30,7 +30,7 @@ def pipelined_with_gaps(chain: Chain, sum_s: float) -> Pipelined:
 
 
 def _time_s(parts: Parts) -> float | None:
-    """Seconds from when all ranks begin; None where that is not known."""
+    """Seconds from when all ranks begin; None if that is not known."""
     after = _after(parts, Pace())
     if after is not None:
         return after.now_s

@@ -14,7 +14,7 @@ from simcodesign.analytic.messages.message import Message
 
 #: Some thousand additions.
 ROUNDING = 1e-12
-#: How often something is done before it is given up that it goes on in the same way.
+#: How often something is done before it is given up that it continues in the same way.
 MOST = 50
 
 
@@ -31,13 +31,13 @@ class Pace:
         return Pace(now_s, max(next_send_s - now_s, 0.0), max(next_receive_s - now_s, 0.0))
 
     def repeats(self, before: Pace) -> bool:
-        """Whether what comes next takes as long as it did from ``before`` on, but for rounding."""
+        """Whether what comes next takes as long as it did from ``before`` on, except for rounding."""
         dust_s = ROUNDING * self.now_s
         pairs = ((self.send_gap_s, before.send_gap_s), (self.receive_gap_s, before.receive_gap_s))
         return all(abs(gap_s - before_s) <= dust_s for gap_s, before_s in pairs)
 
 
-#: Where a rank stands after something; None where that is not known.
+#: Where a rank stands after something; None if that is not known.
 Carry = Callable[[Pace], Pace | None]
 
 

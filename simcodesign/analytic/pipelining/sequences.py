@@ -1,7 +1,7 @@
 """The operations of a program as sequences, cut where all ranks wait for all, and what each sequence takes.
 
 The sequence of a program is put together like the program: one after another, and repeated. Own work of the ranks has
-no part in it (``succession`` says why). ``pipelined`` gives every sequence its closed form where there is one.
+no part in it (``succession`` says why). ``pipelined`` gives every sequence its closed form if there is one.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def pipelined(chain: Chain, sum_s: float) -> Pipelined:
 
 def _times(parts: Parts, count: float) -> Iterator[SequenceTime]:
     """Where the sum of closed forms is not exact: rows of one operation that have a closed form; and, unless that is
-    all, the whole, whose sum stands but for what its rows save."""
+    all, the whole, whose sum stands except for what its rows save."""
     rest = _inexact(parts)
     for part in rest:
         if part.pipelined_s is not None:

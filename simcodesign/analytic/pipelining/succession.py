@@ -48,7 +48,7 @@ class Succession:
     themselves, besides those that work all the time; ``flies``: whether messages are on the way for some time after the
     sender is done with them.
     ``repeated(size_bytes, price, times)``: seconds of ``times`` of it in a row that all ranks begin together, where
-    that is less than their sum; None where nobody has derived it: in Hockney's model.
+    that is less than their sum; None if nobody has derived it: in Hockney's model.
     ``row_with_gaps(size_bytes, price, times)``: the same in LogGOPS; None outside of the domain in which it is exact.
     ``rounds(size_bytes, ranks)``: how many rounds, in which every rank sends a message and receives one, and bytes of a
     message, for P that is a power of two where ranks fold in and out.
@@ -78,7 +78,7 @@ class Operation:
     """An operation with messages where it stands in a program; equal ``key``: the same operation again.
 
     ``waits_for_all``: M[i, j] = T for all ranks i and j. ``carry``: where every rank stands after it in LogGOPS if all
-    stand alike before it, None where that is not known; ``is_work``: own work of the ranks, of which only LogGOPS
+    stand alike before it, None if that is not known; ``is_work``: own work of the ranks, of which only LogGOPS
     needs to know. The other fields as in ``Succession``.
     """
 

@@ -50,7 +50,7 @@ class BusiestLink:
     ``uniform``: in the mean, to any of the other hosts alike; ``adverse``: when each sends to one other by a
     ``pattern``. Group to group and router to router are all hosts of one to the same places of the next one, or of one
     that it is joined with; the tornado, the mirror image and the bit reversal stand above. ``valiant``: in the mean,
-    whatever the pattern, when each message goes through a random host; None where that depends on the pattern.
+    whatever the pattern, when each message goes through a random host; None if that depends on the pattern.
     """
 
     uniform: float
@@ -60,7 +60,7 @@ class BusiestLink:
 
 
 def busiest_link(topology: Topology) -> BusiestLink | None:
-    """Where there is a closed form; None otherwise, and for a single host, router or group."""
+    """If there is a closed form; None otherwise, and for a single host, router or group."""
     match topology:
         case GridTopology():
             return _grid(topology)

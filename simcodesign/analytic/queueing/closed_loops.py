@@ -1,6 +1,6 @@
 """Loops of random demands whose ranks share a disk, a memory controller or an accelerator: closed queueing networks.
 
-The ranks of a loop without messages go round between their own work, where nobody waits for anybody, and the stations
+The ranks of a loop without messages go round between their own work, if nobody waits for anybody, and the stations
 that they share: a network of as many requests as ranks share a station. Its mean cycle is that of mean value analysis,
 exact if the services of a disk or an accelerator are exponential of one mean, whatever the distribution of the own
 work; an approximation by residual lives otherwise. It is that of a loop with many iterations: ranks that have all begun
@@ -66,7 +66,7 @@ class Loop:
 
     def queues(self, machine: Machine, ranks: FloatOrArray, shape: tuple[int, ...]) -> tuple[str, list[Wait]]:
         """The formula and what is waited for by it: nothing where no demand varies (ranks that always need the same
-        fall into step and need not wait at all), where none share a station, nor where several stations are shared by
+        fall into step and need not wait at all), if none share a station, nor if several stations are shared by
         different numbers of ranks, as a disk of several nodes that each share a memory."""
         sharing = {station: sharing_ranks(machine, ranks, station) for station in STATIONS}
         shared = [station for station in STATIONS if self._visited(station) and np.any(sharing[station] > 1)]

@@ -45,8 +45,9 @@ def jackson(
 ) -> OpenNetwork:
     """An open network of M/M/c stations (Jackson, Networks of Waiting Lines, Operations Research 5, 1957).
 
-    ``arrivals_per_s`` (..., M): from outside; ``routing`` (M, M): the chance that a request goes on from row to column,
-    else it leaves; ``service_s``, ``servers`` (..., M). In steady state the stations are as if they stood alone.
+    ``arrivals_per_s`` (..., M): from outside; ``routing`` (M, M): the chance that a request continues from row to
+    column, else it leaves; ``service_s``, ``servers`` (..., M). In steady state the stations are as if they stood
+    alone.
 
     Raises InputError for chances that are none, for requests that can never leave, and for stations with a load of 1 or
     more, by their ``names``.
@@ -115,11 +116,11 @@ def mva(
 
     ``demands_s`` (..., M): seconds of service per cycle at each station, all visits together. ``population`` (...): a
     whole number of requests; it broadcasts against the design points, and one recursion serves all populations.
-    ``servers`` (M,): of each station; ``inf`` is a delay, where nobody waits. ``variation`` (..., M): coefficient of
+    ``servers`` (M,): of each station; ``inf`` is a delay, if nobody waits. ``variation`` (..., M): coefficient of
     variation of the services.
 
     Exact for exponential services (and for any at delays). Otherwise an approximation: a request that finds another in
-    service waits for its residual life, s (1 + v^2) / 2 in place of s (Reiser, A queueing network analysis of computer
+    service waits for its residual life, s (1 + v^2) / 2 instead of s (Reiser, A queueing network analysis of computer
     communication networks with window flow control, IEEE Trans. Communications 27, 1979), but no station serves more
     than it can; at stations of several servers the whole wait is scaled so. It is good for v <= 1, and too high for
     v > 1 at a high load, since few requests cannot pile up as an endless stream does.

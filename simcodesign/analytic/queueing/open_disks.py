@@ -73,7 +73,7 @@ def _flow(step: Arrivals, evaluation: OpenEvaluation) -> _Flow:
 
 
 def _shares(step: Arrivals, evaluation: OpenEvaluation) -> Floats:
-    """(..., P, P) the chances to go on. InputError unless requests can."""
+    """(..., P, P) the chances to continue. InputError unless requests can."""
     cells = [evaluation.value(share, "next")[..., 0] for row in step.next for share in row]
     flat = np.stack(np.broadcast_arrays(*cells), axis=-1)
     shares = flat.reshape(*flat.shape[:-1], len(step.next), len(step.next))
@@ -163,7 +163,7 @@ class _Disk:
 
 
 def _capacity(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Floats | None:
-    """(..., 1) capacity of every disk, None where it has no limit."""
+    """(..., 1) capacity of every disk, None if it has no limit."""
     stated = [flow.step.capacity for flow in flows]
     limits = [capacity for capacity in stated if capacity is not None]
     if not limits:
@@ -181,7 +181,7 @@ def _capacity(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Floats | No
 def _disk_part(flow: _Flow, waits: Floats, blocked: Floats, watts: FloatOrArray) -> StreamForecast:
     served = flow.visits * (1 - blocked)
     busy = served * flow.service_s
-    through = np.sum(flow.count * (1 - blocked), axis=-1)  # of those that go on to other disks none is blocked
+    through = np.sum(flow.count * (1 - blocked), axis=-1)  # of those that continue to other disks none is blocked
     spent = np.sum(np.where(served > 0, served * waits, 0.0) + busy, axis=-1)
     return StreamForecast(
         component="disk",

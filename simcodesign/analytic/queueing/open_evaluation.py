@@ -69,7 +69,7 @@ class OpenEvaluation:
         raise InputError(what, place, allowed=f"a rate of a rank below {below:.6g} per second")
 
     def at_every_point(self, value: FloatOrArray) -> FloatOrArray:
-        """One number for a single design point, else an array of their shape."""
+        """One number for a single design point, otherwise an array of their shape."""
         shape = self.design_point.shape
         return np.broadcast_to(np.asarray(value, dtype=float), shape) if shape else float(value)
 

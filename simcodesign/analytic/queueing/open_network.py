@@ -136,7 +136,7 @@ def _counted(
 
 
 def pairs_of(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, float]:
-    """Sources and targets, and the share of a source's messages that each pair has."""
+    """Sources and targets, and the fraction of a source's messages that each pair has."""
     ranks = design_point.ranks
     every = np.arange(ranks)
     if step.destination is not None:

@@ -1,7 +1,7 @@
 """Open streams of requests in closed form: load, response time and loss of the disks and the network that they go to.
 
 Disks: the requests of all ranks that share one come there together. Poisson arrivals make it M/M/c, M/D/1, M/G/1 or,
-with limited capacity, M/M/c/K; those that go on to other disks a Jackson network. Whatever has no formula of its own
+with limited capacity, M/M/c/K; those that continue to other disks a Jackson network. Whatever has no formula of its own
 takes the approximation of Allen and Cunneen, or the nearest formula, and ``Result.formulas`` says so.
 
 The steady state is what a long run comes near; what is simulated begins with empty stations. The time of the whole run

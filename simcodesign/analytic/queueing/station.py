@@ -27,7 +27,7 @@ class Queue:
     """A station in its steady state; floats, or arrays of one shape.
 
     ``formula``: its name, ``M/G/1``. ``throughput_per_s``: requests admitted, ``blocked``: share of the arrivals that
-    find the station full. ``utilisation``: of one server, over 1 where there is no steady state. ``waiting_s`` before
+    find the station full. ``utilisation``: of one server, over 1 if there is no steady state. ``waiting_s`` before
     and ``response_s`` including service, of those served. ``queue_length``: waiting, ``in_system``: waiting or
     in service. ``delayed``: share of the served that wait at all; ``waiting_square_s2``: E[W^2]; both NaN where not
     known.
@@ -141,7 +141,7 @@ def allen_cunneen(
 
 
 def erlang_c(servers: ArrayLike, offered: ArrayLike) -> FloatOrArray:
-    """Erlang's delay formula C(c, a): the share that waits; 1 from a load of 1 on (Kleinrock I, Sec. 3.5)."""
+    """Erlang's delay formula C(c, a): the fraction that waits; 1 from a load of 1 on (Kleinrock I, Sec. 3.5)."""
     offered, _, count = _checked(offered, 1.0, servers)
     return _plain(np.where(offered < count, _erlang_c(count, offered), 1.0))
 
@@ -211,7 +211,7 @@ def _queue(
 
 
 def _times(one: _Floats, other: _Floats) -> _Floats:
-    """The product, where nothing of an infinite is nothing: no arrivals do not queue."""
+    """The product, if nothing of an infinite is nothing: no arrivals do not queue."""
     with np.errstate(invalid="ignore"):
         return np.where((one == 0) | (other == 0), 0.0, one * other)
 

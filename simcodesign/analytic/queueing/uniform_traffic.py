@@ -51,7 +51,7 @@ class UniformTraffic:
 
     ``merged[k]``, ``merged_square[k]``: means of m and m^2 over the links of a kind, m the sum of the squared shares of
     their messages by the link that these come over; ``arriving``: the mean of m of the messages that come to a host.
-    ``group[k]``: the group of links of the topology, where links of different groups are different kinds; else 0.
+    ``group[k]``: the group of links of the topology, where links of different groups are different kinds; otherwise 0.
     """
 
     hosts: int
@@ -66,7 +66,7 @@ class UniformTraffic:
 
     @property
     def highest_load(self) -> float:
-        """Of the most loaded link; 0 where there is none."""
+        """Of the most loaded link; 0 if there is none."""
         return float(np.max(self.load, initial=0.0))
 
 
@@ -76,7 +76,7 @@ class Latency:
 
     ``empty_s``: on an empty network; ``waiting_s``: at links and interfaces; ``utilisation``: of the busiest station;
     ``link_load``: of the busiest link; ``saturation_per_s``: the rate of every host at which the first station is busy
-    all the time, or the first link for the share ``Network.saturation``. From there on waits are ``inf``.
+    all the time, or the first link for the fraction ``Network.saturation``. From there on waits are ``inf``.
     """
 
     formula: str
@@ -157,7 +157,7 @@ def _counted(topology: Topology, doors: bool) -> tuple[Kinds, float, float]:
 def saturation_per_s(
     network: Network, size_bytes: ArrayLike, *, links: bool = True, interfaces: bool = True
 ) -> FloatOrArray:
-    """The rate of every host at which the first interface is busy all the time, or the first link for the share
+    """The rate of every host at which the first interface is busy all the time, or the first link for the fraction
     ``network.saturation``; ``inf`` if none ever is. Links may differ."""
     law = None if network.links_differ else busiest_link(network.topology)
     service = _Service.of(network, size_bytes, links, interfaces)
@@ -185,7 +185,7 @@ def uniform_latency(
     ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
     A full-duplex interface serves what its node sends and what it receives apart, a half-duplex one both.
     ``independent``: Kleinrock's approximation, which is also taken where sizes vary. InputError for links that differ,
-    for several rails, and where several interfaces of a node are shared.
+    for several rails, and if several interfaces of a node are shared.
     """
     if network.links_differ:
         what = "uniform traffic over links that differ has no closed form here"
@@ -265,9 +265,9 @@ def check_closed_form(network: Network, place: Place | None = None, *, have_own:
 
 @dataclass(frozen=True)
 class _Service:
-    """How long a message occupies each link and each interface; 0 where they are not shared. ``link_s``: the slowest
+    """How long a message occupies each link and each interface; 0 if they are not shared. ``link_s``: the slowest
     link, ``group_s`` (..., G): one of each group of the topology, or of the only kind where links are alike. Links
-    carry no more than the share ``saturation`` of what they could."""
+    carry no more than the fraction ``saturation`` of what they could."""
 
     link_s: _Floats
     interface_s: _Floats
@@ -307,7 +307,7 @@ class _Service:
 def _empty_s(
     network: Network, traffic: UniformTraffic, size_bytes: ArrayLike, service: _Service, links: bool
 ) -> FloatOrArray:
-    """Mean latency where nobody waits: the head of a message sets out after the startup and takes a latency each hop;
+    """Mean latency if nobody waits: the head of a message sets out after the startup and takes a latency each hop;
     its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored."""
     size = np.asarray(size_bytes, dtype=np.float64)
     network, hops = at_size(network, size), traffic.mean_hops

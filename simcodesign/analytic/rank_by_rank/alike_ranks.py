@@ -1,15 +1,15 @@
 """Collectives whose messages cost more between some ranks than between others, rank by rank in Hockney's model.
 
-A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at s +
-c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and the
-receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
+A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender continues at s
++ c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
+the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
 plus a time: max(m1 + x, m2 + y) + z. Which moments and times these are depends on the order of the messages and on who
 shares a node, not on the constants. Ranks (of all groups) whose moments are the same expressions are alike, and are
 followed once; the expressions are made once and evaluated at all design points.
 
 Messages of a step may load what several ranks share (``Shared``): the memory of their node, and its interfaces to the
 network. The arrival of such a message depends on how many there are at once, which the order of messages gives. Ranks
-that all send and receive in a step then go on together: who is early shares the more with those of the step after.
+that all send and receive in a step then continue together: who is early shares the more with those of the step after.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MANY_POINTS = 1024
 #: Loads of a node that differ.
 _LOADS = 2**20
 #: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity;
-#: ``PACKING``: of blocks, whose number stands in place of the code of a message.
+#: ``PACKING``: of blocks, whose number stands instead of the code of a message.
 NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD, PACKING = range(7)
 _SIZES = 2**24
 NONE: Ints = np.zeros(0, np.int64)
@@ -89,7 +89,7 @@ def course(
     """The moments of ranks in groups (G, n) of which there are ``counts`` (G,). ``labels`` (D, G, n): members of a
     group that have the same first k labels are on level k with each other. ``waits``: whether senders may wait for
     receivers; ``by_rank``: the size of a message is that of its owner; ``copies``: whether messages may hold their
-    receivers; ``shared``: what messages load together. None where there would be too many."""
+    receivers; ``shared``: what messages load together. None if there would be too many."""
     maker = _Maker(labels, counts, waits, by_rank, copies, shared)
     try:
         for step in steps:
@@ -155,7 +155,7 @@ class _Maker:
             self.now = self._moment(self.now, np.full_like(self.now, _term(PACKING, blocks)))
 
     def _pass(self, step: Step) -> None:
-        """A rank that sends goes on; a rank that receives takes up the message after that."""
+        """A rank that sends continues; a rank that receives takes up the message after that."""
         source, target, now = step.source, step.target, self.now
         code = self._code(source, target, self._size(step))
         if self.shared is not None:

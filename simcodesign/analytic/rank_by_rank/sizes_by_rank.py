@@ -14,7 +14,7 @@ from simcodesign.analytic.messages.posted_together import times_of
 from simcodesign.analytic.messages.rounds import row_s
 from simcodesign.core.units import FloatOrArray
 
-#: Ranks up to which blocks that pass a ring are followed where none of them has the longest times.
+#: Ranks up to which blocks that pass a ring are followed if none of them has the longest times.
 MOST_RANKS = 1024
 #: Some thousand additions.
 ROUNDING = 1e-12

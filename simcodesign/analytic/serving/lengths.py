@@ -1,4 +1,4 @@
-"""Probabilities of whole lengths of requests, and laws of few values in place of many."""
+"""Probabilities of whole lengths of requests, and laws of few values instead of many."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ instances of the resources that they use. Effects are what the closed form leave
 
 - ``conflicts``: resources that exclude each other take turns in the order of the statements. The closed form adds up
   all that conflicts link, also two that only a third one excludes.
-- ``maps``: an iteration of ``map`` goes on as soon as its own block is done. The closed form takes block after block.
+- ``maps``: an iteration of ``map`` continues as soon as its own block is done. The closed form takes block after block.
 - ``chance``: samples, and cases with a probability, are drawn whenever they come up. The closed form takes means.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EFFECTS = ("conflicts", "maps", "chance")
-#: What is between the closed form and the simulation with no effect.
+#: Cause of the difference between the closed form and the simulation without effects.
 SHARING = "shared instances"
 
 
@@ -69,7 +69,7 @@ class AspenComparison(PlainResult):
 
     @property
     def forecast_s(self) -> float:
-        """By the closed form, in which ``map`` and ``par`` overlap."""
+        """Time of the closed form, in which ``map`` and ``par`` overlap."""
         return float(self.timing.overlapped_seconds)
 
     @property
@@ -79,7 +79,7 @@ class AspenComparison(PlainResult):
 
     @property
     def engine(self) -> str:
-        """That of the last simulation."""
+        """Engine of the last simulation."""
         return self.rungs[-1].simulation.engine
 
     @property
@@ -89,7 +89,7 @@ class AspenComparison(PlainResult):
 
     @property
     def error(self) -> float:
-        """Of the closed form against the simulation, signed and relative."""
+        """Signed relative error of the closed form against the simulation."""
         return relative_error(self.forecast_s, self.simulated_s)
 
     def ladder(self) -> pd.DataFrame:
@@ -125,7 +125,7 @@ def aspen_schedule(
     effects: str | Collection[str] = "none",
     seed: int = 0,
 ) -> Schedule:
-    """What is simulated, as a schedule of one rank whose processors are shares of the instances of resources.
+    """Return the schedule to simulate: one rank whose processors are fractions of the instances of resources.
 
     Raises InputError as ``run_time`` does, for arrays of parameters, and for more than a simulation can hold.
     """

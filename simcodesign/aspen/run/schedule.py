@@ -1,7 +1,7 @@
 """The work of an Aspen application as a schedule: operations on instances of resources, few for any number of items.
 
 All of it is one rank. The instances of a resource, and of those that exclude it, are a *pool*; a processor of the rank
-is a share of a pool. A block that has its resources for itself takes one operation for each use, of as many waves of
+is a fraction of a pool. A block that has its resources for itself takes one operation for each use, of as many waves of
 items as its instances need. Where blocks may run at the same time (``par``), the items of each block are dealt to the
 instances in turn, starting where the block before ended. Instances between two such starts get the same items, and so
 are one processor together.
@@ -48,7 +48,7 @@ class PlacedBlock:
         return float(math.ceil(rounds))
 
     def rest(self, use: Use) -> float:
-        """The share of the instances that the last round keeps busy, above 0 and up to 1."""
+        """The fraction of the instances that the last round keeps busy, above 0 and up to 1."""
         return self.block.items * self.spread / use.instances - (self.waves(use) - 1)
 
 
@@ -71,8 +71,10 @@ Placed = PlacedBlock | Series | Parallel
 
 @dataclass(frozen=True)
 class Rules:
-    """``exclusive``: only resources that exclude each other take turns; else all that conflicts link, also indirectly.
-    ``flowing``: an iteration of a map goes on when its own block is done; else when those of all iterations are."""
+    """``exclusive``: only resources that exclude each other take turns; otherwise all that conflicts link, also
+    indirectly.
+    ``flowing``: an iteration of a map continues when its own block is done; otherwise when those of all iterations
+    are."""
 
     conflicts: Conflicts
     exclusive: bool = False
@@ -152,7 +154,7 @@ class _Region:
         self.pool_of = {name: number for number, group in enumerate(groups) for name in group}
         self.spans: dict[int, tuple[Spans, ...]] = {}
         reached = dict.fromkeys(range(len(groups)), 0.0)
-        own: dict[tuple[int, int], float] = {}  # where each block goes on
+        own: dict[tuple[int, int], float] = {}  # where each block continues
         for part in parts:
             self._deal(part, reached, own)
         self.shares = {pool: self._shares(pool, parts) for pool in reached}
@@ -160,7 +162,7 @@ class _Region:
     def _deal(self, part: PlacedBlock, reached: dict[int, float], own: dict[tuple[int, int], float]) -> None:
         """The last round of items goes to the instances that come next; the others keep all instances busy.
 
-        Batches of one block go on from where the one before left off, so that they are spread like the whole.
+        Batches of one block continue from where the one before left off, so that they are spread like the whole.
         """
         spans, moved = [], dict.fromkeys(reached, 0.0)
         for use in part.block.uses:
@@ -187,15 +189,15 @@ class _Region:
         return list(itertools.pairwise(kept))
 
     def taken(self, part: PlacedBlock) -> Iterator[tuple[Use, int, tuple[float, float], float]]:
-        """Each use of a part, with its pool, a share of that, and the rounds of items there.
+        """Each use of a part, with its pool, a fraction of that, and the rounds of items there.
 
-        A share stands for its middle, which matters only where a pool has no more than ``SHARES`` of them.
+        A fraction stands for its middle, which matters only where a pool has no more than ``SHARES`` of them.
         """
         for use, spans in zip(part.block.uses, self.spans[id(part)], strict=True):
             pool, waves = self.pool_of[use.resource], part.waves(use)
             middles = [sum(share) / 2 for share in self.shares[pool]]
             busy = {at for at, place in enumerate(middles) if any(begin < place < end for begin, end in spans)}
-            first = busy or {int(np.abs(np.array(middles) - spans[0][0]).argmin())}  # less than a share: the nearest
+            first = busy or {int(np.abs(np.array(middles) - spans[0][0]).argmin())}  # less than a fraction: the nearest
             for at, share in enumerate(self.shares[pool]):
                 yield use, pool, share, waves if at in first else waves - 1
 

@@ -1,7 +1,7 @@
 """The work of an Aspen application, statement by statement, at one set of parameters: a tree of blocks.
 
 ``map`` and ``par`` stay as they are written; ``schedule`` decides what shares which instances, and when.
-Of the closed form only the time of one use on one instance, with its traits, is shared.
+The only part of the closed form used here is the time of one use on one instance, with its traits.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Branches:
 
 @dataclass(frozen=True)
 class Repeated:
-    """``times`` the same, one after another; a share for what has a probability."""
+    """``times`` repetitions, one after another; a fraction if it has a probability."""
 
     times: float
     body: Work

@@ -39,7 +39,7 @@ NOT_LIMITED = 1.05
 
 @dataclass(frozen=True)
 class FullNode:
-    """``holds_receiver``: None where nothing shows it, and ``lines`` the rows that do. ``copies``: None where no row
+    """``holds_receiver``: None if nothing shows it, and ``lines`` the rows that do. ``copies``: None where no row
     determines it."""
 
     holds_receiver: bool | None = None

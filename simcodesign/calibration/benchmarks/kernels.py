@@ -124,7 +124,7 @@ def _fitted(products: _Products, level: float) -> tuple[list[MachineConstant], l
 
 
 def _half_widths(jacobian: Floats, errors: Floats, level: float) -> tuple[float, float]:
-    """Half widths of the intervals of both constants, from the linearised fit; infinite where it leaves one open."""
+    """Half widths of the intervals of both constants, from the linearised fit; infinite if it leaves one open."""
     freedom = len(errors) - 2
     if freedom < 1 or np.linalg.matrix_rank(jacobian) < 2:
         return np.inf, np.inf

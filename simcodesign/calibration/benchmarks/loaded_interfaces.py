@@ -119,7 +119,7 @@ def _alone_s(network: Network, size_bytes: float, hops: float) -> float:
 
 
 def _inside_s(machine: Machine, size_bytes: float, count: FloatArray) -> FloatArray:
-    """The time of ``count`` messages within each node in a round, (R,); 0 where there are none."""
+    """The time of ``count`` messages within each node in a round, (R,); 0 if there are none."""
     network = machine.node_network
     if network is None:
         local = machine.network.node

@@ -79,7 +79,7 @@ _NETWORK = "network."
 @dataclass(frozen=True, eq=False)
 class MachineCalibration:
     """``name``: of the machine that was calibrated; ``messages``: of ping-pongs, if there are any; ``constants``: all
-    others; ``duplex``: of its interfaces, None where it was not measured. ``tables``: what was read."""
+    others; ``duplex``: of its interfaces, None if it was not measured. ``tables``: what was read."""
 
     name: str
     machine: Machine
@@ -92,7 +92,7 @@ class MachineCalibration:
     within_node: tuple[WithinNode, ...] = ()
     """Constants of messages from ping-pongs between two ranks of one node, by the network inside."""
     holds_receiver: bool | None = None
-    """Whether messages within a node hold both of their ends; None where nothing shows it."""
+    """Whether messages within a node hold both of their ends; None if nothing shows it."""
     lines_of_holds: Lines = field(default_factory=dict)
     """The rows that show it."""
     has_new_levels: bool = False

@@ -68,7 +68,7 @@ def point_to_point(
     level: float = 0.9,
     robust: bool = False,
 ) -> PointToPoint | None:
-    """Constants of messages from the tables; None where there are too few sizes of ping-pongs.
+    """Constants of messages from the tables; None if there are too few sizes of ping-pongs.
 
     ``known``: constants that are given, in SI units by path. ``machine_hops``: of a ping-pong whose table says none.
     ``robust``: outliers are left out, and segments sought again, until there are none; otherwise they are named.

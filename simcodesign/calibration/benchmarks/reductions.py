@@ -109,7 +109,7 @@ def _named(tables: Sequence[BenchmarkTable], operation: str) -> set[str]:
 
 
 def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, str]:
-    """The algorithm that the tables name, if it is one of ours; else the default, and what is to be said of it."""
+    """The algorithm that the tables name, if it is one of ours; otherwise the default, and what is to be said of it."""
     named = _named(tables, operation)
     ours = [name for name in ALGORITHMS[operation] if name in named]
     if len(named) > 1 and ours:

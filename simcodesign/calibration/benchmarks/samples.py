@@ -54,7 +54,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class MachineConstant:
-    """A constant by its path in a machine file, in SI units, with an interval (nan where there is none).
+    """A constant by its path in a machine file, in SI units, with an interval (nan if there is none).
 
     ``how``: what it was made of, in words; ``lines``: the rows that were used, which are no evidence for it.
     """

@@ -25,7 +25,7 @@ PATH = "network.interfaces.per_byte"
 WINDOWS = "multi_pair_window"
 #: Twice the traffic that takes more than this many times as long is on a half-duplex interface; 1 is full, 2 is half.
 HALF = 1.5
-#: A bandwidth of all pairs together that falls behind in proportion by this share is saturated.
+#: A bandwidth of all pairs together that falls behind in proportion by this fraction is saturated.
 FALLEN_BEHIND = 0.1
 
 

@@ -62,7 +62,7 @@ def run_forecast(options: ForecastOptions) -> None:
     W1@0:512 W2@512:1024 MACHINE: several jobs, alone and with their shares of the links and the storage.
 
     APP.aspen MACHINE.aspen: run time, energy, power and memory. --set sets parameters of both models (application.n or
-    machine.n if both have n); --seed draws samples in place of their means.
+    machine.n if both have n); --seed draws samples instead of their means.
     """
     from simcodesign.analytic.forecast import forecast
     from simcodesign.cli.run.scenario import load_scenario

@@ -196,7 +196,7 @@ class ScenarioOptions(WorkloadOnRanks):
 
 @dataclass(frozen=True, kw_only=True)
 class AspenOptions:
-    """Options of Aspen models (``.aspen``), in commands that also take them in place of a workload and a machine."""
+    """Options of Aspen models (``.aspen``), in commands that also take them instead of a workload and a machine."""
 
     socket: Socket = None
     kernel: Kernel = None
@@ -247,7 +247,7 @@ class SimulationOptions(EngineOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicationOptions:
-    """How often a simulation is repeated with independent random numbers; None where nothing is given."""
+    """How often a simulation is repeated with independent random numbers; None if nothing is given."""
 
     replications: Count = None
     precision: Annotated[

@@ -1,4 +1,4 @@
-"""Options of ``simulate``, and the arguments of commands that take several jobs in place of one workload."""
+"""Options of ``simulate``, and the arguments of commands that take several jobs instead of one workload."""
 
 from __future__ import annotations
 

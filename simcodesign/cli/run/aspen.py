@@ -114,7 +114,7 @@ def _timing(
     aspen: AspenOptions,
     seed: int | None = None,
 ) -> Timing:
-    """Return the closed form; with a ``seed`` samples are drawn in place of their means."""
+    """Return the closed form; with a ``seed`` samples are drawn instead of their means."""
     return run_time(
         application, machine, socket, given, kernel=aspen.kernel or MAIN, compatible=aspen.aspen_compatible, seed=seed
     )

@@ -191,7 +191,7 @@ def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility 
 
 
 def _run_front(problem: Problem, search: _Search, options: ExploreOptions, files: RequestedFiles) -> None:
-    """The Pareto front in place of one optimum."""
+    """The Pareto front instead of one optimum."""
     why, confirmation = None, None
     with _searching() as on_progress:
         front = pareto_front(problem, points=options.search.points or POINTS, **search, on_progress=on_progress)

@@ -169,7 +169,7 @@ def _of_trace(
 def _distances(
     options: LocalityOptions, trace: Trace, line_bytes: int
 ) -> tuple[_Distances, Mapping[int, StackDistanceProfile]]:
-    """The profile of all accesses, a sample or bursts, and the profiles of groups by their address where there are."""
+    """The profile of all accesses, a sample or bursts, and the profiles of groups by their address if there are."""
     if options.sampled_lines is not None:
         sample = sampled_profile(trace, line_bytes, options.sampled_lines, options.seed)
         return {"profile": sample.profile, "sample": sample}, {}
@@ -187,7 +187,8 @@ def _distances(
 
 
 def _named(groups: Mapping[int, StackDistanceProfile], trace: Trace) -> tuple[AccessGroup, ...]:
-    """Groups with their names: arrays of a kernel, else addresses of instructions; those with most accesses first."""
+    """Groups with their names: arrays of a kernel, otherwise addresses of instructions; those with most accesses
+    first."""
     names = trace.group_names if isinstance(trace, KernelTrace) else {}
     return ordered(AccessGroup(group, names.get(group, f"{group:#x}"), profile) for group, profile in groups.items())
 

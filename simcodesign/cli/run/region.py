@@ -156,5 +156,5 @@ def _least(question: FeasibilityQuestion, name: str, values: Sequence[str]) -> d
     low = max(min(numbers) * 1e-3, parameters[name].low)
     try:
         return {name: threshold(question, name, low, max(numbers))}
-    except InputError:  # where some value in between cannot be used
+    except InputError:  # if some value in between cannot be used
         return {}

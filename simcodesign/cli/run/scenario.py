@@ -191,7 +191,7 @@ def parsed_settings(settings: Iterable[str]) -> dict[str, str]:
 
 
 def parsed_share(text: str, option: str) -> float:
-    """The share of ``5%`` or ``0.05``. InputError for anything else."""
+    """The fraction of ``5%`` or ``0.05``. InputError for anything else."""
     value = parse_quantity(text, "count", Place(option))
     if value < 0 or (value > 1 and "%" not in text):
         raise InputError(_NO_FRACTION, Place(option), value=text, allowed=_FRACTIONS)

@@ -122,7 +122,7 @@ def _axis(texts: Sequence[str], scenario: Scenario, settings: Iterable[str]) -> 
 
 
 def _over_bandwidth(several: SeveralComparisons, name: str) -> SeveralComparisons:
-    """The same over a bandwidth in place of the time per byte that it is the inverse of."""
+    """The same over a bandwidth instead of the time per byte that it is the inverse of."""
     times_s = [one.at[several.axis] for one in several.comparisons]
     values = [1 / time_s if time_s else inf for time_s in times_s]
     candidates = [replace(one, at={name: value}) for one, value in zip(several.comparisons, values, strict=True)]

@@ -75,7 +75,7 @@ _JUDGED_COLUMNS = {FORECAST: "forecast", SIMULATION: "simulated"}
 
 
 def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
-    """Evaluate every point; print, write and draw the table. Exit status 1 where every point fails."""
+    """Evaluate every point; print, write and draw the table. Exit status 1 if every point fails."""
     sweep = _sweep(options)
     fraction = WITHIN if options.within is None else check_fraction(parsed_share(options.within, "--within"), _WITHIN)
     given = given_formulas(options.formula)
@@ -121,7 +121,7 @@ def _columns(sweep: Sweep, formulas: Iterable[str], is_measured: bool) -> list[s
 
 
 def _worst_errors(table: pd.DataFrame, options: VerdictOptions, formulas: Sequence[str]) -> dict[str, float]:
-    """The errors that count: the largest of each at points with a measured time, nan where it says nothing at one of
+    """The errors that count: the largest of each at points with a measured time, nan if it says nothing at one of
     them; ``formulas``: how the columns of those that are given begin."""
     simulated = error_column("simulated") in table.columns
     there = table[MEASURED].notna() if MEASURED in table.columns else pd.Series(False, index=table.index)

@@ -30,7 +30,7 @@ def measured_tables(options: VerdictOptions) -> list[MeasuredTable]:
 
 
 def tolerance_of(options: VerdictOptions, with_formulas: bool) -> float | None:
-    """The share that an error may have; None where none is given. InputError for what cannot be judged."""
+    """The fraction that an error may have; None if none is given. InputError for what cannot be judged."""
     known = JUDGED if with_formulas else (FORECAST, SIMULATION)
     for name in options.tolerance_of:
         if name not in known:
@@ -41,8 +41,8 @@ def tolerance_of(options: VerdictOptions, with_formulas: bool) -> float | None:
 
 
 def judged_errors(comparison: Comparison, options: VerdictOptions) -> dict[str, float]:
-    """The signed errors that count, by what they are of, nan where there is none: against what was measured where
-    measurements are given, else against the simulation; of the simulation, always against what was measured."""
+    """The signed errors that count, by what they are of, nan if there is none: against what was measured where
+    measurements are given, otherwise against the simulation; of the simulation, always against what was measured."""
     given = [one for one in comparison.formulas if one.given]
     to_measured = bool(options.measured)
     usual = SIMULATION if to_measured else FORMULAS if given else FORECAST

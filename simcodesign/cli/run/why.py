@@ -45,5 +45,5 @@ def with_why(answer: PlainResult, helps: Elasticities | None) -> object:
 
 
 def why_tables(helps: Elasticities | None) -> list[RenderableType]:
-    """What would help, for a terminal; nothing where it was not asked for."""
+    """What would help, for a terminal; nothing if it was not asked for."""
     return [] if helps is None else elasticity_tables(helps)

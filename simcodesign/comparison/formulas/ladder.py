@@ -47,7 +47,7 @@ class FormulaComparison:
 
     @property
     def total_s(self) -> float:
-        """What it says of the whole; nan where it says nothing here."""
+        """What it says of the whole; nan if it says nothing here."""
         return float("nan") if self.values.total_s is None else float(self.values.total_s)
 
     @property
@@ -57,12 +57,12 @@ class FormulaComparison:
 
     @property
     def measured_error(self) -> float | None:
-        """Signed error against what was measured; None where nothing was."""
+        """Signed error against what was measured; None if nothing was."""
         return None if self.measured_s is None else relative_error(self.total_s, self.measured_s)
 
     @property
     def simulation_error(self) -> float:
-        """Signed error of the simulation against what was measured, nan where nothing was."""
+        """Signed error of the simulation against what was measured, nan if nothing was."""
         return float("nan") if self.measured_s is None else relative_error(self.simulated_s, self.measured_s)
 
     @property

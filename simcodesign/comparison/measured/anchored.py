@@ -93,7 +93,7 @@ class Anchored(PlainResult):
 
     @property
     def anchored_s(self) -> float:
-        """The prediction times the ratio at the anchor; nan where there is none."""
+        """The prediction times the ratio at the anchor; nan if there is none."""
         return float("nan") if self.refused else self.frozen_s * self.anchor.ratio
 
     @property

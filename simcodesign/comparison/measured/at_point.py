@@ -1,4 +1,4 @@
-"""Measured times that hold at design points, and the ladder that goes on to them."""
+"""Measured times that hold at design points, and the ladder that continues to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.measured_tables.rows import NODES_USED
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 
-#: A measured time holds at values that differ by no more, as a share.
+#: A measured time holds at values that differ by no more, as a fraction.
 _SAME_VALUE = 1e-9
 #: Points that a message names.
 MOST_NAMED = 5
@@ -40,7 +40,7 @@ def measured_at(
 
 
 def of_what_runs(measured: MeasuredTimes, point: DesignPoint, whole_program: bool) -> MeasuredTimes | None:
-    """What was measured of the phases that run: where some are left out, total and components are of another program.
+    """What was measured of the phases that run: if some are left out, total and components are of another program.
     None if that is nothing."""
     phases = point.workload.phases()
     if whole_program:
@@ -121,7 +121,7 @@ def _place_text(measured: MeasuredTimes, point: DesignPoint) -> str:
 def ladder_to_measured(
     forecast: Result, rungs: Sequence[Rung], measured: MeasuredTimes | None
 ) -> tuple[LadderStep, ...]:
-    """From the forecast through the simulations to the measured total; nothing where none was measured."""
+    """From the forecast through the simulations to the measured total; nothing if none was measured."""
     if measured is None or measured.total_s is None:
         return ()
     times_s = {rung.effect: float(rung.simulation.headline_s) for rung in rungs if rung.applies}

@@ -47,7 +47,7 @@ class Interval:
 
     @property
     def is_point(self) -> NDArray[np.bool_]:
-        """Where there is one value only."""
+        """If there is one value only."""
         return np.asarray(self.low == self.high)
 
     @property

@@ -114,9 +114,9 @@ def _clock(entries: list[str]) -> float | None:
 def read_likwid(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     """One row for each region and hardware thread.
 
-    Processes: as labelled, else the number of threads; frequency: as labelled, else the nominal one of the file. Raises
-    InputError with the line for what cannot be read, for a file without a table of events, and where counts are marked
-    as those of all processes together: every thread has its own here.
+    Processes: as labelled, otherwise the number of threads; frequency: as labelled, otherwise the nominal one of the
+    file. Raises InputError with the line for what cannot be read, for a file without a table of events, and where
+    counts are marked as those of all processes together: every thread has its own here.
     """
     reader, comments = _Reader(path), []
     for line, text in lines(path):

@@ -23,7 +23,7 @@ TARGETS, KINDS = (DISK, NETWORK), ("read", "write")
 #: Phases in which the time between the arrivals, and that of the requests, is booked.
 BETWEEN, REQUESTS = "between arrivals", "requests"
 POISSON = Distribution("exponential")
-#: What chances to go on leave of 1 below this is rounding.
+#: What chances to continue leave of 1 below this is rounding.
 NO_SHARE = 1e-12
 #: What belongs to one target alone.
 _OF = {"kind": DISK, "capacity": DISK, "next": DISK, "destination": NETWORK}
@@ -36,7 +36,7 @@ class Arrivals(Demand):
 
     ``between``: the distribution of the times between arrivals, from time 0 on. ``varies``: of a request at a disk, the
     factor of its service; of a message, that of its size. ``capacity``: most requests at a disk, those in service
-    included; it blocks the others. ``next``: a request that is served at the disk of rank i goes on to that of rank j
+    included; it blocks the others. ``next``: a request that is served at the disk of rank i continues to that of rank j
     with the probability in row i, column j (and is then one of rank j's), or else leaves. ``destination``: the rank of
     a message, by that of its source; None for any other rank, each as likely.
 
@@ -112,7 +112,7 @@ class Arrivals(Demand):
 
 
 def check_alone(program: Iterable[object], imbalance: bool, place: Place) -> bool:
-    """Whether a program is of arrivals. InputError where it is of something else, too."""
+    """Whether a program is of arrivals. InputError if it is of something else, too."""
     steps = list(program)
     streams = [step for step in steps if isinstance(step, Arrivals)]
     if not streams:

@@ -38,8 +38,8 @@ ENTRY_POINTS = "simcodesign.demands"
 class Demand:
     """The ranks that it applies to (all, when ``when`` is None) and its place in the file.
 
-    ``started_as``: the name under which it is started, so that its ranks go on at once, until a ``Wait`` of this name;
-    empty for what they do at its place.
+    ``started_as``: the name under which it is started, so that its ranks continue at once, until a ``Wait`` of this
+    name; empty for what they do at its place.
     """
 
     when: Expression | None
@@ -101,7 +101,7 @@ class Demand:
 
     @property
     def variation(self) -> Distribution | None:
-        """How its times vary each time that it is done; None where they do not."""
+        """How its times vary each time that it is done; None if they do not."""
         return getattr(self, "varies", None)
 
     @property
@@ -122,7 +122,7 @@ class Demand:
 
     @property
     def communicator(self) -> str | None:
-        """The groups of ranks that do it, each by itself; None where all ranks are one."""
+        """The groups of ranks that do it, each by itself; None if all ranks are one."""
         return getattr(self, "group", None)
 
     @property

@@ -151,7 +151,7 @@ def algorithm_in_order(operation: str, algorithm: str, order: str) -> str:
 
 
 def every_algorithm() -> list[tuple[str, str]]:
-    """Operations and algorithms that workload files may name, in both orders where there are two."""
+    """Operations and algorithms that workload files may name, in both orders if there are two."""
     plain = [(operation, algorithm) for operation, names in ALGORITHMS.items() for algorithm in names]
     both = ((key, algorithm_in_order(*key, order)) for key in plain if key in ORDERS for order in ("near", "far"))
     return [*plain, *((operation, name) for (operation, algorithm), name in both if name != algorithm)]

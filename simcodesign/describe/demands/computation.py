@@ -64,7 +64,7 @@ class Kernel(Demand):
     """``times`` kernels on the accelerator of a rank, one after another, each of ``flops``, or of ``seconds`` that it
     was measured to take, during which ``bytes`` pass the memory of the accelerator. What is None is none. ``type``: the
     number format of the flops, which has a rate of its own; empty for the one rate of the machine. ``shape``: what each
-    kernel is, in place of flops and bytes."""
+    kernel is, instead of flops and bytes."""
 
     flops: Expression | None = None
     seconds: Expression | None = None

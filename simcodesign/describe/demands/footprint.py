@@ -40,7 +40,7 @@ def collective_footprint_bytes(
 ) -> FloatOrArray:
     """Return the bytes that a rank touches in a collective operation among ``ranks`` ranks: at the root, if it has one.
 
-    ``own_bytes``: as the demand states them of a rank; ``total_bytes``: of all ranks together, None where they are
+    ``own_bytes``: as the demand states them of a rank; ``total_bytes``: of all ranks together, None if they are
     alike. An operation of another package counts as 2 n: n to read and n to write.
     """
     total = ranks * own_bytes if total_bytes is None else total_bytes

@@ -1,4 +1,4 @@
-"""Shapes of kernels: what describes a kernel in place of its flops and bytes, which each reading counts by itself."""
+"""Shapes of kernels: what describes a kernel instead of its flops and bytes, which each reading counts by itself."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ class MemoryAccesses(Demand):
     """Loads and stores in memory, of which caches serve what their locality lets them.
 
     Their locality is that of one of these: a ``kernel`` with its ``sizes``, which ``times`` executions repeat; a
-    measured ``profile``; ``distances``, pairs of a share of the accesses and its stack distance in elements of
+    measured ``profile``; ``distances``, pairs of a fraction of the accesses and its stack distance in elements of
     ``element_bytes``; or ``hits``, the measured share that each of ``CACHE_ROLES`` serves, whatever its size (the rest
     always goes to memory). ``accesses``: how many in all; None for those
     of the kernel or profile. ``blocking`` (BF_mem of hardware-counter models) is the part of the access times for which
-    the processor stands still: None for one part in ``Memory.outstanding``. ``remote``: the share of the accesses to
+    the processor stands still: None for one part in ``Memory.outstanding``. ``remote``: the fraction of the accesses to
     memory that go to other controllers of the node than the processor's own; None for that of the machine's policy.
     """
 

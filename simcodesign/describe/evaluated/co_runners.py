@@ -28,7 +28,7 @@ def co_runners(
     step: EvaluatedStep, memory: Memory | None = None, here: NDArray[np.bool_] | None = None
 ) -> CoRunners | None:
     """Those of a demand: ranks of a node that do it, on processors that share a cache of a ``memory`` (None: that of
-    the machine) which the ranks ``here`` have, None for all. None where there are no shared caches."""
+    the machine) which the ranks ``here`` have, None for all. None if there are no shared caches."""
     evaluation = step.evaluation
     memory = step.machine.memory if memory is None else memory
     if memory is None or not memory.has_shared_caches:

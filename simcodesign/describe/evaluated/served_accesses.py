@@ -79,7 +79,7 @@ def memories_of(demand: MemoryAccesses, machine: Machine, ranks: FloatOrArray) -
 
 
 def remote_share(demand: MemoryAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:
-    """The share of its lines that are at other controllers than the processor's own. InputError for one above 1."""
+    """The fraction of its lines that are at other controllers than the processor's own. InputError for one above 1."""
     if memory.controllers == 1:
         return 0.0
     if demand.remote is None:
@@ -133,7 +133,7 @@ class _Lookup:
 
     @property
     def sharers(self) -> tuple[FloatOrArray, ...]:
-        """How many ranks share each cache; empty where none is shared."""
+        """How many ranks share each cache; empty if none is shared."""
         return () if self.runners is None else self.runners.sharers
 
     @property
@@ -146,7 +146,7 @@ class _Lookup:
         return self.memory.geometries(key_bytes)
 
     def access_bytes(self, value: Evaluate) -> FloatOrArray:
-        """An element of a kernel; else one of the distances, but no more than a word."""
+        """An element of a kernel; otherwise one of the distances, but no more than a word."""
         if not self.demand.kernel:
             return min(self.demand.element_bytes, WORD_BYTES)
         from simcodesign.locality.streams.kernels import KERNELS

@@ -107,7 +107,7 @@ class _File:
         self.bounds = self.numbers("<u8", 2 * self.ranks, 6).reshape(-1, 2)
 
     def numbers(self, dtype: Any, count: int, at: int) -> Array:
-        """Some of the file. InputError where it ends before them."""
+        """Some of the file. InputError if it ends before them."""
         if count * np.dtype(dtype).itemsize > len(self.data) - self.base - at:
             raise InputError("the file ends too early", self.place, value=f"{len(self.data)} bytes")
         return np.frombuffer(self.data, dtype, count, self.base + at)

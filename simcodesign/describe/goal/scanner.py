@@ -16,7 +16,7 @@ from simcodesign.core.native.records import Record
 from simcodesign.core.native.shared_library import required_library
 
 _NAME_BYTES = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-#: 0 of bytes that cannot be in a name; else from 1 to 63, digits first.
+#: 0 of bytes that cannot be in a name; otherwise from 1 to 63, digits first.
 _CODES = np.zeros(256, np.uint8)
 _CODES[np.frombuffer(_NAME_BYTES, np.uint8)] = np.arange(1, 64)
 

@@ -79,7 +79,7 @@ class Job:
         return f"{self.name}@{self.places.start}:{self.places.stop}{step}"
 
 
-#: Several jobs, as the verbs take them in place of one workload.
+#: Several jobs, as the verbs take them instead of one workload.
 JobList = list[Job] | list[str] | list[Job | str] | tuple[Job | str, ...]
 
 

@@ -1,6 +1,6 @@
 """Messages of other jobs on the same machine, which a job on a part of it meets on links.
 
-They are open streams: every node of others sends messages of one size at random times (Poisson arrivals), a share
+They are open streams: every node of others sends messages of one size at random times (Poisson arrivals), a fraction
 ``load`` of what its messages could be at most, from time 0 until the job ends. Who those nodes are, and to whom each
 sends, follows from the nodes that the job uses: others have the rest, in one job or several, and send within their own.
 """

@@ -122,7 +122,7 @@ def _check_lines(mapping: FoldedMapping, shape: tuple[int, ...], place: Place, p
 
 @lru_cache(maxsize=8)
 def _folded(mapping: FoldedMapping, shape: tuple[int, ...], place: Place) -> Ints:
-    """The node of each node of a job that is checked; machines are made anew with each constant that changes, so that
+    """The node of each node of a job that is checked; machines are made again with each constant that changes, so that
     the last ones are kept."""
     coordinates: list[Ints | int] = [0] * len(shape)
     at = dict(zip(mapping.ranks_along, _first_fastest(mapping, math.prod(mapping.job)), strict=True))

@@ -135,7 +135,7 @@ class Memory:
 
     @property
     def remote_share(self) -> float:
-        """The share of a rank's data that is at other controllers than its own, by the policy."""
+        """The fraction of a rank's data that is at other controllers than its own, by the policy."""
         return 0.0 if self.policy == FIRST_TOUCH else 1 - 1 / self.controllers
 
     def station_name(self, unit: int, nodes: int) -> str:

@@ -15,7 +15,7 @@ from simcodesign.describe.machine_parts.memory import Memory
 
 #: Where it is in a machine file.
 PATH = "node.memory"
-#: Copies of a message where none are stated: the median of eight systems with measured full nodes, and their range.
+#: Copies of a message if none are stated: the median of eight systems with measured full nodes, and their range.
 COPIES, LEAST_COPIES, MOST_COPIES = 1.4, 1.1, 2.2
 
 

@@ -44,7 +44,7 @@ class MeasuredValue:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The ends of its spread; None where that is not known."""
+        """The ends of its spread; None if that is not known."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __float__(self) -> float:
@@ -93,7 +93,7 @@ class MeasuredTimes:
 
     @property
     def total_s(self) -> float | None:
-        """Seconds of the whole; None where they were not measured."""
+        """Seconds of the whole; None if they were not measured."""
         return None if self.total is None else float(self.total)
 
     @property

@@ -49,7 +49,7 @@ class Network:
 
     A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interfaces.per_byte_s``; both default
     to the time per byte of the model, with segments to the smallest of these. Where the topology gives its links
-    bandwidths or latencies of their own, these count in place of ``link_per_byte_s`` and ``hop_latency_s``, and a
+    bandwidths or latencies of their own, these count instead of ``link_per_byte_s`` and ``hop_latency_s``, and a
     message is no faster than the slowest link of its route. With ``switching = "store_and_forward"`` a link has all of
     a message, or of a packet, before the next one begins.
 
@@ -65,8 +65,8 @@ class Network:
     links of the rail of the interface by which it leaves, and arrives on the same rail. The links of rail r have the
     numbers from r L on, L links in each.
 
-    ``saturation``: the share of the time that a link is busy at most, in forecasts of open streams: what finite buffers
-    let through was measured on the network, or by a simulator that has them (docs/buffers.md).
+    ``saturation``: the fraction of the time that a link is busy at most, in forecasts of open streams: what finite
+    buffers let through was measured on the network, or by a simulator that has them (docs/buffers.md).
 
     ``tunings``: what collective algorithms have of their own, by operation and algorithm.
 
@@ -101,7 +101,7 @@ class Network:
 
     @property
     def mean_hops(self) -> float:
-        """Mean hops between different nodes, by its routing, where nobody waits."""
+        """Mean hops between different nodes, by its routing, if nobody waits."""
         return self.routing.mean_hops(self.topology)
 
     def sending(self, sends: str | None, used: int | None = None) -> Network:

@@ -43,7 +43,7 @@ class NodesByRanks:
             raise InputError(what, self.place, value=list(shape), allowed=allowed)
 
     def topology(self, nodes: int) -> Topology:
-        """The network of so many nodes. InputError where there is none, with the nearest numbers that there are."""
+        """The network of so many nodes. InputError if there is none, with the nearest numbers that there are."""
         try:
             return build_topology(self.kind, nodes, place=self.place, **self.options)
         except InputError as error:
@@ -55,7 +55,7 @@ class NodesByRanks:
             raise InputError(what, self.place, value=nodes, allowed=f"{counts} nodes") from None
 
     def smallest(self) -> Topology:
-        """The smallest network of this kind, in place of the one whose size is not known yet. InputError if there is
+        """The smallest network of this kind, instead of the one whose size is not known yet. InputError if there is
         none of up to some thousands of nodes."""
         return build_topology(self.kind, self._first(range(1, MAX_HOSTS)) or 1, place=self.place, **self.options)
 

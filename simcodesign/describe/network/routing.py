@@ -45,7 +45,7 @@ class Routing:
         return self.name in topology.routings
 
     def mean_hops(self, topology: Topology) -> float:
-        """Mean hops between different nodes where nobody waits."""
+        """Mean hops between different nodes if nobody waits."""
         return topology.mean_hops()
 
     @property

@@ -43,7 +43,8 @@ class Sharing(ABC):
 
     @property
     def stored_bytes(self) -> float:
-        """Of a message at most so many bytes are stored at a node before they go on; infinite for a whole message."""
+        """Of a message at most so many bytes are stored at a node before they continue; infinite for a whole
+        message."""
         return np.inf
 
     @property

@@ -42,7 +42,7 @@ def written_out(equations: Mapping[str, Expression], known: Collection[str]) -> 
 
 
 def put_in(expression: Expression, equations: Mapping[str, Expression]) -> Expression:
-    """Return an expression with the text of equations in place of their names."""
+    """Return an expression with the text of equations instead of their names."""
     used = sorted(expression.names & equations.keys())
     if not used:
         return expression

@@ -1,8 +1,9 @@
-"""What goes on at once: demands that are started and waited for, and kinds of work of a rank that overlap.
+"""What continues at once: demands that are started and waited for, and kinds of work of a rank that overlap.
 
 A demand that is started (``Demand.started_as``) begins when what stands before it is done; what stands after it does
-not wait for it, but for a ``Wait`` of its name. Both stand in one block, so that what an iteration starts is done when
-the iteration is. A block of parts that overlap is the same: all parts but one are started, and waited for at its end.
+not wait for it, except for a ``Wait`` of its name. Both stand in one block, so that what an iteration starts is done
+when the iteration is. A block of parts that overlap is the same: all parts but one are started, and waited for at its
+end.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Block:
     """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's.
 
     ``useful_flops``: what one repetition adds to the operations, of all ranks, of which a rate is made.
-    ``overlaps``: its body are parts that go on at once (``describe/programs/overlap.py``). ``index``: the name that
+    ``overlaps``: its body are parts that continue at once (``describe/programs/overlap.py``). ``index``: the name that
     counts the iterations, from 0, in all that stands in the block but its ``repeat``.
     """
 

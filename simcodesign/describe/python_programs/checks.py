@@ -128,7 +128,7 @@ def _whole(value: object, what: str, most: int, place: Place) -> int:
 
 
 def shown(value: object) -> str:
-    """What was given in place of an operation."""
+    """What was given instead of an operation."""
     if isinstance(value, Operation):
         return f"{value[0]} ({value[1]})" if isinstance(value[1], str) else str(value[0])
     text = repr(value)

@@ -25,7 +25,7 @@ _kept: OrderedDict[object, Recording] = OrderedDict()
 class PythonProgram(RecordedProgram):
     """The generator function ``name`` in a file of Python, whose source has this ``digest``.
 
-    Functions are not pickled: another process loads the file anew.
+    Functions are not pickled: another process loads the file again.
     """
 
     path: str = field(compare=False)
@@ -40,7 +40,7 @@ class PythonProgram(RecordedProgram):
 
     @property
     def formula(self) -> Callable[..., Any] | None:
-        """What stands in place of the forecast."""
+        """What stands instead of the forecast."""
         formula: Callable[..., Any] | None = self._functions()[1]
         return formula
 

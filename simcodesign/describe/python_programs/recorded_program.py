@@ -26,7 +26,7 @@ class RecordedProgram(Demand):
 
     @property
     def formula(self) -> Callable[..., Any] | None:
-        """Seconds by (machine, size, **parameters), which stand in place of the forecast."""
+        """Seconds by (machine, size, **parameters), which stand instead of the forecast."""
         return None
 
     def arguments(self, values: Mapping[str, Any], names: Mapping[str, object]) -> dict[str, object]:

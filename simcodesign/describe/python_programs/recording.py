@@ -1,7 +1,7 @@
 """What the ranks of a program in Python do: every rank's generator is run once, before anything is priced.
 
 A run sees neither time nor data, so that all ranks run one after another. The members of a group are known when all
-ranks have called ``sc.rank.group``: where a program asks for them earlier (``row.rank``), all ranks begin anew, and
+ranks have called ``sc.rank.group``: where a program asks for them earlier (``row.rank``), all ranks begin again, and
 then know them.
 """
 
@@ -49,14 +49,14 @@ BLOCK = 1 << 16
 #: Operations, waits and phases of all ranks together after which a program is taken not to end, and the environment
 #: variable that sets another limit.
 MOST_YIELDED, MOST_YIELDED_NAME = 20_000_000, "SIMCODESIGN_MOST_OPERATIONS"
-#: Groups that may depend on each other's members: the ranks begin anew for each.
+#: Groups that may depend on each other's members: the ranks begin again for each.
 MOST_PASSES = 100
 
 
 @dataclass(frozen=True)
 class Recording:
     """N entries of P ranks, rank by rank: each an operation of D distinct ones, or one of no time (``op`` is NONE): a
-    wait, or where a rank goes on after a start.
+    wait, or where a rank continues after a start.
 
     The columns ``op``, ``phase``, ``line`` and ``waits_for`` may have 32 or 64 bits: sums and products of what is in
     them need more. ``colours[g]``: (P,) the colour of each rank in group g, NONE for ranks without one; group 0 holds
@@ -71,7 +71,7 @@ class Recording:
     phase: Integers  # (N,) place in ``phases``
     line: Integers  # (N,) of the Python file
     started: NDArray[np.bool_]  # (N,) not waited for before the next entry
-    waits_for: Integers  # (N,) of a wait: the entry that was started; else NONE
+    waits_for: Integers  # (N,) of a wait: the entry that was started; otherwise NONE
     file: str
     files: tuple[str, ...] = ()  # (P,) where every rank has a file of its own
 
@@ -218,7 +218,7 @@ class _Run:
                     continue
             add(number)
             add_place(at)
-            if answer is not None:  # from here on the rank goes on beside what was started
+            if answer is not None:  # from here on the rank continues beside what was started
                 add(NONE)
                 add_place(at)
 

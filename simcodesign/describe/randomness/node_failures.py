@@ -1,4 +1,4 @@
-"""Failures of nodes, and coordinated checkpoints, from the last of which all ranks go on after a failure.
+"""Failures of nodes, and coordinated checkpoints, from the last of which all ranks continue after a failure.
 
 A program makes progress for ``interval`` seconds, then all ranks write a checkpoint; none is written after its end. A
 failure of a node that the ranks run on costs all of them what they did since the last checkpoint, and the restart.

@@ -1,6 +1,6 @@
 """What makes equal work take unequal times: noise of the machine, slow nodes, bursts, imbalance of the workload.
 
-All factors have mean 1 but for those of slow nodes, and bursts, which add to the time: these two are in no forecast.
+All factors have mean 1 except for those of slow nodes, and bursts, which add to the time: these two are in no forecast.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Imbalance:
-    """The share of computation that each rank has, or each node with all of its ranks, against the mean one."""
+    """The fraction of computation that each rank has, or each node with all of its ranks, against the mean one."""
 
     distribution: Distribution
     of: str = "ranks"

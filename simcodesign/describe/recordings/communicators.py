@@ -83,7 +83,7 @@ class Communicators:
         return made
 
     def resolve(self) -> None:
-        """Find the members of all communicators that were split. Raises InputError where not all members took part."""
+        """Find the members of all communicators that were split. Raises InputError if not all members took part."""
         ready = [one for one in self._known if one is not None]
         while ready:
             parent = ready.pop()

@@ -213,7 +213,7 @@ def _wait_some(rank: MpiRank, given: Given) -> None:
 
 
 def _if_done(action: Action) -> Action:
-    """A test is a wait where it succeeded, and nothing where it did not or where the trace does not say."""
+    """A test is a wait where it succeeded, and nothing if it did not or where the trace does not say."""
 
     def tested(rank: MpiRank, given: Given) -> None:
         if given.get("flag"):

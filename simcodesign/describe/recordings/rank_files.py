@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*)", re.DOTALL)
 
 
 def files_of_ranks(path: Path) -> list[Path]:
-    """Return the files of ranks 0, 1, 2 ...: those named as ``path`` with another number in place of its last one.
+    """Return the files of ranks 0, 1, 2 ...: those named as ``path`` with another number instead of its last one.
 
     All have as many digits, or none has leading zeros. Raises InputError for a name without a number.
     """

@@ -75,7 +75,7 @@ class RankLog:
         self.entries.append(self.line)
 
     def _start(self, key: tuple[Any, ...]) -> int:
-        """Let an operation go on beside what comes."""
+        """Let an operation continue beside what comes."""
         line, entry = self.line, len(self.entries) // 2
         self.entries += self._starts.get((key, line)) or self._noted.start_of(key, line)
         self._open.add(entry)

@@ -101,7 +101,7 @@ class Topology(ABC):
 
     @property
     def hardware(self) -> Hardware:
-        """Its switches, ports, cables and links. A kind with closed forms for these has them in place of a count."""
+        """Its switches, ports, cables and links. A kind with closed forms for these has them instead of a count."""
         return counted(self)
 
     @property
@@ -131,7 +131,8 @@ class Topology(ABC):
 
     @property
     def directions(self) -> int:
-        """In how many directions links leave and reach a host, where they have any: two for each dimension; else 0."""
+        """In how many directions links leave and reach a host, where they have any: two for each dimension; otherwise
+        0."""
         return 0
 
     def direction_of(self, link: IntArray) -> IntArray:

@@ -55,7 +55,8 @@ class FatTreeTopology(UpDownTopology):
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> FatTreeTopology:
         """Of switches with ``arity`` ports up and as many down, in as many levels as the hosts need; links of each
-        level have the bandwidth (B/s) and latency (s) given, or a share of the bandwidth of the machine's network."""
+        level have the bandwidth (B/s) and latency (s) given, or a fraction of the bandwidth of the machine's
+        network."""
         if "arity" not in options:
             raise InputError("fat_tree needs an arity (ports up and down of a switch)", place, allowed="arity >= 2")
         if options.get("bandwidth") is not None and options.get("taper") is not None:

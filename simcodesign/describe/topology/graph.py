@@ -89,7 +89,7 @@ class GraphTopology(Topology):
 
     @cached_property
     def bisection_width(self) -> int:
-        """By trying all halves of up to ``MAX_COUNTED_HOSTS`` hosts (no switches), else Kernighan-Lin."""
+        """By trying all halves of up to ``MAX_COUNTED_HOSTS`` hosts (no switches), otherwise Kernighan-Lin."""
         return self._best_cut() if self.bisection_exact else self._good_cut()
 
     @property

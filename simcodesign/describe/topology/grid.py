@@ -150,7 +150,7 @@ class GridTopology(Topology):
     def routes(self, sources: ArrayLike, targets: ArrayLike) -> Routes:
         """As of any topology; not hop after hop, but from the differences of numbers of links that follow one another.
 
-        Along a dimension they differ by the same, but for one hop where a ring begins anew.
+        Along a dimension they differ by the same, except for one hop where a ring begins again.
         """
         source, target = self._pairs(sources, targets)
         hops, first, step, turn, jump = np.zeros((5, source.size, len(self.axes)), dtype=np.int64)

@@ -86,7 +86,7 @@ class TreeTopology(UpDownTopology):
 
     @property
     def bisection_width(self) -> int:
-        """1 where some subtree holds half of the hosts, else the best cut between the first and last half."""
+        """1 if some subtree holds half of the hosts, otherwise the best cut between the first and last half."""
         half = self.node_count // 2
         if self.node_count == 1 or self._subtree_sizes() & {half, self.node_count - half}:
             return min(1, half)

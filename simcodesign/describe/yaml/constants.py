@@ -32,7 +32,7 @@ PARTS = ("processor", "network", "node", "socket", "disk", "accelerator", "stora
 def with_formulas_evaluated(
     items: Mapping[str, Entry], custom: Custom, counts: Mapping[str, FloatOrArray]
 ) -> tuple[dict[str, Entry], Custom]:
-    """The items of a machine file with numbers in place of the formulas of constants, and ``custom`` with these
+    """The items of a machine file with numbers instead of the formulas of constants, and ``custom`` with these
     formulas, by the paths of the constants. A formula uses what ``custom`` defines and the ``counts``; of a bandwidth
     it is kept as that of its inverse.
 

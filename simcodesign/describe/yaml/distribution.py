@@ -1,6 +1,6 @@
-"""Distributions in YAML: ``exponential``, ``{distribution: erlang, stages: 3}``, or a share such as ``5 %``.
+"""Distributions in YAML: ``exponential``, ``{distribution: erlang, stages: 3}``, or a fraction such as ``5 %``.
 
-A share is the coefficient of variation of a lognormal one; ``empirical`` lists its ``values``.
+A fraction is the coefficient of variation of a lognormal one; ``empirical`` lists its ``values``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def distribution_of(items: Mapping[str, Entry], entry: Entry) -> Distribution:
 
 
 def coefficient_of_variation(entry: Entry) -> float:
-    """A share such as ``3 %``: standard deviation over mean."""
+    """A fraction such as ``3 %``: standard deviation over mean."""
     value = entry.quantity("count")
     if not 0 <= value <= MOST_VARIATION or (value > 1 and "%" not in entry.text()):
         raise entry.error("a coefficient of variation", "0 to 1, or 0 % to 1000 %")

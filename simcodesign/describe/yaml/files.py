@@ -83,7 +83,7 @@ _AMOUNT = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)(\s*[A-Za-z/]*)")
 
 
 def _with_unit(path: str, value: object) -> object:
-    """A bare number of a constant, or of a bandwidth in place of a time per byte, with its SI unit."""
+    """A bare number of a constant, or of a bandwidth instead of a time per byte, with its SI unit."""
     part, _, key = path.rpartition(".")
     dimension = "bandwidth" if dimension_at(f"{part}.{OTHER_NAMES.get(key, '')}") else dimension_at(path)
     unit = DIMENSIONS[dimension or "count"]
@@ -328,7 +328,7 @@ def _of_other_kind(name: str | Path, kind: str, expected: str) -> InputError:
 
 
 def file_here(name: str) -> str:
-    """How the file of this name in the working folder is named; empty where there is none."""
+    """How the file of this name in the working folder is named; empty if there is none."""
     return f"./{name}.yaml, the file in this folder" if not stands_alone() and is_file(f"{name}.yaml") else ""
 
 

@@ -26,7 +26,7 @@ _TOPOLOGY, _RAILS = "topology", "rails"
 class TopologyFormulas:
     """The part ``network`` of a machine file, some keys of which are formulas.
 
-    ``entry``: with these formulas, and numbers in place of all others; ``folder``: of the files that it names;
+    ``entry``: with these formulas, and numbers instead of all others; ``folder``: of the files that it names;
     ``formulas``: by path in the part and place in a list (-1 outside of one).
     """
 
@@ -50,7 +50,7 @@ class TopologyFormulas:
         return replace(machine, network=network, nodes_by_ranks=follows)
 
     def evaluated(self, custom: Custom, counts: Mapping[str, FloatOrArray]) -> Entry:
-        """The entry with numbers in place of its formulas."""
+        """The entry with numbers instead of its formulas."""
         names = custom.names(counts, custom.names_over(counts))
         for name in sorted(self.parameters):
             if np.ndim(names[name]):
@@ -72,7 +72,7 @@ class TopologyFormulas:
 def topology_formulas(
     entry: Entry, custom: Custom, counts: Mapping[str, FloatOrArray], folder: Path
 ) -> TopologyFormulas | None:
-    """Return the formulas of the part ``network`` of a machine file; None where it has none.
+    """Return the formulas of the part ``network`` of a machine file; None if it has none.
 
     They use parameters, ``counts`` and the properties that do not depend on the network. Raises InputError for other
     names.

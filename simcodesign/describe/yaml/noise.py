@@ -1,4 +1,4 @@
-"""Noise and imbalance in YAML: a share such as ``5 %``, or a mapping that says what varies, and how."""
+"""Noise and imbalance in YAML: a fraction such as ``5 %``, or a mapping that says what varies, and how."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BURSTS = Section(
     Key("together", Flag(), "whether they come on all nodes at once", "false"),
 )
 _DISTRIBUTIONS = tuple(Key(part, DISTRIBUTION, f"variation of {PARTS[part]}; a distribution") for part in PARTS)
-#: Noise of the nodes of a partition, and of a machine: a mapping of these keys, or a share.
+#: Noise of the nodes of a partition, and of a machine: a mapping of these keys, or a fraction.
 NOISE_OF_PARTITION = Section(*_DISTRIBUTIONS)
 NOISE = Section(
     *_DISTRIBUTIONS,

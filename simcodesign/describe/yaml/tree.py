@@ -79,7 +79,7 @@ class Entry:
         return self.content
 
     def says(self, word: str) -> bool:
-        """Whether this is a word that stands for a value of another kind, as ``all`` in place of a number."""
+        """Whether this is a word that stands for a value of another kind, as ``all`` instead of a number."""
         return self.content == word
 
     def name(self) -> str:

@@ -112,7 +112,7 @@ def _costs(routes: Routes) -> Array:
 
 
 def _of_disciplines(plan: Plan, name: str) -> Array | None:
-    """(S,) a field of the discipline of each station; None where all are first come, first served."""
+    """(S,) a field of the discipline of each station; None if all are first come, first served."""
     stations = plan.stations
     if stations.discipline is None:
         return None

@@ -29,8 +29,8 @@ def path_through_queues(plan: Plan, log: Log, visits: StationVisits) -> list[Pat
     """The critical path from time 0 on, without gaps: its segments add up to the makespan.
 
     It is followed backwards from the operation that is done last, as ``critical_path`` does. A message is followed
-    along its route to the last station that held it up. If it waited there, the path goes on with the message that
-    the station served until then, since that one would have had to be quicker; else with the station before.
+    along its route to the last station that held it up. If it waited there, the path continues with the message that
+    the station served until then, since that one would have had to be quicker; otherwise with the station before.
     """
     segments = list(_Walk(plan, log, visits).back())
     return segments[::-1]
@@ -72,7 +72,7 @@ class _Walk:
             self.until_s = from_s
 
     def holder_of(self, op: int) -> int:
-        """The visit that an operation waited for which itself queues at a station, as for a disk; else NONE."""
+        """The visit that an operation waited for which itself queues at a station, as for a disk; otherwise NONE."""
         queues = self.plan.station is not None and self.plan.station[op] != NONE
         return self.holder(int(self.visits.start[op])) if queues else NONE
 
@@ -102,7 +102,7 @@ class _Walk:
         return first + int(np.argmax(late_s >= late_s.max() - 1e-12 * self.until_s))
 
     def delays_s(self, first: int, end: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Times of flight from the first station to each: a head that goes on at once comes that much later."""
+        """Times of flight from the first station to each: a head that continues at once comes that much later."""
         flight_s = self.visits.arrival_s[first + 1 : end] - self.visits.grant_s[first : end - 1]
         return np.concatenate([[0.0], np.cumsum(flight_s)])
 

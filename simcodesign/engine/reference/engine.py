@@ -1,7 +1,7 @@
 """The reference engine: a Plan simulated with SimPy, written to be read. The compiled engine gives the same bits.
 
 How to read it
-    A SimPy simulation consists of *processes*: Python generators that ``yield`` events and go on when these happen.
+    A SimPy simulation consists of *processes*: Python generators that ``yield`` events and continue when these happen.
     ``Simulation.strand`` is the process of a rank, which does its operations one after another; a rank that does
     several things at a time (operations that do not follow the previous one) has several strands.
     ``Simulation.message`` is the process of a message that takes time of its own. A process waits for three things:

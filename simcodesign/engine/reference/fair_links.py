@@ -1,8 +1,8 @@
 """Messages that share links fairly. All links are one SimPy resource, since a flow uses several at a time.
 
 Every flow gets its max-min fair share: water is poured in, so to speak, and rises for all flows alike until a link is
-full; the flows of that link keep the share that they have then, and the others go on rising. When a flow begins or ends
-all shares are computed anew. This is the plain way, and what the compiled engine must give to the last bit.
+full; the flows of that link keep the fraction that they have then, and the others continue rising. When a flow begins
+or ends all shares are computed again. This is the plain way, and what the compiled engine must give to the last bit.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class FairLinks(Resource):
         return len(self.beginning) > 0 or any(flow.end_s == self.env.now for flow in self.flows)
 
     def grant(self) -> None:
-        """All that begin or end now do so; then the flows go on with their new shares."""
+        """All that begin or end now do so; then the flows continue with their new shares."""
         for flow in [flow for flow in self.flows if flow.end_s == self.env.now]:
             del self.flows[flow]
             flow.ended.succeed()
@@ -106,7 +106,7 @@ class FairLinks(Resource):
             next_end.callbacks.append(lambda event: self.arbitrate_if_needed())
 
     def change_rate(self, flow: Flow, rate: int) -> None:
-        """A flow goes on at another rate."""
+        """A flow continues at another rate."""
         now = self.env.now
         carried = float(flow.rate) / self.unit * (now - flow.since_s)
         flow.left_bytes = max(0.0, flow.left_bytes - carried)

@@ -93,7 +93,7 @@ class Messages:
             # Between two links, a message that is stored at every node waits for its tail there.
             if self.store_and_forward and is_link and not is_last and way[place + 1][1] != NONE:
                 yield env.timeout_at(tail_passes_s)
-            elif not is_last:  # the head goes on
+            elif not is_last:  # the head continues
                 yield env.timeout(delay_s)
             place += 1
         return tail_passes_s

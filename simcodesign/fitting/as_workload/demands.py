@@ -115,7 +115,7 @@ def allowed_demands() -> list[str]:
 def uses_of(metrics: Collection[str], demands: Mapping[str, str]) -> dict[str, Use | None]:
     """The use of every metric; ``demands`` declares it for some of them.
 
-    Raises InputError for a metric that there is not, an unknown demand, and where nothing at all is recognised.
+    Raises InputError for a metric that there is not, an unknown demand, and if nothing at all is recognised.
     """
     for metric in demands:
         if metric not in metrics:
@@ -141,7 +141,7 @@ def _given(demand: str) -> Use | None:
 def without_twins(region: str, uses: Sequence[tuple[str, Use]]) -> tuple[list[tuple[str, Use]], list[str]]:
     """The metrics of a region that are charged, and notes about those that are not, as they would be charged twice.
 
-    Of two metrics for one part the one that the user named counts. Raises InputError where that does not decide.
+    Of two metrics for one part the one that the user named counts. Raises InputError if that does not decide.
     """
     kept: list[tuple[str, Use]] = []
     notes = []

@@ -28,7 +28,7 @@ _SENT_AS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Part:
-    """What goes by one pattern: of a collective operation the ``payload``, else the bytes themselves."""
+    """What goes by one pattern: of a collective operation the ``payload``, otherwise the bytes themselves."""
 
     pattern: str
     payload: Model

@@ -103,7 +103,7 @@ class MeasuredParameters:
 def measured_parameters(measurements: Measurements, ranks: str | None) -> MeasuredParameters:
     """The parameters of the measurements; ``ranks`` is the one of the processes (None: that with one of ``RANKS``).
 
-    Raises InputError for a name that there is not, and where several may be meant.
+    Raises InputError for a name that there is not, and if several may be meant.
     """
     names, measured = Names(), measurements.parameters
     if ranks is not None and ranks not in measured:

@@ -20,7 +20,7 @@ from simcodesign.fitting.selection.term_basis import Array
 
 
 def forms_by_branch(form: Form, points: Array) -> Iterator[Form]:
-    """The form with a case distinction in place of every ``min`` and ``max``, by whether a parameter is above a value
+    """The form with a case distinction instead of every ``min`` and ``max``, by whether a parameter is above a value
     between those that it has at points (K, m); none where no non-linear coefficient stands in one."""
     if not _in_extremes(form.tree) & {*form.nonlinear}:
         return

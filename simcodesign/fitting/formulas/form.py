@@ -94,7 +94,7 @@ class Form:
         return np.asarray(np.nan_to_num(values) != 0)
 
     def text_with(self, numbers: Mapping[str, float], *, digits: int | None = None) -> str:
-        """The expression with numbers in place of names, written so that they read back exactly unless ``digits`` says
+        """The expression with numbers instead of names, written so that they read back exactly unless ``digits`` says
         how many are shown."""
         return text_of(_signs_put_out(with_nodes(self.tree, {name: _number(x, digits) for name, x in numbers.items()})))
 
@@ -105,7 +105,7 @@ def _number(value: float, digits: int | None) -> Node:
 
 
 def _signs_put_out(node: Node) -> Node:
-    """``a - b*c`` in place of ``a + -b*c``."""
+    """``a - b*c`` instead of ``a + -b*c``."""
     match node:
         case Negation(operand):
             return Negation(_signs_put_out(operand))
@@ -121,7 +121,7 @@ def _signs_put_out(node: Node) -> Node:
 
 
 def _without_sign(node: Node) -> Node | None:
-    """A product without the minus sign of its first factor; None where it has none."""
+    """A product without the minus sign of its first factor; None if it has none."""
     match node:
         case Negation(operand):
             return operand
@@ -133,7 +133,7 @@ def _without_sign(node: Node) -> Node | None:
 def form_of(formula: Formula, parameters: Sequence[str], known: KnownNames) -> Form:
     """The form of a formula for the total over measurements of these parameters.
 
-    Raises InputError for a formula without a total, a name that is a parameter but for its case, a constant of a
+    Raises InputError for a formula without a total, a name that is a parameter except for its case, a constant of a
     machine that is not given, a coefficient where least squares cannot vary it (in a comparison, a rounding or a
     remainder), and a condition with unknown names.
     """

@@ -26,7 +26,7 @@ from simcodesign.fitting.selection.term_basis import Array
 UNDETERMINED, AT_BOUND, NO_EFFECT, OUTSIDE = "undetermined", "at bound", "no effect", "outside"
 #: Exponents this near to their bound have run to it.
 _NEAR_BOUND = 1e-6
-#: A coefficient whose whole effect is below this share of the values has none but by rounding.
+#: A coefficient whose whole effect is below this fraction of the values has none but by rounding.
 _ROUNDING = 1e-12
 
 
@@ -122,7 +122,7 @@ class FormulaFit(PlainResult):
 
     @property
     def r2(self) -> float:
-        """The share of the variance that is explained."""
+        """The fraction of the variance that is explained."""
         return explained(self.measured, self.fitted)
 
     @property
@@ -234,7 +234,7 @@ class FormulaFits(PlainResult, Sequence[FormulaFit]):
         return self.fits[row * count : (row + 1) * count]
 
     def of(self, name: str, region: str | None = None, metric: str | None = None) -> FormulaFit:
-        """The fit of a formula, to a region and metric where there are several. InputError unless it is one."""
+        """The fit of a formula, to a region and metric if there are several. InputError unless it is one."""
         chosen = [
             fit
             for fit in self.fits

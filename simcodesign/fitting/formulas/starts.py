@@ -15,7 +15,7 @@ _EXPONENTS = (-3.0, 4.0)
 _COUNTS = (256, 2048, 4096)
 #: Coefficients that are no exponents begin this far beyond the sizes that measurements and parameters have.
 _BEYOND = 100.0
-#: The share of starts at which such a coefficient is below zero.
+#: The fraction of starts at which such a coefficient is below zero.
 _NEGATIVE = 0.25
 
 

@@ -90,7 +90,7 @@ class Uncertainty:
         return groups
 
     def spread(self, gradient: Array) -> float:
-        """The standard deviation of what grows by ``gradient`` (Q,) with each coefficient, as a share of that of a
+        """The standard deviation of what grows by ``gradient`` (Q,) with each coefficient, as a fraction of that of a
         weighted residual; nan for what the points do not determine."""
         scaled = np.where(self.free, gradient / self._sizes, 0.0)
         length = float(np.linalg.norm(scaled))

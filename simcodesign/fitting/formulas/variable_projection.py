@@ -29,9 +29,9 @@ _SEEDS = 4
 _AGREEING, _SAME = 4, 1e-9
 _MOST_STEPS = 300
 _TOLERANCE = 1e-15
-#: Singular values below this share of the largest count as zero, columns scaled to length one.
+#: Singular values below this fraction of the largest count as zero, columns scaled to length one.
 RANK_TOLERANCE = 1e-10
-#: What is left below this share of the values is rounding.
+#: What is left below this fraction of the values is rounding.
 _ROUNDING = 1e-14
 
 
@@ -191,7 +191,7 @@ def _spread(starts: Array) -> list[int]:
 
 
 def linear_coefficients(matrix: Array, values: Array, nonnegative: bool) -> Array:
-    """The least-squares solution (L,) for a matrix (K, L), of least length where there are several; zero or more if
+    """The least-squares solution (L,) for a matrix (K, L), of least length if there are several; zero or more if
     ``nonnegative``."""
     if not matrix.shape[1]:
         return np.empty(0)  # SciPy's nnls ends the process for a matrix without columns

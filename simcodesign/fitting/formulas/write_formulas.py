@@ -39,7 +39,7 @@ def formulas_text(fits: FormulaFits, source: str = "", given: Mapping[str, float
 def write_formulas(
     fits: FormulaFits, path: str | Path, source: str = "", given: Mapping[str, float] | None = None
 ) -> None:
-    """Write the file, whole or not at all; else as ``formulas_text``. InputError where it cannot be written."""
+    """Write the file, whole or not at all; otherwise as ``formulas_text``. InputError if it cannot be written."""
     text = formulas_text(fits, source, given)
     with replacing_text(Path(path)) as file:
         file.write(text)

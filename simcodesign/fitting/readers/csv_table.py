@@ -127,7 +127,7 @@ def _frame(part: Sequence[tuple[int, list[str]]], columns: Columns, delimiter: s
 def csv_frames(path: Path, header: Header, names: str) -> Generator[pd.DataFrame, None, None]:
     """The table in parts: the values as numbers, all else as categories, which are cheap to tell apart.
 
-    Raises NumericNamesError where pandas made numbers of categories that are names, 0 of 00, and OtherDialectError for
+    Raises NumericNamesError if pandas made numbers of categories that are names, 0 of 00, and OtherDialectError for
     a row that may be a comment.
     """
     columns = header.columns

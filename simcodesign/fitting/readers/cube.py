@@ -112,7 +112,7 @@ class CubePackage:
 
 
 def load_package(path: Path) -> CubePackage:
-    """The package that reads Cube files. Raises InputError where it is not installed."""
+    """The package that reads Cube files. Raises InputError if it is not installed."""
     try:
         from pycubexr import CubexParser
         from pycubexr.utils.exceptions import (

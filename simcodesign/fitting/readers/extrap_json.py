@@ -97,7 +97,7 @@ def why_no_slot(metrics: object) -> JsonError:
 
 
 def finish_old(folder: Folder, content: dict[str, object]) -> tuple[str, ...]:
-    """Put points and names in place of the ids of the rows read; returns the parameters."""
+    """Put points and names instead of the ids of the rows read; returns the parameters."""
     rows = folder.rows
     table = named_table(content, "parameters")
     identities = sorted(table)
@@ -168,7 +168,7 @@ def identity_of(entry: object, known: dict[float, int] | dict[float, str], path:
 
 
 def member(entry: object, key: str, path: str) -> object:
-    """What stands in an object under a key. Raises JsonError where it is no object, or has no such key."""
+    """What stands in an object under a key. Raises JsonError if it is no object, or has no such key."""
     if not isinstance(entry, dict):
         raise JsonError("not an object", shown(plain(entry)), f'an object with "{key}"', path)
     if key not in entry:
@@ -177,7 +177,7 @@ def member(entry: object, key: str, path: str) -> object:
 
 
 def listed(entry: object, key: str, path: str = "") -> list[object]:
-    """The list that stands under a key. Raises JsonError where there is none."""
+    """The list that stands under a key. Raises JsonError if there is none."""
     values = member(entry, key, path)
     if not isinstance(values, list):
         raise JsonError("not a list", shown(plain(values)), "[..]", f"{path}.{key}")
@@ -207,7 +207,7 @@ def parameter_names(names: list[str]) -> tuple[str, ...]:
 
 
 def check_dimensions(rows: Rows, parameters: Sequence[str]) -> None:
-    """Raise JsonError where a point has not one coordinate for each parameter."""
+    """Raises JsonError if a point has not one coordinate for each parameter."""
     for point in rows.points:
         if len(point) != len(parameters):
             raise wrong_dimensions(len(point), len(parameters), f": the point {list(point)}")

@@ -85,7 +85,7 @@ def read_measurements(
 
 
 def recognised(start: FileStart, path: Path) -> MeasurementReader:
-    """The reader that the first bytes of a file show, or its suffix. Raises InputError where neither tells."""
+    """The reader that the first bytes of a file show, or its suffix. Raises InputError if neither tells."""
     reader = READERS.recognised(start)
     if reader is None:
         raise InputError(
@@ -98,7 +98,7 @@ def recognised(start: FileStart, path: Path) -> MeasurementReader:
 
 
 def start_of(path: Path) -> FileStart:
-    """What shows the format of a file. Raises InputError where it cannot be read."""
+    """What shows the format of a file. Raises InputError if it cannot be read."""
     suffix = path.suffix.lower()
     if is_folder(path):
         return FileStart(suffix, is_folder=True)

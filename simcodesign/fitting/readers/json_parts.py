@@ -35,7 +35,7 @@ def step(key: str) -> str:
 
 
 def decoder(fold: Callable[[Pairs], object] | None = None) -> json.JSONDecoder:
-    """A parser that makes every number a float; ``fold`` may put something else in place of each object.
+    """A parser that makes every number a float; ``fold`` may put something else instead of each object.
 
     NaN and Infinity, which Python takes and JSON does not know, come out as text, and so as something not a number.
     """

@@ -100,7 +100,7 @@ class Rows:
     def measurements(self, parameters: tuple[str, ...], locate: Callable[[int], Place] | None = None) -> Measurements:
         """The block of all rows; ``locate`` tells where a row (from 0) stands in the file.
 
-        Raises InputError where a series lacks a point (unless ``partial``), or has a named repetition twice.
+        Raises InputError if a series lacks a point (unless ``partial``), or has a named repetition twice.
         """
         if self.count == 0:
             raise InputError("the file holds no measurement", Place(self.file))
@@ -163,7 +163,7 @@ class Rows:
         return block.reshape(len(grid.regions), len(grid.points), repetitions)
 
     def _lacking(self, grid: Grid) -> InputError:
-        """What to say where there are fewer rows than cells: some series must lack a point."""
+        """What to say if there are fewer rows than cells: some series must lack a point."""
         lengths = np.zeros(len(grid.regions), dtype=np.int64)
         for chunk in self._chunks:
             np.add.at(lengths, chunk.pairs[chunk.codes], 1)
@@ -226,7 +226,7 @@ def pair(region: int, metric: int) -> int:
 
 
 def label_order(labels: list[str]) -> Codes:
-    """The place of each label among all: as numbers if they are all numbers, else as they were met."""
+    """The place of each label among all: as numbers if they are all numbers, otherwise as they were met."""
     try:
         ordered = sorted(range(len(labels)), key=lambda index: float(labels[index]))
     except ValueError:

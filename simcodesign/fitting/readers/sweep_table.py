@@ -61,7 +61,7 @@ class SweepTable:
 
     @property
     def results(self) -> list[str]:
-        """The columns of results: from the first of a reading on, but for formulas."""
+        """The columns of results: from the first of a reading on, except for formulas."""
         names = [*self.columns]
         first = next(place for place, name in enumerate(names) if name.startswith(READINGS))
         others = (OF_FORMULA, OF_MEASURED)
@@ -75,7 +75,7 @@ class SweepTable:
         return [name for name in before if name not in (POINT, ERROR)]
 
     def values(self, name: str) -> list[float]:
-        """A column of results, nan where there is none. InputError for what is no number."""
+        """A column of results, nan if there is none. InputError for what is no number."""
         return [self._value(row, name, cell) for row, cell in enumerate(self.columns[name])]
 
     def _value(self, row: int, name: str, cell: object) -> float:
@@ -88,7 +88,7 @@ class SweepTable:
         return float(cell)
 
     def is_text(self, name: str) -> bool:
-        """Whether an axis holds texts. InputError where it holds both texts and numbers."""
+        """Whether an axis holds texts. InputError if it holds both texts and numbers."""
         numeric = [not isinstance(cell, str) or is_finite(cell.strip()) for cell in self.columns[name]]
         if any(numeric) and not all(numeric):
             row = numeric.index(False)

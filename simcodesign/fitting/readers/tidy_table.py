@@ -137,7 +137,7 @@ def names_of(
     default: str,
     where: Callable[[str], Callable[[int], Place]],
 ) -> IntArray:
-    """The number of the name in each row; ``default`` for all rows where there is no such column."""
+    """The number of the name in each row; ``default`` for all rows if there is no such column."""
     if column is None:
         return np.full(len(frame), numbered(default), dtype=np.int64)
     codes, entries = coded(frame[column], where(column))
@@ -172,7 +172,7 @@ def points_of(
     for name in columns.parameters:
         codes, entries = coded(frame[name], where(name))
         coordinates.append(columns.scaled(name, coordinates_of(codes, entries, where(name)))[codes])
-        # Numbered anew for each column: the product of four columns of many different entries would not fit.
+        # Numbered again for each column: the product of four columns of many different entries would not fit.
         combined, index = pd.factorize(combined * len(entries) + codes)
         distinct = len(index)
     numbers = np.empty(distinct, dtype=np.int64)

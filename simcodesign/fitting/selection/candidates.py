@@ -1,7 +1,7 @@
 """Which models are tried for each series, from the constant to many terms, and what their complexity costs.
 
 One term: every candidate. Two terms: every sum of one term in one parameter and one in another; every other pair only
-where the best model so far leaves a residual that is smooth over the points, as noise is not, or where some pair of few
+where the best model so far leaves a residual that is smooth over the points, as noise is not, or if some pair of few
 terms spread over the whole set is better already. From the best of these the search walks to better neighbours. More
 terms: one at a time.
 
@@ -36,11 +36,11 @@ from simcodesign.fitting.selection.term_basis import Array, Basis, Index
 
 #: Nats of description length: a coefficient, a factor.
 COEFFICIENT, FACTOR = 2.0, 2.0
-#: Weighted residuals below this share of the values are rounding: models that fit so well tie.
+#: Weighted residuals below this fraction of the values are rounding: models that fit so well tie.
 ROUNDING = 1e-9
-#: How many models of each kind go on to the final comparison.
+#: How many models of each kind continue to the final comparison.
 KEPT = 16
-#: How many pairs of terms go on: so many that those which the data cannot tell apart are among them.
+#: How many pairs of terms continue: so many that those which the data cannot tell apart are among them.
 MANY = 48
 #: Gain in nats that a smooth correction of the residuals must promise before all pairs of terms are tried. Noise alone
 #: promises so much to one series in twenty: of 25 points, 22 left by a product and five by the polynomial besides.
@@ -70,7 +70,7 @@ def coefficient_limit(counts: Index) -> Index:
 
 
 def length(rss: Array, total: Array, counts: Array | Index) -> Array:
-    """K/2 ln of the share of squares that a model leaves; what is below rounding counts as rounding."""
+    """K/2 ln of the fraction of squares that a model leaves; what is below rounding counts as rounding."""
     return np.asarray(counts / 2 * np.log(rss / np.maximum(total, 1e-300) + ROUNDING**2))
 
 

@@ -36,7 +36,7 @@ from simcodesign.fitting.selection.factor_tables import FactorTables
 from simcodesign.fitting.selection.free_exponents import Powers, fit_free_exponents
 from simcodesign.fitting.selection.term_basis import Array, Basis, Index, unfiltered_basis_of
 
-#: Models to which a term is added, and how many of those go on in each round of exchanges.
+#: Models to which a term is added, and how many of those continue in each round of exchanges.
 _BEAM, _ROUNDS = 12, (48, 24, 12, 12, 12)
 #: How often, at most, and for how many models exponents are fitted as real numbers, and terms are replaced.
 _SNAPS, _SNAPPED = 3, 8
@@ -45,7 +45,7 @@ _REPLACEMENTS, _REPLACED = 3, 3
 _HANDED_OVER, _VARIED = 48, 3
 #: Nats that a change must gain.
 _GAIN = 1e-6
-#: A column of which less than this share is left beside the others says nothing of its own.
+#: A column of which less than this fraction is left beside the others says nothing of its own.
 _SMALLEST = 1e-10
 
 
@@ -132,7 +132,7 @@ class FactorSearch:
         self.terms = min(limits.terms, self.coefficients) if len(tables.starts[0]) else 0
 
     def run(self) -> Models:
-        """The best models of at least one term, best first; none where there is none of positive coefficients."""
+        """The best models of at least one term, best first; none if there is none of positive coefficients."""
         every = [self._scored(np.zeros((2, 0, self.tables.parameters), dtype=np.int64), np.array([True, False]))]
         for terms in range(1, self.terms + 1):
             made = self._grown(every[-1].best(_BEAM))

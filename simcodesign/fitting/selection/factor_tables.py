@@ -69,7 +69,7 @@ class FactorTables:
         return np.stack([self._slopes[axis][choices[..., axis]] for axis in range(self.parameters)], -1)
 
     def nearest(self, slopes: Array, choices: Index) -> Index:
-        """For each factor (N, T, m) the one that grows nearest to a power; no factor where there is none."""
+        """For each factor (N, T, m) the one that grows nearest to a power; no factor if there is none."""
         made = choices.copy()
         for axis, own in enumerate(self._slopes):
             nearest = np.abs(slopes[..., axis, None] - own).argmin(-1)

@@ -16,9 +16,9 @@ from simcodesign.fitting.selection.candidate_fits import Block, Flags, orthonorm
 from simcodesign.fitting.selection.term_basis import Array, Index
 
 _STEPS, _HALVINGS, _LARGEST_STEP = 12, 4, 0.4
-#: A step that gains less than this share of the residual sum is the last one.
+#: A step that gains less than this fraction of the residual sum is the last one.
 _GAIN = 1e-3
-#: A constant of less than this share of the weighted squares may not be needed.
+#: A constant of less than this fraction of the weighted squares may not be needed.
 _SMALL = 0.02
 #: Keeps the normal equations of columns that say the same solvable.
 _RIDGE = 1e-13

@@ -24,7 +24,8 @@ class Solved:
     inverse: Array
 
     def variance(self, columns: Array) -> Array:
-        """The variance of each model where its columns are ``columns`` (N, Q), as a share of that of the residuals."""
+        """The variance of each model where its columns are ``columns`` (N, Q), as a fraction of that of the
+        residuals."""
         return np.asarray((np.einsum("npq,np->nq", self.inverse, columns) ** 2).sum(1))
 
     def some(self, rows: slice) -> Solved:
@@ -151,7 +152,7 @@ class Family:
         return numbers
 
     def at(self, point: Array) -> tuple[Array, Array]:
-        """Each model's value at a point (m,), and its variance as a share of that of the residuals, both (N,)."""
+        """Each model's value at a point (m,), and its variance as a fraction of that of the residuals, both (N,)."""
         columns = self.columns(point[None])
         variance = self.plain.variance(columns[:, :, 0])
         if self.free.any():

@@ -35,13 +35,13 @@ ROUNDING, NOISE = 1e-8, 1e-3
 #: Gain in nats of a mean for each value of a parameter that chance does not give: 25 points of noise in five groups
 #: gain 3, and 12 in four of ten thousand cases (F test).
 LEVELS = 12.0
-#: Pairs that are tried with one more term, triples of a set that go on, sets of terms with the same factors.
+#: Pairs that are tried with one more term, triples of a set that continue, sets of terms with the same factors.
 _PAIRS, _TRIPLES, _SETS = 256, 64, 6
 #: Of each part of the pairs and triples, the best so many.
 _KEPT = 16
 #: More candidate terms than this have too many pairs (some seconds for each series).
 _MOST = 10_000
-#: What is left of a column beside others, as a share of its square, below which it says nothing of its own.
+#: What is left of a column beside others, as a fraction of its square, below which it says nothing of its own.
 _SMALLEST = 1e-10
 
 

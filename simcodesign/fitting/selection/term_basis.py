@@ -52,7 +52,7 @@ class Shapes:
         return np.asarray((self.exponents != 0) | (self.logs != 0) | (self.collectives != 0))
 
     def values(self, points: Array) -> Array:
-        """Values at points (K, m): (..., K); not a number where a shape is not defined, infinite where it overflows."""
+        """Values at points (K, m): (..., K); not a number where a shape is not defined, infinite if it overflows."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._products(points)
 

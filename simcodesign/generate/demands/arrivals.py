@@ -166,7 +166,7 @@ def _between(writer: _Writer, one: _Stream, builder: PlanBuilder) -> Ints:
 
 
 def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -> Ints:
-    """Every request at the disk of its rank, and at those to which it goes on; the last operation of each."""
+    """Every request at the disk of its rank, and at those to which it continues; the last operation of each."""
     step, law = one.step, one.step.varies if Mechanism.VARIED_TIMES in builder.on else None
     each_s = duration_of_access_s(step, step.kind, builder.machine, one.size_bytes, 1.0)
     service = np.broadcast_to(each_s, builder.ranks)
@@ -196,14 +196,14 @@ def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -
 
 
 def next_shares(step: Arrivals, builder: PlanBuilder) -> Floats:
-    """(P, P) where requests go on to. InputError unless they can."""
+    """(P, P) where requests continue to. InputError unless they can."""
     rows = np.array([[float(builder.evaluation.amount(share, "next")) for share in row] for row in step.next])
     step.check_next(rows, builder.ranks)
     return rows
 
 
 def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
-    """The rank to which each goes on, P if it leaves."""
+    """The rank to which each continues, P if it leaves."""
     ranks = len(shares)
     ends = np.cumsum(shares, axis=1) + np.arange(ranks)[:, None]  # ascending from row to row
     next_rank = np.searchsorted(ends.ravel(), where + uniform, side="right") - where * ranks

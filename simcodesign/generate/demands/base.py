@@ -25,7 +25,7 @@ class Lowering(Generic[D]):
         return writer.builder.ranks if writer.who is None else len(writer.who)
 
     def write(self, demand: D, writer: StepWriter) -> None:
-        """Write its operations, and note for the Result what they do. InputError where it cannot be simulated."""
+        """Write its operations, and note for the Result what they do. InputError if it cannot be simulated."""
         raise InputError("a demand that stands in a program of its own", demand.place, value=type(demand).__name__)
 
     def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram | None:

@@ -170,7 +170,7 @@ def _slice(
 def _stall_s(
     demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate, remote: FloatOrArray
 ) -> FloatOrArray:
-    """For how long the processor stands still: all latencies one after another, but for what passes together."""
+    """For how long the processor stands still: all latencies one after another, except for what passes together."""
     memory_s = _memory_latency_s(memory, remote)
     stall_s = _latency_s(accesses, memory, memory_s) * accesses.accesses
     blocking = None if demand.blocking is None else value(demand.blocking, "blocking")

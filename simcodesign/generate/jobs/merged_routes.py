@@ -59,7 +59,7 @@ def _by_message(
 
 
 def _groups(routed: Sequence[tuple[Plan, Routes, int]], numbering: Numbering) -> NDArray[np.int32] | None:
-    """The group of links of each station; None where all are alike."""
+    """The group of links of each station; None if all are alike."""
     if all(routes.group is None for _, routes, _ in routed):
         return None
     group = np.zeros(len(numbering.stations), np.int32)

@@ -9,7 +9,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.network import LocalMessages
 
-#: Sizes that are the same but for rounding: three of 15 parts of 40 KiB are 8 KiB.
+#: Sizes that are the same except for rounding: three of 15 parts of 40 KiB are 8 KiB.
 ROUNDING = 1e-12
 
 

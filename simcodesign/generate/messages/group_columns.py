@@ -59,7 +59,7 @@ class EqualGroups:
             )
 
     def _places(self, who: Int32s | None, of_all: int) -> tuple[Int32s | None, NDArray[np.int64]]:
-        """The ranks of a column, and the order that makes them ascend; None where they are all ranks."""
+        """The ranks of a column, and the order that makes them ascend; None if they are all ranks."""
         ranks = (self.members if who is None else self.members[:, who]).ravel()
         order = np.argsort(ranks, kind="stable")
         return (None if len(ranks) == of_all else ranks[order]), order

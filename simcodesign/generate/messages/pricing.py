@@ -110,7 +110,7 @@ class MessagePricing:
         return self._ways.node
 
     def priced(self, columns: Sequence[Column], machine: Machine, is_collective: bool = False) -> list[Column]:
-        """The columns with their durations, and with their routes and gaps where there are any."""
+        """The columns with their durations, and with their routes and gaps if there are any."""
         priced: list[Column] = []
         ways_of = self._ways_alike(columns, machine, is_collective)
         by_size = self._levels is None and self.route_table is None and self._go_by_size(machine, is_collective)
@@ -278,7 +278,7 @@ class MessagePricing:
     def _ways_alike(
         self, columns: Sequence[Column], machine: Machine, is_collective: bool
     ) -> Callable[[Column], Sequence[LevelWay] | None]:
-        """The ways that messages of a column have in common with others, by ``Column.alike``; None where each has its
+        """The ways that messages of a column have in common with others, by ``Column.alike``; None if each has its
         own."""
         if self._counted:
             return lambda column: None

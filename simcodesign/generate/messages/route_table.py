@@ -54,7 +54,7 @@ class RouteTable:
         self._levels = machine.numbered_levels
         self.shared = SharedLevels.by(on)
         loads = self.shared.within_nodes and machine.node_memory is not None
-        #: Where messages within nodes load their memory; None where they do not.
+        #: Where messages within nodes load their memory; None if they do not.
         self.memory: MemoryStations | None = memory_stations(machine) if loads else None
         self.costs = CostTable(machine, self.shared, self.memory is not None)
         self._pairs: list[tuple[Int32s, Int32s]] = []

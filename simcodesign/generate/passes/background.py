@@ -29,7 +29,7 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 #: Memory that a message takes in the Plan and in an engine, without its hops.
 BYTES_PER_MESSAGE = 250
-#: Times are whole picoseconds, so that a run in LogGOPS may go on to count in these.
+#: Times are whole picoseconds, so that a run in LogGOPS may continue to count in these.
 PER_SECOND = 1e12
 
 
@@ -84,7 +84,7 @@ class BackgroundLoad:
 
 
 def background_routes(machine: Machine, prices: MessagePricing, drawn: DrawnBackground) -> BackgroundRoutes | None:
-    """The first messages of others, as many as are drawn; None where there are no others, or they send nothing."""
+    """The first messages of others, as many as are drawn; None if there are no others, or they send nothing."""
     background, count, seed = machine.background, drawn.count, drawn.seed
     if background is None or not background.load or not count:
         return None

@@ -57,7 +57,7 @@ class Draft:
         return cls(builder, builder.prices, lowered, next(messages, program[0].place), rank, dict(segment.fields))
 
     def again(self, builder: PlanBuilder) -> Draft:
-        """A draft that goes on from here with other effects, and leaves this one as it is."""
+        """A draft that continues from here with other effects, and leaves this one as it is."""
         return replace(self, builder=builder, prices=self.prices.again(), fields=dict(self.fields))
 
     def __len__(self) -> int:

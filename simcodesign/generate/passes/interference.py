@@ -1,10 +1,10 @@
 """Kernels that run slower while messages of their rank are in flight, before any engine runs.
 
 Each rank is laid out on a clock of its own, without waiting for other ranks and without queues. The clock begins again
-wherever nothing goes on beside the rest. Messages of a chain follow each other, each for the time that it takes alone,
-but those that are received right after others were sent pass at the same time as these. A kernel loses the fraction of
-its rate while at least one message is in flight on this clock. A later kernel begins later by that, so that the layout
-is repeated until it stays as it is.
+wherever nothing continues beside the rest. Messages of a chain follow each other, each for the time that it takes
+alone, but those that are received right after others were sent pass at the same time as these. A kernel loses the
+fraction of its rate while at least one message is in flight on this clock. A later kernel begins later by that, so that
+the layout is repeated until it stays as it is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _columns(draft: Draft) -> dict[str, NDArray[Any]]:
 
 
 def _regions(draft: Draft) -> list[slice]:
-    """Return the stretches of ranks in which several operations may go on at the same time, from a start to the last
+    """Return the stretches of ranks in which several operations may continue at the same time, from a start to the last
     wait."""
     number, first = np.arange(len(draft)), draft.segment.first
     spans = np.zeros(len(draft) + 1, np.int64)

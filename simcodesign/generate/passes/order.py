@@ -48,7 +48,7 @@ def match_messages(draft: Draft) -> None:
 
 
 def price_receives(draft: Draft) -> None:
-    """Price receives whose size is known only now. InputError where it is not."""
+    """Price receives whose size is known only now. InputError if it is not."""
     draft.prices.price_receives(draft.fields, draft.rank, draft.place)
 
 

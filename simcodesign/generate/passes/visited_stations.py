@@ -69,7 +69,7 @@ def _passed_controllers(draft: Draft) -> Int64s:
 
 
 def _serving(draft: Draft) -> int:
-    """Stations that serve operations, but for processors."""
+    """Stations that serve operations, except for processors."""
     return sum(len(unit) for _, unit in draft.served)
 
 

@@ -59,7 +59,7 @@ def lognormal_factors(generator: np.random.Generator, variation: float, count: i
 
 
 def imbalance_shares(design_point: DesignPoint, on: Set[Mechanism], seed: int) -> Floats | None:
-    """(P,) the factor of every rank on its computations, None where all are alike: the ranks of a node have one
+    """(P,) the factor of every rank on its computations, None if all are alike: the ranks of a node have one
     factor, where the imbalance is that of nodes."""
     uneven = design_point.workload.imbalance_model
     if Mechanism.UNEVEN_RANKS not in on or not uneven:
@@ -72,7 +72,7 @@ def imbalance_shares(design_point: DesignPoint, on: Set[Mechanism], seed: int) -
 
 
 def speed_factors(design_point: DesignPoint, on: Set[Mechanism]) -> Floats | None:
-    """(P,) the factor of every rank on the time of its computations by its speed, None where all are alike."""
+    """(P,) the factor of every rank on the time of its computations by its speed, None if all are alike."""
     machine, ranks = design_point.machine, design_point.ranks
     if Mechanism.UNEVEN_RANKS not in on or not machine.processor.speeds_differ:
         return None

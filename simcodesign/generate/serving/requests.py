@@ -28,7 +28,7 @@ class RequestList:
 
 
 def draw_requests(server: Server, seed: int) -> RequestList:
-    """Return the requests of a run, from named streams of ``seed``: the same at all rates but for the scale of time.
+    """Return the requests of a run, from named streams of ``seed``: the same at all rates except for the scale of time.
 
     Lengths are whole: a mean times a random factor, rounded, at least 1.
     """

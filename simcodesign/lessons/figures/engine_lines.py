@@ -48,7 +48,7 @@ class LineRecorder:
     _unclaimed: list[tuple[CodeType, int]] = field(default_factory=list)
 
     def record(self, run: Callable[[], Returned]) -> Returned:
-        """Call ``run``, and record; what was traced before (coverage, a debugger) goes on afterwards."""
+        """Call ``run``, and record; what was traced before (coverage, a debugger) continues afterwards."""
         before = sys.gettrace()
         sys.settrace(self._called)
         try:
@@ -57,7 +57,7 @@ class LineRecorder:
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
-        """The trace function of every call, also when a process goes on."""
+        """The trace function of every call, also when a process continues."""
         name = _file(frame.f_code)
         if name is None:
             return None
@@ -153,7 +153,7 @@ class Sources:
 
 
 def together(passages: list[Passage]) -> Iterator[Passage]:
-    """Passages that only go on with what has happened to the same operation in the same instant, joined to that."""
+    """Passages that only continue with what has happened to the same operation in the same instant, joined to that."""
     last: dict[int, Passage] = {}
     kept: list[Passage] = []
     for one in passages:

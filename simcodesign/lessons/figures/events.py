@@ -89,7 +89,7 @@ class _Reader:
         return rows
 
     def row(self, one: Passage) -> Row | None:
-        """A passage as a row; None where only what has begun before goes on."""
+        """A passage as a row; None where only what has begun before continues."""
         what = _EVENT_OF.get(one.mark, "")
         kind, peer, rank = (int(part[one.op]) for part in (self.timeline.kind, self.timeline.peer, self.timeline.rank))
         is_message = kind in (SEND, RECEIVE)

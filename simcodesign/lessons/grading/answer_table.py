@@ -20,7 +20,7 @@ COLUMNS = ("code", "file", "stops", "question", "answer", "truth", "unit", "off"
 
 @dataclass(frozen=True)
 class Judged:
-    """An answer beside its truth, both as they are shown. ``off``: by what share the answer misses, None where nothing
+    """An answer beside its truth, both as they are shown. ``off``: by what fraction the answer misses, None if nothing
     can be said; ``tolerance``: what is allowed, None for a choice."""
 
     question: str

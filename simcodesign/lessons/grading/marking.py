@@ -19,7 +19,7 @@ _LEAST_RELATIVE, _LEAST_ABSOLUTE = 1e-9, 1e-12
 
 @dataclass(frozen=True)
 class Mark:
-    """Points, what is to be said of an answer that could not be judged, or "", and by what share a number or a curve
+    """Points, what is to be said of an answer that could not be judged, or "", and by what fraction a number or a curve
     misses the truth, where that can be said."""
 
     points: float
@@ -95,12 +95,13 @@ def _curve(question: Mapping[str, Any], given: object, axis: Sequence[float]) ->
 
 
 def axis_of(values: Sequence[float]) -> list[float]:
-    """Where stops stand along a curve: at the logarithms of their values if all are positive, else at the values."""
+    """Where stops stand along a curve: at the logarithms of their values if all are positive, otherwise at the
+    values."""
     return [math.log(value) for value in values] if min(values) > 0 else list(values)
 
 
 def missed_share(x: Sequence[float], drawn: Sequence[float], truth: Sequence[float]) -> float:
-    """By what share a curve misses another in the geometric mean over the axis: 0.25 for 25 % too high everywhere.
+    """By what fraction a curve misses another in the geometric mean over the axis: 0.25 for 25 % too high everywhere.
 
     Both are straight between points where y is logarithmic. The area between them there, over the width of the axis,
     is the mean of \\|ln(drawn/truth)\\|. ``x`` ascends; two points or more, of positive values.

@@ -1,4 +1,4 @@
-"""Marks of a class: every truth from the models anew, a row for each file of answers, and a table for spreadsheets."""
+"""Marks of a class: every truth from the models again, a row for each file of answers, and a table for spreadsheets."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def grade(
 ) -> Marks:
     """Grade files of answers; ``lesson``: its name or folder, by default the shipped one that most files name.
 
-    InputError for a lesson or changes that cannot be used, and where no file can be graded; else never for what is in
-    a file of answers.
+    InputError for a lesson or changes that cannot be used, and where no file can be graded; otherwise never for what is
+    in a file of answers.
     """
     read = [_read(path) for path in files]
     found = [one for one in read if isinstance(one, Answers)]

@@ -88,7 +88,7 @@ def _spoken(text: str, place: Place, missing: set[str], parts: tuple[str, ...]) 
 
 
 def _in_text(text: str, place: Place, texts: StepTexts, parts: tuple[str, ...]) -> list[Withheld]:
-    """What stands as three dots, or as text where there was a button, line by line."""
+    """What stands as three dots, or as text if there was a button, line by line."""
     found: dict[Withheld, None] = {}
 
     def moment(expression: str, place: Place) -> Moment | None:

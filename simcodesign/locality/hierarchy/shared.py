@@ -112,8 +112,8 @@ class SharedHierarchy:
 
 
 def _in_step(traces: Sequence[Trace]) -> Iterator[tuple[Array, Array, Array]]:
-    """Pieces of the traces: (n,) the numbers of those that go on, and (n, m) addresses and kinds of the next m accesses
-    of each."""
+    """Pieces of the traces: (n,) the numbers of those that continue, and (n, m) addresses and kinds of the next m
+    accesses of each."""
     readers = [trace.chunks() for trace in traces]
     left: dict[int, Accesses] = {}
     while True:

@@ -16,7 +16,7 @@ MOST_LEVELS = 16
 
 
 class Simulator(Protocol):
-    """A hierarchy that goes on from one chunk of a trace to the next."""
+    """A hierarchy that continues from one chunk of a trace to the next."""
 
     def run(self, chunk: Accesses) -> None:
         """Do the accesses in turn. Those without kinds are loads."""
@@ -52,7 +52,7 @@ def simulate_hierarchy(
       its most recently used line, and so on; the last level's victim goes to memory if it is dirty.
 
     Stores mark the line in level 1 as dirty, and only there (write-back). With ``write_allocate`` a store that misses
-    fetches the line as a load does. Without, it goes on to the next level as a store until one holds the line, makes
+    fetches the line as a load does. Without, it continues to the next level as a store until one holds the line, makes
     it dirty there and brings it nowhere; if none does, it is one single store to memory. A modify always fetches.
 
     A dirty line that is evicted is written back (``writebacks`` of the level): to the next level outward that holds

@@ -119,7 +119,7 @@ def _whole_bursts(trace: Trace, line_bytes: int, burst: int, every: int, first: 
         number, place = np.divmod(np.arange(start, start + len(chunk)) - first, every)
         table = _table(chunk, number, place < burst, shift)
         table = table if kept is None else pd.concat([kept, table], ignore_index=True)
-        # The burst that the chunk ends in may go on in the next one.
+        # The burst that the chunk ends in may continue in the next one.
         open_one = table[_BURST].to_numpy() == number[-1] if place[-1] < burst - 1 else np.zeros(len(table), bool)
         kept, start = table[open_one], start + len(chunk)
         if not open_one.all():

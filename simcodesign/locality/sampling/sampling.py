@@ -39,7 +39,7 @@ _FARTHEST_BITS = 52
 class SampledProfile:
     """The profile that a sample of keys gives for all accesses of a trace, and how far it may be off.
 
-    ``rate`` is the share of keys in the sample at the end; 1: all were, and the profile is exact. Sizes below
+    ``rate`` is the fraction of keys in the sample at the end; 1: all were, and the profile is exact. Sizes below
     ``resolution_lines`` cannot be distinguished: whether a distance is 0 or that many is chance. ``correction`` is the
     number of accesses put at distance 0 so that there are as many as in the trace (SHARDS-adj, of the same
     paper; below zero: taken off the smallest distances). ``parts`` are profiles from equal, disjoint parts of the

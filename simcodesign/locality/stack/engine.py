@@ -3,7 +3,7 @@
 Keys are looked up in pages (``keys``), and live slots counted above the one of the last use (``slots``).
 A key that was the last or the last but one, as every second access is in many programs, needs neither: its distance
 is 0 or 1. The loop works on arrays that never change their size; where one is full it returns, Python enlarges it, and
-the loop goes on.
+the loop continues.
 
 Memory for each distinct key, measured: 17 to 20 bytes where keys are neighbours, of which 4 are in its page and 8 or
 more in the histogram; up to 32 where every fourth key is used; up to 93 where no two share a page.
@@ -22,7 +22,7 @@ from simcodesign.locality.stack.loops import loops
 from simcodesign.locality.stack.slots import capacity_for, live_in_closed, new_slots
 from simcodesign.locality.traces.trace import Addresses
 
-#: Slots at first, and for each live one when they are numbered anew.
+#: Slots at first, and for each live one when they are numbered again.
 LEAST_SLOTS, SPREAD = 1 << 16, 8
 #: Length of the histogram at first; it becomes a quarter longer when there are as many keys.
 DISTANCES = 1 << 10

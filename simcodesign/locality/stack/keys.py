@@ -76,7 +76,7 @@ def _broken_up(keys: Keys, used: int) -> Keys:
     entries = np.zeros((used + used // GROWTH + 1) << NARROW, keys.entries.dtype)
     narrow = _keys(entries, np.zeros(2 * places, np.uint64), NARROW, 0)
     loops().stack_break_up(ctypes.byref(keys), ctypes.byref(narrow))
-    # Fewer pages than keys are left where some keys share one.
+    # Fewer pages than keys are left if some keys share one.
     pages = narrow.pages
     entries.resize((pages + pages // GROWTH + 1) << NARROW, refcheck=False)
     return _keys(entries, narrow.arrays["table"], NARROW, pages)

@@ -3,7 +3,7 @@ number of live slots above one.
 
 Live slots are bits of words; above them stand counts of blocks of 8 words (four counts in a word, so that few additions
 add many), and of supers of 64 blocks in a Fenwick tree, so that even the longest distance takes tens of steps. Slots
-are given out upwards; when all are spent, the live ones are numbered anew, which a multiple of as many accesses pays.
+are given out upwards; when all are spent, the live ones are numbered again, which a multiple of as many accesses pays.
 The loops over them are in C.
 """
 
@@ -52,7 +52,7 @@ def new_slots(capacity: int, live: int) -> Slots:
 
 
 def closed_supers(live: int) -> int:
-    """Supers that slots 1 to ``live`` fill, but for the one that the last of them is in."""
+    """Supers that slots 1 to ``live`` fill, except for the one that the last of them is in."""
     return live >> SUPER
 
 

@@ -4,7 +4,7 @@ Let the accesses to array ``a`` move on by ``s`` bytes with every turn, and be b
 first. Two turns touch a line of it in common only if they are at most (high - low + line - 1) / s turns apart; where s
 is 0, every turn touches the same lines. So after the largest such number of turns, ``before``, each access is the first
 one to its line, or the last one was at most ``before`` turns ago. After a further ``period`` of turns, in which every
-array moves on by whole lines, the accesses of as many turns are the same but for the numbers of lines. If no line
+array moves on by whole lines, the accesses of as many turns are the same except for the numbers of lines. If no line
 belongs to two arrays, lines that are equal stay equal and others stay different; so all distances are the same.
 """
 

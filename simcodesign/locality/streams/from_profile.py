@@ -43,7 +43,7 @@ def synthetic_stream(
     the counts of the profile if they are whole and ``accesses`` is their sum. Keys are numbered from 0 as they are
     first accessed, so that new ones follow each other in memory. Equal seeds give equal streams. Takes 24 bytes an
     access and 20 a key. InputError for an empty profile, a number of accesses below 1, a size of keys that is no power
-    of two, and where there are too few cold accesses for the deepest distance (as in a short piece of a long profile).
+    of two, and if there are too few cold accesses for the deepest distance (as in a short piece of a long profile).
     """
     draws = _draws(profile, accesses)
     cold = int(np.count_nonzero(draws < 0))

@@ -21,7 +21,7 @@ COMPRESSIONS: dict[str, tuple[bytes, Callable[[BinaryIO], Any]]] = {
     ".xz": (b"\xfd7zXZ\x00", lzma.open),
     ".bz2": (b"BZh", bz2.open),
 }
-#: What the decompressors of the standard library raise. A cut stream is an EOFError, but for zip members.
+#: What the decompressors of the standard library raise. A cut stream is an EOFError, except for zip members.
 _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 PIECE_BYTES = 1 << 18
 

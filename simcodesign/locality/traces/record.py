@@ -103,7 +103,7 @@ def record_trace(
 
 
 def lackey_command(command: Sequence[str]) -> list[str]:
-    """How valgrind is called, but for where it writes to; InputError without valgrind or the program."""
+    """How valgrind is called, except for where it writes to; InputError without valgrind or the program."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise InputError("recording needs valgrind, which is not installed", allowed="Debian: apt-get install valgrind")

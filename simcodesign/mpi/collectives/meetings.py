@@ -132,7 +132,7 @@ class Meetings(PointToPoint):
         Within ``nonblocking`` the operation begins, and a request is returned.
         """
         world, size, me = self.world, len(self.members), self.rank
-        if root is not None and not 0 <= root < size:  # before the rank takes part: it may go on after the error
+        if root is not None and not 0 <= root < size:  # before the rank takes part: it may continue after the error
             allowed = f"0 to {size - 1}"
             raise MpiError(f"root of {name}", place_of_call(), value=root, allowed=allowed, name="ROOT")
         begins, self._is_nonblocking = self._is_nonblocking, False

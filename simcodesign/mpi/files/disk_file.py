@@ -19,7 +19,7 @@ class FileError(MpiError):
 
 
 class DiskFile:
-    """A regular file that is open. Raises FileError where the system does not allow what is asked."""
+    """A regular file that is open. Raises FileError if the system does not allow what is asked."""
 
     def __init__(self, path: str, amode: int) -> None:
         ways = [flag for way, flag in _FLAGS.items() if amode & way]

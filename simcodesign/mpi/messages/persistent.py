@@ -28,7 +28,7 @@ class Prequest(Request):
 
     @mpi_call
     def Start(self) -> None:
-        """Begin the operation. Raises MpiError if it goes on or is freed."""
+        """Begin the operation. Raises MpiError if it continues or is freed."""
         if self._begin is None or self.is_active():
             state = "null or freed" if self._begin is None else "active"
             raise MpiError(

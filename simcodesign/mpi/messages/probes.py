@@ -75,7 +75,7 @@ class Message(Simulated):
         return self._begun(unpickled)
 
     def _taken(self) -> matching.Message | None:
-        """Let the sender go on, and let this be null."""
+        """Let the sender continue, and let this be null."""
         world, message = self.world, self._message
         self._is_null = message is not None or not is_constant(self)
         if message is not None and self._comm is not None:

@@ -48,7 +48,7 @@ class Rank:
 
 class Scheduler:
     """All ranks. ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when
-    every rank waits: whether one can go on now."""
+    every rank waits: whether one can continue now."""
 
     def __init__(self, size: int, when_stuck: Callable[[], bool] = lambda: False) -> None:
         self.size, self.current = size, _NOBODY
@@ -74,7 +74,7 @@ class Scheduler:
                 continue
             self.current = rank.number
             self.enter(rank.number)
-            try:  # others may follow before this returns: the last one has ended, or no other can go on
+            try:  # others may follow before this returns: the last one has ended, or no other can continue
                 rank.body.switch(*(() if rank.body else (rank.number,)))
             except Exception as error:
                 raise self._ended(self.ranks[self.current], error) from error
@@ -120,7 +120,7 @@ class Scheduler:
             self._give_turn(rank)
 
     def wake(self, number: int) -> None:
-        """Let a rank that waits look again at whether it can go on."""
+        """Let a rank that waits look again at whether it can continue."""
         rank = self.ranks[number]
         self._tests = 0
         if number != self.current and (rank.due is None or rank.due[0] > rank.clock_s):

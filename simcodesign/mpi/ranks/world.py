@@ -230,7 +230,7 @@ class World:
         return before
 
     def declare(self, flops: float) -> None:
-        """Note floating-point operations in place of the CPU time since the last call."""
+        """Note floating-point operations instead of the CPU time since the last call."""
         if self._declared:
             self.note().line = self.log.line_of(sys._getframe(1))
             for called in self.on_call:

@@ -190,7 +190,7 @@ def _resources(resources: Iterable[tuple[Component, Resource]]) -> Table:
 
 
 def _number(expression: Expression, scope: Scope) -> float | None:
-    """Its value; None where it depends on what only a use says, or is not known."""
+    """Its value; None if it depends on what only a use says, or is not known."""
     try:
         with np.errstate(all="ignore"):
             return float(scope.evaluate(expression))

@@ -101,7 +101,7 @@ class Answer:
 
     @cached_property
     def memory_bytes(self) -> float:
-        """Of all sockets of the kind; 0 where it is not described."""
+        """Of all sockets of the kind; 0 if it is not described."""
         return float(memory_bytes(self.timing.machine, self.timing.socket, self._sides[1]))
 
     @cached_property

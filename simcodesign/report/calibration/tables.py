@@ -29,7 +29,7 @@ MAX_RESIDUALS = 5
 MAX_DEVIATIONS = 1000
 #: Further measurements named for a set of constants.
 MAX_ADVICE = 4
-#: Constants of several phases are reported as one vector times a factor when they are so within this share.
+#: Constants of several phases are reported as one vector times a factor when they are so within this fraction.
 COMMON = 0.02
 #: Printed for an interval whose ends are equal in the digits shown.
 NARROW = "to the digits shown"
@@ -59,7 +59,7 @@ def estimate_table(calibration: Calibration) -> Table:
 
 
 def _interval(unknown: Unknown, estimate: Estimate) -> str:
-    """The interval; without one, the values that fit equally well; a dash where nothing is known."""
+    """The interval; without one, the values that fit equally well; a dash if nothing is known."""
     low, high = estimate.low, estimate.high
     if math.isnan(low):
         low, high = (estimate.least, estimate.most) if not estimate.determined else (math.nan, math.nan)

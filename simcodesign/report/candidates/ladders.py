@@ -18,7 +18,7 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 def several_ladders(several: SeveralComparisons, shares: bool = False) -> list[Table]:
     """What each effect adds, from the forecast to the simulation, and on to what was measured: a column for each
     candidate, or over an axis a table for each, with a column for each value. ``shares``: with the part that each step
-    is of the gap, which is that to the measured time where there is one."""
+    is of the gap, which is that to the measured time if there is one."""
     if not several.axis:
         names = [label(one, several) for one in several.comparisons]
         return [_ladders("Effects, switched on one after another", names, several.comparisons, shares)]
@@ -71,7 +71,7 @@ def _unexplained(one: Candidate, show: Seconds, shares: bool) -> str:
 
 
 def _share(step: LadderStep) -> str:
-    """The part of the gap that a step is, beside its change; nothing where it is none, or steps cancel."""
+    """The part of the gap that a step is, beside its change; nothing if it is none, or steps cancel."""
     text = share_percent(step.fraction)
     return f" ({text})" if step.change_s and text != DOES_NOT_APPLY else ""
 

@@ -71,7 +71,7 @@ def _workloads(several: SeveralComparisons) -> dict[str, None]:
 
 
 def time_cell(time: Interval, show: Seconds | None, sign: str = "") -> str:
-    """A time of a table, with the half-width of its interval; with its unit where there is none of the table."""
+    """A time of a table, with the half-width of its interval; with its unit if there is none of the table."""
     if show is None:
         known = time.same or not math.isfinite(time.half_width)
         return format_quantity(time.mean, "time") if known else QuantityFormat("s").wide(time)

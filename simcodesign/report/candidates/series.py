@@ -54,7 +54,7 @@ def _formula_s(one: Candidate, name: str) -> float:
 
 
 def measured_s(one: Candidate) -> float:
-    """The measured total; nan where there is none."""
+    """The measured total; nan if there is none."""
     return NAN if one.measured is None else float(one.measured)
 
 

@@ -118,8 +118,8 @@ def _facts(several: SeveralComparisons) -> RenderableType:
 
 
 def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
-    """Which part of the machines has ranks: once where it is the same of all, else of each; over an axis at its first
-    value, which says what placement does."""
+    """Which part of the machines has ranks: once where it is the same of all, otherwise of each; over an axis at its
+    first value, which says what placement does."""
     first = several.comparisons[0].at
     found = _of_whom(
         several, lambda one: [text for _, text in use_facts(one.comparison.simulation)] if one.at == first else []
@@ -130,7 +130,7 @@ def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
 
 
 def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
-    """The algorithms of collective operations: once where all candidates have the same, else of each."""
+    """The algorithms of collective operations: once where all candidates have the same, otherwise of each."""
     found: dict[str, dict[str, None]] = {}
     for one in several.comparisons:
         if one.comparison.collectives:
@@ -208,7 +208,7 @@ def _measured_cells(one: Candidate, show: Callable[[float], str], spread: bool) 
 
 
 def _ends_of_groups(several: SeveralComparisons) -> list[bool]:
-    """Whether a line follows: after each value of an axis or each workload, where there are several machines."""
+    """Whether a line follows: after each value of an axis or each workload, if there are several machines."""
     ends: list[bool] = []
     for group in several.groups:
         ends += [len(group) > 1 and number == len(group) - 1 for number in range(len(group))]
@@ -239,7 +239,7 @@ def _ratio(one: Candidate) -> str:
 
 
 def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) -> list[RenderableType]:
-    """What formulas say of each candidate, and their errors against its simulation; nothing where there are none."""
+    """What formulas say of each candidate, and their errors against its simulation; nothing if there are none."""
     names = list(dict.fromkeys(formula.name for one in candidates for formula in one.comparison.formulas))
     if not names:
         return []
@@ -270,7 +270,7 @@ def cost_table(several: SeveralComparisons) -> list[RenderableType]:
 
 
 def _notes(several: SeveralComparisons) -> list[str]:
-    """What a reader of the forecasts should know, and what a dash in the ladder means, where there is one."""
+    """What a reader of the forecasts should know, and what a dash in the ladder means, if there is one."""
     said = _of_whom(several, lambda one: one.comparison.forecast.notes)
     notes = [f"Note: {text} ({'; '.join(names)})." for text, names in said.items()]
     shown = effects_shown([one.comparison for one in several.comparisons])

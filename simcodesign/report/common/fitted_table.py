@@ -72,7 +72,7 @@ class FittedTable(Table):
         return False
 
     def _varying(self) -> tuple[list[Column], list[str]]:
-        """The columns without those, but for the first, that are the same in all rows, and what these are."""
+        """The columns without those, except for the first, that are the same in all rows, and what these are."""
         kept, same = [], []
         for number, column in enumerate(self.columns):
             texts = [str(cell) for cell in column.cells]

@@ -9,11 +9,11 @@ from simcodesign.core.units import DIMENSIONS, decimal_quantity, format_quantity
 
 #: Numbers of this size and above are written with an exponent: more digits than a double has mean nothing.
 MAX_WRITTEN_OUT = 1e15
-#: Stands where there is no number, because nothing here is what it would be of; 0 is a number.
+#: Stands if there is no number, because nothing here is what it would be of; 0 is a number.
 DOES_NOT_APPLY = "-"
 #: Shares of a gap beyond which steps cancel rather than make it up.
 MOST_SHARE = 10.0
-#: A difference below this share is certain in a model before it is one that anybody would notice on a machine.
+#: A difference below this fraction is certain in a model before it is one that anybody would notice on a machine.
 SMALL = 0.01
 #: Units that take prefixes, and their dimension.
 DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit} | {"flop/s": "rate"}
@@ -44,7 +44,7 @@ _BINARY = (("KiB", 2.0**10), ("MiB", 2.0**20), ("GiB", 2.0**30), ("TiB", 2.0**40
 
 def binary_unit(sizes: Iterable[float]) -> tuple[float, str] | None:
     """By what bytes are multiplied, and the unit they are then in, if all that are no less than 1 KiB are whole
-    numbers of KiB and one is; else None. The unit is the largest in which the least is no less than 1."""
+    numbers of KiB and one is; otherwise None. The unit is the largest in which the least is no less than 1."""
     large = [abs(size) for size in sizes if math.isfinite(size) and abs(size) >= _BINARY[0][1]]
     if not large or any(size % _BINARY[0][1] for size in large):
         return None
@@ -154,10 +154,10 @@ def ends_of(low: str, high: str) -> str:
 
 
 def but_small(share: float) -> str:
-    """What follows a difference that is certain: that so small a share hardly matters; nothing of a larger one."""
+    """What follows a difference that is certain: that so small a fraction hardly matters; nothing of a larger one."""
     return f", but below {SMALL:.0%}, which hardly matters" if 0 < abs(share) < SMALL else ""
 
 
 def share_percent(share: float) -> str:
-    """The share of a gap that a step has; none where steps that cancel leave a gap so much smaller than they are."""
+    """The fraction of a gap that a step has; none where steps that cancel leave a gap so much smaller than they are."""
     return signed_percent(share if abs(share) <= MOST_SHARE else math.nan, "-")

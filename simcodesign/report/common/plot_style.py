@@ -226,7 +226,8 @@ def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
-    """Round ratios within the ends, 1 among them: of many decades the roundest numbers, else 1 and steps from it."""
+    """Round ratios within the ends, 1 among them: of many decades the roundest numbers, otherwise 1 and steps from
+    it."""
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for digits in _DIGITS_OF_TICKS[:-1]:
         ticks = [round(digit * 10.0**decade, 12) for decade in decades for digit in digits]

@@ -115,7 +115,7 @@ class ProgressBar:
             self._progress.reset(self._task, description=description, total=total, note="")
 
     def print(self, line: str) -> None:
-        """A line that stays, above the bar; also where there is none."""
+        """A line that stays, above the bar; also if there is none."""
         self._console.print(line, markup=False)
 
 

@@ -38,7 +38,7 @@ def section(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
 
 
 def dashed_list(lines: Iterable[str], head: str | None = None) -> RenderableType:
-    """Lines with a dash, below ``head``; nothing where there are none."""
+    """Lines with a dash, below ``head``; nothing if there are none."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     for line in lines:
         grid.add_row("-", line)

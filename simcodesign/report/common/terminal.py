@@ -105,7 +105,7 @@ def json_text(answer: Any) -> str:
 def complain(message: str) -> None:
     """To standard error: wrapped on a terminal, one line elsewhere, never shortened and never read as markup.
 
-    Where nobody reads standard error any more, nothing happens: the exit status says the rest.
+    If nobody reads standard error any more, nothing happens: the exit status says the rest.
     """
     if (recorded := _RECORDING.get()) is not None:
         recorded.messages.append(message)

@@ -18,7 +18,7 @@ from simcodesign.report.common.tables import new_table
 MOST_KERNELS = 8
 
 
-#: Below this share of the largest value an intercept is rounding.
+#: Below this fraction of the largest value an intercept is rounding.
 ROUNDING = 1e-12
 
 

@@ -27,7 +27,7 @@ from simcodesign.report.counters.model_tables import (
     r2_text,
 )
 
-#: Columns of the table of kernels that are left out where nothing is known, and what they mean.
+#: Columns of the table of kernels that are left out if nothing is known, and what they mean.
 MORE_WORDS = {
     "CPI": "cycles per instruction of computation, mean over the runs",
     "BF_mem": "share of the time of memory accesses that is not hidden, on P = {P}",

@@ -30,7 +30,7 @@ class Event:
     """One event. ``rank``: who waits, begins or ends, or to whom a message ``arrives``; ``peer``: the other end of a
     message; ``waits_for``: the rank of which a message is waited for; ``stations``: what serves the operation, or what
     its message passes in turn. ``waits_at``: the station where it waits for its turn, and behind whom, as far as the
-    engine has recorded that; a message on its way that does, of the ``rank`` that sent it, also ``goes on``."""
+    engine has recorded that; a message on its way that does, of the ``rank`` that sent it, also ``continues``."""
 
     time_s: float
     rank: int
@@ -114,7 +114,7 @@ def _waits_at_stations(timeline: Timeline) -> tuple[dict[int, StationWait], list
 def _on_way(
     waits: Sequence[StationWait], timeline: Timeline, from_s: float, to_s: float
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    """That messages wait on their way, and that they go on: as ``_in_window``."""
+    """That messages wait on their way, and that they continue: as ``_in_window``."""
     ops, numbers = np.array([one.op for one in waits], np.intp), np.arange(len(waits))
     for name, times in ((WAITS, [one.requested_s for one in waits]), (GOES_ON, [one.begin_s for one in waits])):
         time_s = np.array(times, np.float64)
@@ -159,7 +159,7 @@ def _event(timeline: Timeline, what: str, op: int, time_s: float, rank: int, at:
 
 def event_lines(events: EventList) -> Iterator[str]:
     """The list as lines of text in columns, a head first; times in microseconds to the nanosecond for runs below a
-    second, else in seconds to the microsecond."""
+    second, otherwise in seconds to the microsecond."""
     unit, scale, digits = ("us", 1e6, 3) if events.makespan_s < 1 else ("s", 1.0, 6)
 
     def shown(time_s: float) -> str:

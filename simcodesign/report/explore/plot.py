@@ -63,7 +63,7 @@ class Curve:
 def curves_of(problem: Problem) -> list[Curve]:
     """The objective, and what else is bounded, as far as it depends on metrics: a variable over itself says nothing.
 
-    Where nothing does, the time, or the objective.
+    If nothing does, the time, or the objective.
     """
     metrics = {plain_name(name) for name in problem.model.dimensions}
     single = problem.objectives[0] if len(problem.objectives) == 1 else None
@@ -118,7 +118,7 @@ def draw_slice(mpl: Any, axis: Any, solution: Solution, over: str = "") -> None:
 
 
 def draw_front(mpl: Any, axis: Any, front: Front) -> None:
-    """Draw the front in its first two objectives. InputError where it has no point."""
+    """Draw the front in its first two objectives. InputError if it has no point."""
     if not front.points:
         raise InputError("a front without a point", allowed="a problem with feasible points")
     _pair(mpl, axis, front, (0, 1))
@@ -144,7 +144,7 @@ def _goal_text(problem: Problem) -> str:
 
 
 def _best(solution: Solution) -> list[EvaluatedPoint]:
-    """The best distinct feasible points; the nearest one where nothing is feasible."""
+    """The best distinct feasible points; the nearest one if nothing is feasible."""
     points = best_points(solution, LINES)
     if not len(points):
         return [solution.point]

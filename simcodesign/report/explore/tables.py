@@ -169,7 +169,7 @@ def constraint_table(solution: Solution, sensitivities: Sequence[BoundSensitivit
 
 
 def _change(sensitivity: BoundSensitivity, side: str) -> str:
-    """Of the optimum, as a share of it."""
+    """Of the optimum, as a fraction of it."""
     value = getattr(sensitivity, side)
     if not math.isfinite(value):
         return "infeasible"

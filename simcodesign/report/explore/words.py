@@ -36,7 +36,7 @@ def bound_shown(constraint: Constraint, value: float) -> str:
 
 
 def valued(problem: Problem, name: str, value: float) -> str:
-    """A value of a variable: its name where it has one, else a number with its unit."""
+    """A value of a variable: its name where it has one, otherwise a number with its unit."""
     return problem.space.word(name, value) or shown(value, unit_of(problem, name))
 
 

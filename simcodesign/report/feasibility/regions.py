@@ -28,7 +28,7 @@ HOPS = "network.hop_latency"
 def region_tables(
     every: Sequence[FeasibilityQuestion], regions: Sequence[Region], least: Mapping[str, float | None]
 ) -> Iterator[RenderableType]:
-    """The regions, what they are of, the linear inequality where there is one, boundaries by simulation point by point,
+    """The regions, what they are of, the linear inequality if there is one, boundaries by simulation point by point,
     and below which value of a parameter there is nothing.
 
     ``every``: the questions, in the order of the regions; the regions hold one answer by each reading.

@@ -29,7 +29,7 @@ from simcodesign.report.fits.tables import (
     short,
 )
 
-#: Points in the table of residuals; where there are more, those that are met worst are shown.
+#: Points in the table of residuals; if there are more, those that are met worst are shown.
 MOST_POINTS = 16
 NORMAL_FORM = "normal form"
 

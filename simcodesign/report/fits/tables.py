@@ -75,7 +75,7 @@ class MetricDigest:
 
     @property
     def ordered(self) -> list[Fits]:
-        """Those of the table, each alone: in the order of the file, or by their size where there are more."""
+        """Those of the table, each alone: in the order of the file, or by their size if there are more."""
         largest_first = self.series > len(self.kept)
         order = sorted(self.kept, key=lambda one: (-one[0], -one[1]) if largest_first else (0.0, -one[1]))
         return [fits for _, _, fits in order]

@@ -327,7 +327,7 @@ def group_tables(findings: Findings) -> Iterator[RenderableType]:
 
 
 def count(number: float) -> str:
-    """A whole number with its commas; none where there is none."""
+    """A whole number with its commas; none if there is none."""
     return grouped(number) if math.isfinite(number) else "-"
 
 

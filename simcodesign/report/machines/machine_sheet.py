@@ -192,7 +192,7 @@ def _message_rows(machine: Machine) -> Rows:
 
 
 def _controller_rows(memory: Memory) -> Rows:
-    """The memory controllers of a node, where there are several."""
+    """The memory controllers of a node, if there are several."""
     if memory.controllers == 1:
         return
     yield "memory controllers", f"{memory.controllers}, one for each socket, each of that bandwidth"

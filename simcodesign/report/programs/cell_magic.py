@@ -56,7 +56,7 @@ class SimulatedCell:
     timeline: Result
 
     def html(self) -> str:
-        """Return the parts and the Gantt chart as HTML; a sentence in place of a chart that cannot be drawn."""
+        """Return the parts and the Gantt chart as HTML; a sentence instead of a chart that cannot be drawn."""
         try:
             chart = f'<img alt="Gantt chart" src="data:image/png;base64,{_png(self.timeline)}">'
         except InputError as error:  # too many operations, or no Matplotlib

@@ -26,7 +26,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Times:
-    """Both readings of a run on a machine; ``sum_s`` is the sum of closed forms, None where that is the forecast."""
+    """Both readings of a run on a machine; ``sum_s`` is the sum of closed forms, None if that is the forecast."""
 
     machine: str
     forecast_s: float

@@ -157,7 +157,7 @@ def _digits(value: float) -> str:
 
 
 def _log_axis(mpl: Any, axes: Any, studies: Sequence[StrawManStudy], unit: str) -> None:
-    """Logarithmic, a decade below the least and half a one above the most, where there is anything to plot."""
+    """Logarithmic, a decade below the least and half a one above the most, if there is anything to plot."""
     heights = [patch.get_height() for patch in axes.patches]
     if heights:
         axes.set_yscale("log")
@@ -173,7 +173,7 @@ def _log_axis(mpl: Any, axes: Any, studies: Sequence[StrawManStudy], unit: str) 
 
 
 def _excluded(sizes: Any, times: Any, place: int, study: StrawManStudy) -> None:
-    """Words where there are no bars."""
+    """Words if there are no bars."""
     everywhere = len(study.excluded) == len(study.systems)
     words = "nothing fits" if everywhere else f"nothing fits\non {len(study.excluded)}"
     for axes in (sizes, times) if everywhere else (times,):

@@ -13,7 +13,7 @@ from simcodesign.studies.requirements.simulated_upgrade import RESOURCES, Simula
 #: Colours of upgrades: those of the palette that are furthest apart come first.
 COLOURS = [plot_style.OKABE_ITO[place] for place in (0, 5, 2, 3, 1, 4, 6)]
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
-#: Labels stand in a column beside the axes, at least so far from each other, as a share of its height.
+#: Labels stand in a column beside the axes, at least so far from each other, as a fraction of its height.
 LABEL_GAP = 0.047
 
 

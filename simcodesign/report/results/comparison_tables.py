@@ -87,7 +87,7 @@ def _by_parts(comparison: Comparison) -> list[RenderableType]:
 
 
 def assumption_facts(comparison: Comparison) -> list[tuple[str, str]]:
-    """What is assumed of messages, and the algorithms of collective operations; nothing where there are none."""
+    """What is assumed of messages, and the algorithms of collective operations; nothing if there are none."""
     text = "; ".join(f"{subject}: {words}" for subject, words in comparison.assumptions.items())
     rows = [("messages", text)] if text else []
     return [*rows, ("collectives", ", ".join(comparison.collectives))] if comparison.collectives else rows
@@ -108,7 +108,7 @@ def component_table(comparison: Comparison) -> Table:
 
 
 def overlapped_line(comparison: Comparison) -> list[RenderableType]:
-    """What stands in place of an error where there is no sense in one."""
+    """What stands instead of an error if there is no sense in one."""
     text = "ranks do it, but mostly beside something else or not on the critical path, which the simulated time is of"
     said = comparison.overlapped or comparison.overlapped_phases
     return [paragraph(f"{OVERLAPPED}: {text}.")] if said else []
@@ -193,7 +193,7 @@ def _before_effects(comparison: Comparison) -> list[tuple[str, float, float | No
 
 
 def waiting_table(comparison: Comparison) -> list[RenderableType]:
-    """The demands that have the largest part in what ranks wait for and overlap; nothing where that is none."""
+    """The demands that have the largest part in what ranks wait for and overlap; nothing if that is none."""
     gaps = comparison.waiting_by_demand
     show = Seconds(time for gap in gaps for time in (gap.forecast_s, gap.simulated_s))
     ranked = sorted(gaps, key=lambda gap: -abs(gap.change_s))

@@ -27,7 +27,7 @@ HOPS = "hops"
 
 
 def formula_tables(comparison: Comparison) -> list[RenderableType]:
-    """The table of all formulas, and of each its ladder and what it leaves out; nothing where there are no formulas and
+    """The table of all formulas, and of each its ladder and what it leaves out; nothing if there are no formulas and
     no measured times."""
     if not comparison.formulas and comparison.measured is None:
         return []
@@ -95,7 +95,7 @@ def _error(value_s: float, of_s: float) -> str:
 
 
 def _rows(comparison: Comparison) -> Iterator[tuple[str, list[float]]]:
-    """What each row is of, and the times of formulas, forecast, simulation and measurement; nan where one says
+    """What each row is of, and the times of formulas, forecast, simulation and measurement; nan if one says
     nothing."""
     forecast, simulation, measured = comparison.forecast, comparison.simulation, comparison.measured
     last = [] if measured is None else [NAN if measured.total_s is None else measured.total_s]

@@ -33,7 +33,7 @@ def not_here_text(absent: Sequence[str]) -> str:
 
 
 def not_here(comparisons: Sequence[Comparison]) -> str:
-    """The effects that have nothing to act on in any of these, in words; empty where all have."""
+    """The effects that have nothing to act on in any of these, in words; empty if all have."""
     absent = names_that_apply(comparison.rungs for comparison in comparisons)[1]
     if len(comparisons) < 2 or not absent:
         return not_here_text(absent)

@@ -17,7 +17,7 @@ NAN = float("nan")
 
 
 def spread_text(measured: MeasuredValue | None, show: Seconds) -> str:
-    """The ends of a spread, in the unit of a table; empty where it is not known."""
+    """The ends of a spread, in the unit of a table; empty if it is not known."""
     return "" if measured is None or measured.ends is None else ends_of(*map(show, measured.ends))
 
 

@@ -248,7 +248,7 @@ def _hockney_table(title: str, segments: Sequence[HockneySegment], model: Hockne
 
 
 def level_tables(machine: Machine) -> Iterator[Table]:
-    """A table of the networks between and inside nodes, outermost first, where there are several."""
+    """A table of the networks between and inside nodes, outermost first, if there are several."""
     if not machine.has_levels:
         return
     columns = ("network", "joins", "topology", "longest way (hops)", "message of m bytes", "a hop", "link", "interface")

@@ -122,7 +122,7 @@ def comparison_bars(
 
     ``measured``: for each comparison seconds by component and ``total``, or None for those that it has itself, if any.
     What the total has beyond the components, of a formula too, is shown as not split up. Errors are against what was
-    measured, if anything was, else against the simulation.
+    measured, if anything was, otherwise against the simulation.
 
     Raises InputError for no comparison, a list of measurements of another length, unknown components or values that
     are no times in it, a path that cannot be written, and when Matplotlib is missing.
@@ -194,7 +194,7 @@ def _sides(mpl: Any, axis: Any, sides: Mapping[str, Sequence[float]]) -> None:
 
 
 def _spread(axis: Any, comparison: Comparison, sides: Mapping[str, Sequence[float]]) -> None:
-    """The spread of the measured total on its bar, the last one, below the number; nothing where it is not known."""
+    """The spread of the measured total on its bar, the last one, below the number; nothing if it is not known."""
     total = None if comparison.measured is None else comparison.measured.total
     if total is None or total.ends is None or sum([*sides.values()][-1]) != float(total):
         return

@@ -50,7 +50,7 @@ def power_over_time(result: Result, path: str | Path) -> None:
 
 
 def spans(profile: PowerProfile, most: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Edges, mean and highest power of the steps, or of ``most`` equal spans where there are more steps."""
+    """Edges, mean and highest power of the steps, or of ``most`` equal spans if there are more steps."""
     if len(profile.watts) <= most:
         return profile.edges_s, profile.watts, profile.watts
     edges = np.linspace(0.0, float(profile.edges_s[-1]), most + 1)

@@ -25,7 +25,7 @@ MAX_SEQUENCES = 3
 NOBODY_WAITS = "the queueing of the forecast: with every effect off nobody waits"
 
 
-#: The method that gave the share of a level, in words.
+#: The method that gave the fraction of a level, in words.
 HIT_WORDS = {
     "full": "stack model, fully associative",
     "binomial": "stack model, binomial correction",
@@ -63,7 +63,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
 
 
 def algorithm_table(result: Result) -> list[RenderableType]:
-    """What collective operations with ``algorithm: auto`` take; nothing where there are none."""
+    """What collective operations with ``algorithm: auto`` take; nothing if there are none."""
     if not result.algorithms:
         return []
     table = new_table("Algorithms by ranks and bytes", "phase", "operation", "algorithm", "ranks", "bytes")
@@ -79,7 +79,7 @@ def _range(least: str, most: str) -> str:
 
 
 def pipelined_lines(result: Result) -> list[RenderableType]:
-    """What a forecast would be if ranks went on as soon as they can; nothing where that is the sum of closed forms."""
+    """What a forecast would be if ranks continued as soon as they can; nothing if that is the sum of closed forms."""
     pipelined = result.pipelined
     if pipelined is None or result.sum_s is not None:
         return []
@@ -100,7 +100,7 @@ def pipelined_lines(result: Result) -> list[RenderableType]:
 
 
 def _changed(operations: str, phase: str, times: float, closed_s: float, saved_s: float) -> str:
-    """What operations take in place of the sum of their closed forms."""
+    """What operations take instead of the sum of their closed forms."""
     often = "" if times == 1 else f", {times:g} times"
     return f"{operations} in {phase}{often}: {time_text(closed_s - saved_s)} for {time_text(closed_s)}"
 
@@ -168,7 +168,7 @@ def failures_line(result: Result) -> list[RenderableType]:
 
 
 def failure_facts(result: Result) -> list[tuple[str, str]]:
-    """Checkpoints and failures of a result, where there are any."""
+    """Checkpoints and failures of a result, if there are any."""
     rows = [] if result.checkpoints is None else [("checkpoints", f"{float(result.checkpoints):,.0f}")]
     if isinstance(result.failures, Failures):
         one = result.failures
@@ -240,7 +240,7 @@ LIMIT_WORDS = {
 
 
 def limits_table(result: Result) -> list[RenderableType]:
-    """What limits the time on accelerators, in the mean of all ranks; nothing where they are not used."""
+    """What limits the time on accelerators, in the mean of all ranks; nothing if they are not used."""
     if not float(sum(result.limits_s.values())):
         return []
     times_s = {name: float(time_s) for name, time_s in result.limits_of_a_rank_s.items()}

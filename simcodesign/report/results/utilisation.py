@@ -80,7 +80,7 @@ def recorded(result: Result) -> Timeline:
 
 
 def profile(result: Result, most_steps: int = MOST_STEPS) -> Profile:
-    """What the processors of a simulation did: exact if that takes no more than ``most_steps``, else averages.
+    """What the processors of a simulation did: exact if that takes no more than ``most_steps``, otherwise averages.
 
     Raises InputError when the result has no timeline.
     """
@@ -209,7 +209,7 @@ def _most(timeline: Timeline) -> NDArray[np.int64]:
 def activity_profile(results: Result | Sequence[Result], path: str | Path, titles: Sequence[str] | None = None) -> None:
     """Active processors over time, as in Figures 1 to 3 of Armstrong and Eigenmann (SPECseis96): a column for each
     result, a row for each of computing, communicating, disk I/O and memory, a colour for each phase; waiting is paler
-    and hatched. Where there are too many steps, the least and the most within each span are shown, and the mean as a
+    and hatched. If there are too many steps, the least and the most within each span are shown, and the mean as a
     line.
 
     Raises InputError for a result without timeline, titles that are not as many as results, a path that cannot be
@@ -247,7 +247,7 @@ def _is_active(shown: Profile, component: str) -> bool:
 
 
 def _entries(profiles: Sequence[Profile], colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What colours mean; nothing where there is only one."""
+    """What colours mean; nothing if there is only one."""
     entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in colours.items()}
     if any(each.averaged for each in profiles):
         entries["light: at times within a span"] = {"facecolor": "#BBBBBB"}

@@ -29,7 +29,7 @@ def isoefficiency_plot(results: Isoefficiency | Iterable[Isoefficiency], path: s
     are lines, the forecast a thin one, and simulations points, in a colour for each machine; a formula that says the
     same on all machines is one dark line.
 
-    Raises InputError where there is nothing to show, for a path that cannot be written, and without Matplotlib.
+    Raises InputError if there is nothing to show, for a path that cannot be written, and without Matplotlib.
     """
     several = [results] if isinstance(results, Isoefficiency) else list(results)
     panels: dict[str, list[Isoefficiency]] = {}
@@ -92,7 +92,7 @@ def _same(curve: IsoefficiencyCurve, other: IsoefficiencyCurve) -> bool:
 
 
 def _known(curve: IsoefficiencyCurve) -> tuple[list[int], list[float]]:
-    """Ranks, and the work there, where there is a size."""
+    """Ranks, and the work there, if there is a size."""
     points = [point for point in curve.points if np.isfinite(point.size)]
     works = [point.serial_s if point.work_flops is None else point.work_flops for point in points]
     return [point.ranks for point in points], works

@@ -382,7 +382,7 @@ def _unit(places: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
 
 
 def _gridded(shown: _Shown, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Places along both axes, ascending, and the values: (second, first); NaN where there is none."""
+    """Places along both axes, ascending, and the values: (second, first); NaN if there is none."""
     first, second = shown.axes
     x, y = (places(axis, shown.table[axis.name].tolist()) for axis in shown.axes)
     across, down = np.unique(places(first, first.values)), np.unique(places(second, second.values))

@@ -22,7 +22,7 @@ from simcodesign.report.timelines.rows import nanoseconds_of, tracks_of
 
 #: Ranks that are drawn, the first ones of more; and messages up to which each has a line.
 MOST_RANKS, MOST_LINES = 64, 400
-#: Messages whose bytes are written; where there are more of one size, only the legend has it.
+#: Messages whose bytes are written; if there are more of one size, only the legend has it.
 MOST_LABELS = 48
 #: Operations that are drawn one by one.
 MOST_BARS = 20_000
@@ -38,7 +38,7 @@ _PLACES = (0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85)
 
 def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] = (0.0, inf)) -> None:
     """A bar for each operation, from when to when, a row for each rank; paler where it waits. Of many ranks the first
-    ones are drawn, as the title says; messages have arrows where they are few, and their bytes where there is room.
+    ones are drawn, as the title says; messages have arrows where they are few, and their bytes if there is room.
 
     ``window_s``: from when to when. Raises InputError for a result without a timeline, for more operations than can be
     told apart, for a path that cannot be written, and without Matplotlib.

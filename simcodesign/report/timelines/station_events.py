@@ -15,7 +15,7 @@ FIRST_PROCESS = 2
 
 
 def station_events(timeline: Timeline, chunk: int) -> Iterator[list[str]]:
-    """Events of every station, each kind of them a process with a track for each station and, where several are served
+    """Events of every station, each kind of them a process with a track for each station and, if several are served
     at a time, for each of these; some ``chunk`` at a time."""
     if timeline.services is None:
         return

@@ -19,7 +19,7 @@ from simcodesign.studies.trust.trust_map import Trust, TrustMap
 
 #: More panels than these are too small to be read.
 MOST_PANELS = 24
-#: Errors beyond the share are darker from these multiples of it on.
+#: Errors beyond the fraction are darker from these multiples of it on.
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _WITHIN, _NO_VALUE = "#f7f7f7", "#d9d9d9"
 _LOW = ("#9ecae1", "#6baed6", "#3182bd", "#08519c")
@@ -28,7 +28,7 @@ _HIGH = ("#fcbba1", "#fb8a6a", "#de2d26", "#a50f15")
 _USE = ("#009E73", "#CC79A7", "#7B3FA0", "#B8A500", "#666666")
 _NOTHING = {"facecolor": "white", "edgecolor": plot_style.GREY, "hatch": "xxx", "linewidth": 0}
 _OUTSIDE = {"facecolor": "none", "edgecolor": plot_style.DARK, "hatch": "////", "linewidth": 0}
-#: Errors that are as near as this to the share have a decimal; those beyond the largest are powers of ten.
+#: Errors that are as near as this to the fraction have a decimal; those beyond the largest are powers of ten.
 _NEAR, _LARGEST = 0.005, 9.995
 #: Up to so many cells of a row, and rows, each cell has its number.
 _FEW_ACROSS, _FEW_DOWN = 12, 16
@@ -106,7 +106,7 @@ def draw_trust(mpl: Any, axes: Any, trust: TrustMap, formula: str = "") -> dict[
 
 def _drawn(axes: Sequence[SweepAxis]) -> tuple[tuple[SweepAxis, ...], SweepAxis | None]:
     """The axes of each panel, and the one of which each value has panels of its own: the first of words, or the third.
-    A seed is drawn only where there is nothing else. InputError for more axes."""
+    A seed is drawn only if there is nothing else. InputError for more axes."""
     others = [axis for axis in axes if axis.known.kind != SEED and len(set(axis.values)) > 1] or list(axes[:1])
     if len(others) > 3:
         allowed = "up to three: --set for the others, or no --write; the conditions in words take any number"
@@ -204,7 +204,7 @@ def _number(
 
 
 def _coloured(mpl: Any, trust: TrustMap, panel: _Panel) -> tuple[list[Any], NDArray[np.float64]]:
-    """The colour of each point of a panel, and its error; of a panel of which to use, nan where that is within."""
+    """The colour of each point of a panel, and its error; of a panel of which to use, nan if that is within."""
     if panel.one is not None:
         errors = panel.one.error[panel.rows]
         return [_error_colour(error, trust.fraction) for error in errors.tolist()], errors

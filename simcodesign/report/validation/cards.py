@@ -13,7 +13,7 @@ from simcodesign.studies.validation.case import KINDS, Collection
 from simcodesign.studies.validation.outcome import CaseOutcome, counts
 from simcodesign.studies.validation.verdict import HOLDS, Verdict
 
-#: The picture: its width, what is below its axis, how far the axis goes on to both sides, the width of a column of
+#: The picture: its width, what is below its axis, how far the axis continues to both sides, the width of a column of
 #: dots, how high columns may be, and how wide half the middle is, in which deviations are too small to tell apart.
 WIDTH, FOOT, MARGIN, STEP, ROOM, MIDDLE = 720, 26, 30, 6, 92, 24
 #: Deviations at the edge of the middle and at the ends of the axis.
@@ -82,7 +82,7 @@ def cards(outcomes: Sequence[CaseOutcome]) -> list[Card]:
 
 
 def deviation(outcome: CaseOutcome) -> float:
-    """That of the point that shows the case; nan where there is none, as of a bound that holds."""
+    """That of the point that shows the case; nan if there is none, as of a bound that holds."""
     if outcome.tolerance.sense != "equal" and outcome.verdict in HOLDS:
         return math.nan
     return outcome.deviation(shown_point(outcome))

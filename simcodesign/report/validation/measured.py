@@ -32,7 +32,7 @@ def expects_measured(outcome: CaseOutcome) -> bool:
 
 def measured_columns(outcome: CaseOutcome) -> list[Column]:
     """Measured values, where they are not what is expected anyway; errors against them; what is not explained.
-    Nothing where nothing was measured."""
+    Nothing if nothing was measured."""
     if not with_measured([outcome]):
         return []
     columns: list[Column] = [] if expects_measured(outcome) else [("measured", True, measured_text)]
@@ -79,7 +79,7 @@ def _counts(every: Sequence[MeasuredValue]) -> str:
 
 def measured_summary(outcomes: Sequence[CaseOutcome]) -> list[RenderableType]:
     """A table of cases with measured values: of formula, forecast and simulation the median size of the error, and the
-    largest error of the simulation. Nothing where nothing was measured."""
+    largest error of the simulation. Nothing if nothing was measured."""
     shown = with_measured(outcomes)
     return [_summary(shown)] if shown else []
 

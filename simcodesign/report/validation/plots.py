@@ -46,7 +46,7 @@ def drawer() -> Draw | None:
 
 
 def case_svg(case: Case, points: Sequence[CaseValue], readings: Readings) -> str:
-    """The plot of a case as text of an SVG file, the same for the same values; empty where there is nothing to show."""
+    """The plot of a case as text of an SVG file, the same for the same values; empty if there is nothing to show."""
     shown = [name for name in LOOKS if any(_is_number(getattr(point, name)) for point in points)]
     if not shown and readings.plot is None:
         return ""

@@ -80,7 +80,7 @@ def legend(verdicts: Iterable[Verdict]) -> str:
 
 
 class FirstThatFits:
-    """Of several tables the first that fits the terminal, else the last, whose names are broken then.
+    """Of several tables the first that fits the terminal, otherwise the last, whose names are broken then.
 
     ``wraps``: whether texts may take several lines, so that a table fits if its longest words do. ``legend``: what is
     printed before a table that has the verdict as a mark.
@@ -144,7 +144,7 @@ def shown_point(outcome: CaseOutcome) -> CaseValue:
 
 
 def closeness(outcome: CaseOutcome, point: CaseValue) -> float:
-    """How much of its tolerance a point uses up, 1 where it begins to fail; what is left to a bound, negative."""
+    """How much of its tolerance a point uses up, 1 if it begins to fail; what is left to a bound, negative."""
     target, tolerance = outcome.target(point), outcome.tolerance
     values: list[float] = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
     if not outcome.tested and point.own is not None:

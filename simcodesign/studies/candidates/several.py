@@ -42,7 +42,7 @@ Machines = MachineSource | Sequence[MachineSource]
 class Candidate(PlainResult):
     """A workload on a machine, forecast and simulated, ``at`` a value of the axis if there is one.
 
-    ``comparison``: with one simulation, that of the first replication where there are several (``replicated``).
+    ``comparison``: with one simulation, that of the first replication if there are several (``replicated``).
     ``against``: its simulated time against that of the first machine, with the same workload at the same value,
     replication by replication; None for the first one. ``costs``: price, power, and energy and costs of the run by
     both readings (of several replications, the first), named as columns of a sweep; empty where the machine states
@@ -79,7 +79,7 @@ class Candidate(PlainResult):
 
     @property
     def simulated(self) -> Interval:
-        """The mean of the simulated times; ``same`` where nothing is random."""
+        """The mean of the simulated times; ``same`` if nothing is random."""
         if self.replicated is None:
             time_s = float(self.times_s[0])
             return Interval(time_s, time_s, time_s, 1, 1.0, same=True)
@@ -103,7 +103,7 @@ class Candidate(PlainResult):
 
     @property
     def measured(self) -> MeasuredValue | None:
-        """The total that was measured; None where none was."""
+        """The total that was measured; None if none was."""
         return None if (known := self.comparison.measured) is None else known.total
 
     @property
@@ -196,7 +196,7 @@ def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
 
 
 def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
-    """The same, with machines together that are equally fast (but for rounding), or between which and the fastest of
+    """The same, with machines together that are equally fast (except for rounding), or between which and the fastest of
     them the replications show no difference: the paired interval of their times holds 0."""
     candidates = {one.machine: one for one in group}
     ranks: list[list[str]] = []

@@ -72,7 +72,7 @@ def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def better(path: str, value: FloatOrArray, factor: float) -> FloatOrArray:
-    """The constant of a machine, better by a factor; a share at most 1."""
+    """The constant of a machine, better by a factor; a fraction at most 1."""
     segment = segment_at(path)
     larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate" or (segment is not None and segment[1] == UP_TO)
     if path in _SHARES:
@@ -121,7 +121,7 @@ def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def _groups_of_links(machine: Machine, factor: float) -> Iterator[Change]:
-    """The links of each group alone, where there are several, or where they have speeds of their own."""
+    """The links of each group alone, if there are several, or where they have speeds of their own."""
     network = machine.network
     groups = [place for place, group in enumerate(network.topology.link_groups) if group.links]
     if (len(groups) < 2 and not network.has_own_links) or not 1 <= len(groups) <= MOST_GROUPS:

@@ -32,7 +32,7 @@ OnCost = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Improvement:
-    """``what`` gets better, of which ``part``; by what share of the time before forecast and simulation get longer
+    """``what`` gets better, of which ``part``; by what fraction of the time before forecast and simulation get longer
     (negative: shorter); ``reason``: why the simulation does not change."""
 
     what: str
@@ -49,7 +49,7 @@ class Improvement:
 
 @dataclass(frozen=True)
 class Elasticities(PlainResult):
-    """``improvements``: what helps the simulation most first; everything is better by the share ``improvement``, and
+    """``improvements``: what helps the simulation most first; everything is better by the fraction ``improvement``, and
     algorithms are others. ``bottleneck``: sentences on the critical path and on waits. ``impossible``: changes that
     there cannot be, with the reason."""
 
@@ -84,7 +84,7 @@ def elasticities(
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
 ) -> Elasticities:
-    """By what share the forecast and the simulated time fall when one thing is better by ``improvement``.
+    """By what fraction the forecast and the simulated time fall when one thing is better by ``improvement``.
 
     Tried are each constant, links, interfaces, each group of links, each cache, imbalance and noise, and each other
     algorithm of each collective operation. The random numbers are the same in all simulations (common random numbers),
@@ -164,7 +164,7 @@ def _improvement(
 
 
 def _change(after: Result, before: Result) -> float:
-    """The share by which the time is longer than before; 0 for rounding."""
+    """The fraction by which the time is longer than before; 0 for rounding."""
     before_s = float(before.headline_s)
     share = (float(after.headline_s) - before_s) / before_s if before_s else 0.0
     return 0.0 if abs(share) < ROUNDING else share

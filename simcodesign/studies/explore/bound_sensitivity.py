@@ -27,7 +27,7 @@ SEARCH_ERROR, MAX_IMPROVEMENTS = 1e-7, 3
 
 @dataclass(frozen=True)
 class BoundSensitivity:
-    """The optimum ``objective`` as given, and with the bound ``fraction`` looser and tighter (NaN where nothing is
+    """The optimum ``objective`` as given, and with the bound ``fraction`` looser and tighter (NaN if nothing is
     feasible then)."""
 
     constraint: Constraint

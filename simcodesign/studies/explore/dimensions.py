@@ -45,7 +45,7 @@ _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 
 @dataclass(frozen=True)
 class Measure:
-    """Powers of the base units; None where nothing is known. ``sure``: without a number that may have a unit itself."""
+    """Powers of the base units; None if nothing is known. ``sure``: without a number that may have a unit itself."""
 
     powers: Powers | None
     sure: bool = True
@@ -86,7 +86,7 @@ def powers_of(dimension: str) -> Powers | None:
 def measured(expression: Expression, dimensions: Mapping[str, str]) -> tuple[Measure, tuple[str, ...]]:
     """The unit of an expression, and notes for the user; ``dimensions``: of its names.
 
-    Raises InputError where it adds or compares quantities of different units.
+    Raises InputError if it adds or compares quantities of different units.
     """
     walk = _Walk(expression, dimensions, [])
     return walk.of(expression.tree), tuple(dict.fromkeys(walk.notes))

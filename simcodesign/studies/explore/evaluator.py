@@ -72,7 +72,7 @@ class EvaluationLimitError(Exception):
 
 @dataclass
 class Evaluator:
-    """Evaluates points for the solvers. ``scales``: divisors of the objectives where there are several; ``limit``: the
+    """Evaluates points for the solvers. ``scales``: divisors of the objectives if there are several; ``limit``: the
     number of points that may be evaluated, None for any number; ``on_progress`` is called for every batch with the
     stage of the search and the number of points."""
 
@@ -194,7 +194,7 @@ class Evaluator:
         return tuple(replace(one, values=self._to_blame(what, one)) for what, one in self.refused.items())
 
     def _to_blame(self, what: str, refusal: Refusal) -> dict[str, float]:
-        """The values of the variables but for those of which every value that was looked at was refused for the same
+        """The values of the variables except for those of which every value that was looked at was refused for the same
         reason: these have no part in it. All of them where that would leave none."""
         every = self.all_evaluated().points.T if self.chunks else np.empty((len(refusal.values), 0))
         columns = zip(refusal.values.items(), every, self.refused_values[what], strict=True)

@@ -1,4 +1,4 @@
-"""The constants of a machine as variables of a search: also bandwidths in place of times per byte."""
+"""The constants of a machine as variables of a search: also bandwidths instead of times per byte."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BANDWIDTHS |= {
 
 
 def constant_dimension(path: str) -> str:
-    """Of a constant or a power of a machine, or of a bandwidth in place of one."""
+    """Of a constant or a power of a machine, or of a bandwidth instead of one."""
     return "size" if path == CAPACITY else dimension_at(path) or "bandwidth"
 
 
@@ -67,7 +67,7 @@ def _bandwidths(machine: Machine) -> dict[str, str]:
 
 
 def constants_of(machine: Machine) -> dict[str, float]:
-    """Every constant, power and parameter, and every bandwidth in place of a time per byte."""
+    """Every constant, power and parameter, and every bandwidth instead of a time per byte."""
     values = machine.constants() | machine.powers()
     values |= {f"{PREFIX}{name}": machine.names()[name] for name in machine.custom.parameters}
     constants = {path: float(np.asarray(value)) for path, value in values.items()}
@@ -81,7 +81,7 @@ def constants_of(machine: Machine) -> dict[str, float]:
 
 
 def varied_constant(path: str, machine: Machine) -> float | None:
-    """The value in force of a constant, power or parameter that may be varied, or of a bandwidth in place of one; None
+    """The value in force of a constant, power or parameter that may be varied, or of a bandwidth instead of one; None
     where the machine has none of that name. A constant that its file leaves out has its default."""
     stated = constants_of(machine)
     if path in stated:
@@ -126,7 +126,7 @@ def without_varied(constants: Mapping[str, float], varied: Collection[str], mach
 
 
 def without_bandwidths(values: Mapping[str, FloatOrArray], machine: Machine) -> dict[str, FloatOrArray]:
-    """Values with times per byte in place of bandwidths. Raises InputError where both are given."""
+    """Values with times per byte instead of bandwidths. Raises InputError if both are given."""
     translated: dict[str, FloatOrArray] = {}
     for name, value in values.items():
         inverse = inverse_of(name, machine)

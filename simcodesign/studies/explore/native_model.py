@@ -1,7 +1,7 @@
 """A workload on a machine, by the sum of closed forms, as a model for design-space exploration.
 
 Variables are its parameters, ``P``, and the constants, powers and parameters
-(``machine.NAME``) of the machine by their paths (also ``network.bandwidth`` and the like, in place of a time per byte);
+(``machine.NAME``) of the machine by their paths (also ``network.bandwidth`` and the like, instead of a time per byte);
 metrics are those of the forecast and those that the machine defines: properties, costs, power (``Extra``).
 """
 

@@ -35,7 +35,7 @@ POINTS = 20
 @dataclass(frozen=True)
 class Front(Drawn):
     """Feasible points of which none is better in one objective without being worse in another, in the order of the
-    first objective; none where nothing feasible was found. ``solution``: the best point by the first objective."""
+    first objective; none if nothing feasible was found. ``solution``: the best point by the first objective."""
 
     problem: Problem
     points: tuple[EvaluatedPoint, ...]

@@ -93,7 +93,7 @@ def _default_size(model: Model) -> Variable:
 
 
 def _default(model: Model, space: Space, constraints: Sequence[Constraint], size: str) -> Objective:
-    """The objective where none is given."""
+    """The objective if none is given."""
     bounded = {name for one in constraints for name in one.left.names | one.right.names} & {"time", "rate"}
     if size in space.names:
         return Objective(formula(size), maximize=True)

@@ -22,9 +22,9 @@ from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.describe.equations import ordered
 from simcodesign.studies.explore.space import FloatArray, Space
 
-#: A violation of less than this share of the bound is rounding.
+#: A violation of less than this fraction of the bound is rounding.
 ROUNDING = 4 * 2.0**-52
-#: How far, as a share of the bound, both sides of an equality may be apart.
+#: How far, as a fraction of the bound, both sides of an equality may be apart.
 EQUAL = 1e-6
 RELATIONS = ("<=", ">=", "==")
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z]\w*(?:\.[A-Za-z]\w*)+")
@@ -41,7 +41,7 @@ class RefusedPointsError(InputError):
 class Model(Protocol):
     """Computes metrics of design points: a workload on a machine, a machine alone, formulas, or anything else.
 
-    ``dimensions``: every metric and its dimension of ``units.DIMENSIONS``, or "" where nothing is known.
+    ``dimensions``: every metric and its dimension of ``units.DIMENSIONS``, or "" if nothing is known.
     """
 
     @property
@@ -122,7 +122,7 @@ def formula(text: str, place: Place | None = None) -> Expression:
 class Objective:
     """An expression over metrics and variables that is minimized, or maximized with ``maximize``.
 
-    Where there are several, each is divided by the absolute value of its own best (1 if that is 0), times its weight:
+    If there are several, each is divided by the absolute value of its own best (1 if that is 0), times its weight:
     with equal weights one per cent of one counts as much as one per cent of another. ``unit``: in SI, of one that is
     of no ``dimension``.
     """
@@ -152,7 +152,7 @@ class Objective:
 class Constraint:
     """``left relation right``; ``<=``, ``>=``, or ``==`` within ``tolerance``.
 
-    Violations are relative to the absolute value of the right side (to 1 where that is 0). ``slack``: relative
+    Violations are relative to the absolute value of the right side (to 1 if that is 0). ``slack``: relative
     relaxation of the right side (of an equality: upward shift).
     """
 
@@ -195,7 +195,7 @@ class Constraint:
         return gap - self.slack
 
     def with_slack(self, slack: float) -> Constraint:
-        """The constraint with its right side relaxed by this share of itself, or shifted up for an equality."""
+        """The constraint with its right side relaxed by this fraction of itself, or shifted up for an equality."""
         return replace(self, slack=slack)
 
     def json_fields(self) -> str:
@@ -254,7 +254,7 @@ class Problem:
         return replace(self, constraints=tuple(constraints))
 
     def evaluate(self, points: FloatArray) -> Evaluated:
-        """Everything at n points (n, variables). Raises InputError where the model does."""
+        """Everything at n points (n, variables). Raises InputError if the model does."""
         count = len(points)
         metrics = {
             name: np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)))
@@ -282,14 +282,14 @@ class Problem:
         return np.stack(columns, axis=1) if columns else np.zeros((len(gaps), 0))
 
     def violation(self, gaps: FloatArray) -> FloatArray:
-        """The sum of all relative violations at every point, 0 where all constraints hold: (n,)."""
+        """The sum of all relative violations at every point, 0 if all constraints hold: (n,)."""
         excess = self.excess(gaps)
         # A point without a number is no better than any other.
         counted = np.where(np.isnan(excess), np.inf, np.where(excess > ROUNDING, excess, 0.0))
         return np.asarray(counted.sum(axis=1))
 
     def total(self, objectives: FloatArray, scales: Sequence[float] | None = None) -> FloatArray:
-        """The one number to be minimized at every point, 0 where there is no objective: (n,)."""
+        """The one number to be minimized at every point, 0 if there is no objective: (n,)."""
         if len(self.objectives) == 1:
             return self.objectives[0].sign * objectives[:, 0]
         weights = [objective.sign * objective.weight for objective in self.objectives]

@@ -96,7 +96,7 @@ def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = N
 def _check_sides(
     left: Measure, right: Expression, dimension: str, known_dimensions: Mapping[str, str], text: str
 ) -> None:
-    """Raise InputError where the two sides certainly have different units."""
+    """Raises InputError if the two sides certainly have different units."""
     right_measure = (
         Measure(powers_of(dimension))
         if isinstance(right.tree, Number) and dimension

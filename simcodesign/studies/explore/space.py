@@ -62,7 +62,7 @@ class Variable:
             raise InputError(what, self.place, value=self.low, allowed="limits above 0")
 
     def word(self, value: float) -> str | None:
-        """The name of a value, None where it has none."""
+        """The name of a value, None if it has none."""
         return self.words.get(float(value))
 
     def _normalise_choices(self) -> None:
@@ -194,7 +194,8 @@ class Space:
         return np.stack(columns, axis=1)
 
     def default(self) -> FloatArray:
-        """Where the search begins: defaults within the limits, else the middle of the coordinates: (variables,)."""
+        """Where the search begins: defaults within the limits, otherwise the middle of the coordinates:
+        (variables,)."""
         middle = self.decode(np.array([self.tops / 2]))[0]
         pairs = zip(self.variables, middle, strict=True)
         return np.array([float(at) if one.default is None else _nearest_value(one, one.default) for one, at in pairs])
@@ -227,7 +228,7 @@ class Space:
         return {name: float(value) for name, value in zip(self.names, point, strict=True)}
 
     def word(self, name: str, value: float) -> str | None:
-        """The name of a value of the variable of this name, None where there is none."""
+        """The name of a value of the variable of this name, None if there is none."""
         return next((one.word(value) for one in self.variables if one.name == name), None)
 
     def columns(self, points: FloatArray) -> Mapping[str, FloatArray]:

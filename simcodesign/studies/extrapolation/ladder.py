@@ -57,7 +57,7 @@ class ErrorLadder:
 
     @property
     def breaks(self) -> str | None:
-        """The rung from which on the error stays large; None where it is not large at the end."""
+        """The rung from which on the error stays large; None if it is not large at the end."""
         effect = None
         for rung in reversed(self.rungs):
             if not abs(rung.error) > self.threshold:

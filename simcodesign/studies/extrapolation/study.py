@@ -255,7 +255,7 @@ def _check_new(model: ApplicationModel, target: ApplicationRun, size: float) -> 
 
 
 def _refusal(question: Extrapolation, model: ApplicationModel, size: float, misses: Sequence[Miss]) -> str:
-    """Why the guard refuses another size; empty where it does not, or is off."""
+    """Why the guard refuses another size; empty if it does not, or is off."""
     scaling = model.scaling
     if question.guard is None or scaling.kind != "strong" or not scaling.known or size == scaling.size:
         return ""

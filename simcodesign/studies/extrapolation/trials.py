@@ -72,7 +72,7 @@ class SeedOutcome:
     """One seed: seconds by each method that gives a prediction, and the truth, each with its parts (``PARTS``).
 
     ``parts`` has those of the methods of the pipeline. ``refusal``: why the guard refuses the prediction, which is
-    given all the same; empty where it does not.
+    given all the same; empty if it does not.
     """
 
     seed: int

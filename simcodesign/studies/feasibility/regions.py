@@ -76,7 +76,7 @@ class Region:
 
     @property
     def intercepts(self) -> tuple[float, float]:
-        """The largest of each cost, the other being at its least; nan where nothing is feasible."""
+        """The largest of each cost, the other being at its least; nan if nothing is feasible."""
         return (float(self.x[-1]), float(self.y[0])) if self.feasible else (math.nan, math.nan)
 
     @property
@@ -211,8 +211,8 @@ def question(
 ) -> FeasibilityQuestion:
     """A question about a workload and a machine, objects or names.
 
-    ``over``: two of ``ts`` (startup), ``tw`` (time per value of the workload's ``value_bytes``, else per byte), paths
-    of machine constants and parameters of the workload, which the time must not fall with. ``phases``: by default
+    ``over``: two of ``ts`` (startup), ``tw`` (time per value of the workload's ``value_bytes``, otherwise per byte),
+    paths of machine constants and parameters of the workload, which the time must not fall with. ``phases``: by default
     those that state useful flops.
 
     Raises InputError for what cannot be used.
@@ -225,7 +225,7 @@ def forecast_region(question: FeasibilityQuestion, points: int = 33) -> Region:
     """The region by the forecast, with so many points on its boundary, on rays through even parts of the line between
     the intercepts.
 
-    Raises UnboundedError where the forecast does not grow with a cost.
+    Raises UnboundedError if the forecast does not grow with a cost.
     """
     _check_points(points)
 
@@ -246,10 +246,10 @@ def simulated_region(
 
     The first lies on the ray through the middle of the line between the intercepts. Where it is off that line by more
     than ``STRAIGHT``, the parts are halved in turn, so that points gather where the boundary bends. A point takes one
-    run where the boundary is straight, else some five. If anything may wait (for links, interfaces, ...), some twenty
-    more look for gaps.
+    run where the boundary is straight, otherwise some five. If anything may wait (for links, interfaces, ...), some
+    twenty more look for gaps.
 
-    Raises UnboundedError where the simulation does not grow with a cost.
+    Raises UnboundedError if the simulation does not grow with a cost.
     """
     _check_points(points)
 

@@ -32,13 +32,13 @@ class Plan:
     arguments: tuple[str, ...]
 
     def arguments_at(self, point: FloatArray) -> list[str]:
-        """Return the program's arguments, with the values of the parameters in place of their names in braces."""
+        """Return the program's arguments, with the values of the parameters instead of their names in braces."""
         values = {"{" + name + "}": number(float(x)) for name, x in zip(self.parameters, point, strict=True)}
         return [_filled(text, values) for text in self.arguments]
 
 
 def plan_of(ranks: Sequence[int], vary: Mapping[str, Sequence[float]], arguments: Sequence[str]) -> Plan:
-    """Return all combinations of ranks and values, but for the most ranks, which get the largest values.
+    """Return all combinations of ranks and values, except for the most ranks, which get the largest values.
 
     Raises InputError for fewer than four numbers of ranks, and for a parameter that no argument contains.
     """

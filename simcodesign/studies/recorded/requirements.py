@@ -40,7 +40,8 @@ class Requirement:
 
     @property
     def error(self) -> float:
-        """Difference of the prediction as a share of what was recorded; infinite if that is 0 and the other is not."""
+        """Difference of the prediction as a fraction of what was recorded; infinite if that is 0 and the other is
+        not."""
         off = abs(self.predicted - self.recorded)
         return off / abs(self.recorded) if self.recorded else (float("inf") if off else 0.0)
 

@@ -77,7 +77,8 @@ class Spans:
     response_s: Floats
 
     def after(self, cut: int) -> tuple[float, float]:
-        """Mean response time, and the share blocked, without the first ``cut`` spans. InputError if none is served."""
+        """Mean response time, and the fraction blocked, without the first ``cut`` spans. InputError if none is
+        served."""
         served = float(self.served[cut:].sum())
         if not served:
             allowed = f"fewer than the {self.requests} requests, of which some are served"
@@ -109,7 +110,7 @@ class Observation:
 
 def observation_of(result: Result, warm_up: str | int = MSER5, level: float = 0.95) -> Observation:
     """All quantities that ``simulate`` prints of a run, in SI units. ``warm_up``: of an open stream, ``"mser5"`` or the
-    number of requests that are left out. InputError where nothing is left."""
+    number of requests that are left out. InputError if nothing is left."""
     values: dict[Key, float] = {MAKESPAN: float(result.makespan_s)}
     values |= {("components_s", part): float(seconds) for part, seconds in result.components.items()}
     for phase, times in result.phases.items():
@@ -129,7 +130,7 @@ def _of_stream(requests: Requests, warm_up: str | int, level: float) -> tuple[Sp
     """The stream in spans, in order of arrival, and what it says as a single run."""
     times = (requests.left_s - requests.arrived_s)[check_warm_up(warm_up) :]
     spans = spans_of(times)
-    spans.after(0)  # where none is served, nothing below makes sense
+    spans.after(0)  # if none is served, nothing below makes sense
     served = np.flatnonzero(~np.isnan(times))
     removed = mser5(times[served]) if warm_up == MSER5 else WarmUp(0)
     start = int(served[removed.removed]) if removed.removed else 0
@@ -295,7 +296,7 @@ class Sample:
         return (self._keys[0], RESPONSE, BLOCKED, *self._keys[1:]) if self._spans else self._keys
 
     def add(self, observation: Observation) -> None:
-        """Append an observation. Raises SimcodesignError where it has other quantities than the first."""
+        """Append an observation. Raises SimcodesignError if it has other quantities than the first."""
         of_first = [*self._keys], bool(self._spans)
         if len(self) and of_first != ([*observation.values], observation.spans is not None):
             raise SimcodesignError(f"the run of seed {observation.seed} shows other quantities than the first")

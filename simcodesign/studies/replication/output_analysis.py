@@ -24,7 +24,7 @@ from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 Floats = NDArray[np.float64]
 Values = Sequence[float] | Floats
 
-#: Values that differ by less than this share of the largest differ by rounding.
+#: Values that differ by less than this fraction of the largest differ by rounding.
 ROUNDING = 1e-12
 #: Observations that MSER-5 takes together.
 GROUP = 5
@@ -44,8 +44,8 @@ ROUND, LOOKS = 10, 2
 class Interval(PlainResult):
     """The mean of ``count`` values and the interval in which the true mean lies with probability ``level``.
 
-    ``low`` and ``high`` are NaN of a single value; ``same``: two or more values are the same but for rounding, so that
-    there is nothing to be uncertain of, and no width that could be a measure of it.
+    ``low`` and ``high`` are NaN of a single value; ``same``: two or more values are the same except for rounding, so
+    that there is nothing to be uncertain of, and no width that could be a measure of it.
     """
 
     mean: float
@@ -62,7 +62,7 @@ class Interval(PlainResult):
 
     @property
     def relative(self) -> float:
-        """Half-width over the absolute mean: 0 where all values are the same, infinite of a mean of 0."""
+        """Half-width over the absolute mean: 0 if all values are the same, infinite of a mean of 0."""
         if self.same:
             return 0.0
         return self.half_width / abs(self.mean) if self.mean else math.inf
@@ -214,7 +214,7 @@ def batch_means(values: Values, level: float = 0.95, batches: int = BATCHES) -> 
 
 
 def neighbours(values: Values) -> float:
-    """Correlation of each value with the next, 1 - von Neumann's ratio / 2; 0 where all are the same."""
+    """Correlation of each value with the next, 1 - von Neumann's ratio / 2; 0 if all are the same."""
     array = _finite(values)
     if _all_same(array):
         return 0.0
@@ -231,9 +231,9 @@ def neighbours(values: Values) -> float:
 class PairedIntervals(PlainResult):
     """Two systems under the same random numbers: ``difference`` and ``ratio`` are second against first.
 
-    ``correlation``: of the pairs, NaN where one of the two does not vary; ``narrowing``: how many times wider the
+    ``correlation``: of the pairs, NaN if one of the two does not vary; ``narrowing``: how many times wider the
     interval of the difference would be from independent runs, as many of each; infinite where the difference is always
-    the same, NaN where nothing varies.
+    the same, NaN if nothing varies.
     """
 
     first: Interval
@@ -323,6 +323,6 @@ def _finite(values: Values) -> Floats:
 
 
 def _all_same(array: Floats) -> bool:
-    """Whether two or more values are the same but for rounding."""
+    """Whether two or more values are the same except for rounding."""
     low, high = float(array.min()), float(array.max())
     return len(array) > 1 and high - low <= ROUNDING * max(abs(low), abs(high))

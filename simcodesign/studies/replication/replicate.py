@@ -124,8 +124,9 @@ class Replicated(PlainResult):
 
     ``first``: the Result of the first one, without its arrays. ``keys``, ``values``: names of all quantities, and their
     values, (replications, quantities). ``random_sources``: what is random with the chosen effects, such as
-    ``noise``; where nothing is, there is one run. ``removed``: of an open stream, what was left out of the response
-    time and the share blocked. ``batches``: of one long run of a stream, from which its response time has an interval.
+    ``noise``; if nothing is, there is one run. ``removed``: of an open stream, what was left out of the response
+    time and the fraction blocked. ``batches``: of one long run of a stream, from which its response time has an
+    interval.
     """
 
     first: Result

@@ -119,8 +119,8 @@ def _judged(samples: Sequence[Sample], key: Key) -> list[Floats]:
 
 @dataclass(frozen=True)
 class Stopping:
-    """Why replications ended. Without a ``precision`` their number was given; else they went on until the relative
-    half-width of the quantity ``of`` was within it (``reached``), or up to ``at_most``."""
+    """Why replications ended. Without a ``precision`` their number was given; otherwise they continued until the
+    relative half-width of the quantity ``of`` was within it (``reached``), or up to ``at_most``."""
 
     of: Key
     precision: float | None

@@ -41,7 +41,7 @@ class MemoryFit:
     """How much of a problem a process has memory for.
 
     ``answer``: ``fits`` (``size`` fills the memory), ``never`` (not even the smallest size fits), or ``always`` (the
-    largest size that the workload allows fits). ``size`` is a real number, 0 where nothing fits; ``whole`` the largest
+    largest size that the workload allows fits). ``size`` is a real number, 0 if nothing fits; ``whole`` the largest
     whole size that fits, None without one; ``left_bytes`` what that leaves. ``smallest_bytes`` is the footprint at the
     smallest size, and ``terms`` what it is made of, the largest first.
     """
@@ -114,7 +114,7 @@ def refuse(parameters: Mapping[str, object] | None, *names: str) -> None:
 
 
 def sized(workload: Workload, size: str = SIZE) -> Workload:
-    """The workload with a size that may be a fraction. InputError where it has none, or no footprint."""
+    """The workload with a size that may be a fraction. InputError if it has none, or no footprint."""
     if workload.footprint is None:
         what = f"{workload.name} does not say its footprint, so that nothing can be fitted"
         raise InputError(what, workload.place, allowed="footprint: BYTES in the workload file")

@@ -78,7 +78,7 @@ def upgraded_machine(machine: Machine, upgrade: Upgrade) -> Machine:
     """The machine after the upgrade: more nodes, more processors of a node, another memory of a processor, other rates.
 
     A node keeps its one memory controller and its network interfaces; each processor has caches like the others.
-    Raises InputError where nodes or processors of a node would be no whole numbers.
+    Raises InputError if nodes or processors of a node would be no whole numbers.
     """
     nodes = _whole(machine.nodes * upgrade.nodes, "nodes", upgrade)
     per_node = _whole(machine.processors_per_node * upgrade.processors_per_node, "processors of a node", upgrade)

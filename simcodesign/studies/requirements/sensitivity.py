@@ -1,7 +1,7 @@
 """How the time ratios of upgrades depend on numbers that are only assumed, of the machine and of workloads.
 
 A number is multiplied by a factor on the machine as it is and on the upgraded one alike; the problem of a process is
-fitted anew, for a parameter may change the footprint.
+fitted again, for a parameter may change the footprint.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Varied:
-    """One number at one factor: ``ratios`` of time by (workload, upgrade), not a number where nothing fits, and the
+    """One number at one factor: ``ratios`` of time by (workload, upgrade), not a number if nothing fits, and the
     upgrades that are ``picked`` for each workload by time for a unit of the overall problem; ``as_it_is`` at factor 1
     by the same reading."""
 
@@ -194,7 +194,7 @@ class _Timer:
         return (varied_machine(machine, name, factor) if name in VARIED else machine), given
 
     def _filled(self, workload: Workload, machine: Machine, given: Mapping[str, object]) -> tuple[float, float]:
-        """Seconds of the largest problem on the machine, and that problem; no number of seconds where nothing fits."""
+        """Seconds of the largest problem on the machine, and that problem; no number of seconds if nothing fits."""
         ranks, memory_bytes = share_of(machine)
         fit = fit_memory(workload, ranks, memory_bytes, given, preset=self.preset, size=self.size)
         if not fit.fits:

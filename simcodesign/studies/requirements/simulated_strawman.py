@@ -64,7 +64,7 @@ class SimulatedStrawMan:
 
     @property
     def times_s(self) -> tuple[float, ...]:
-        """Simulated makespans; not a number where there is none."""
+        """Simulated makespans; not a number if there is none."""
         return tuple(math.nan if run is None else float(run.simulation.makespan_s) for run in self.runs)
 
     def ratios(self) -> dict[str, tuple[float, ...]]:
@@ -131,7 +131,7 @@ def _simulated(
 
 def scale_for(machines: Sequence[Machine], ranks: int) -> Scale:
     """The least factors by which all systems can be divided so that the largest has so many processors at the most; of
-    equal ones that which leaves most nodes. InputError where there are none."""
+    equal ones that which leaves most nodes. InputError if there are none."""
     nodes = math.gcd(*(machine.nodes for machine in machines))
     per_node = math.gcd(*(machine.processors_per_node for machine in machines))
     most = max(machine.processors for machine in machines)

@@ -78,8 +78,8 @@ class SystemRun:
 
 @dataclass(frozen=True)
 class SystemSimulator:
-    """One workload, and how it is simulated on systems. ``given``: its parameters but for the number of processes and
-    ``size``, the parameter that is the problem of a process."""
+    """One workload, and how it is simulated on systems. ``given``: its parameters except for the number of processes
+    and ``size``, the parameter that is the problem of a process."""
 
     workload: Workload
     given: Mapping[str, object]
@@ -146,7 +146,7 @@ def exchanges_all_with_all(workload: Workload) -> bool:
 
 
 def useful_effects(workload: Workload, effects: str | Collection[str]) -> tuple[str, ...]:
-    """Effects but for disks that nobody uses: each costs a simulation."""
+    """Effects except for disks that nobody uses: each costs a simulation."""
     disks = any(isinstance(step, DiskAccess) for step in walk(workload.program))
     return tuple(
         effect for effect in chosen_effects(effects) if disks or Mechanism.DISKS not in effect_named(effect).switches_on

@@ -47,7 +47,7 @@ RANKS = 512
 RESOURCES = {"computation": "computation", "communication": "communication", "memory_access": "memory", "io": "disk"}
 #: Steps from the requirements to the forecast; those of the simulation are called by the effects.
 WEIGHTS, DISTANCES, COSTS = "weights of resources", "stack distances", "startups, hops and caches"
-#: A step of less than this share of the ratio explains nothing.
+#: A step of less than this fraction of the ratio explains nothing.
 NEGLIGIBLE = 1e-4
 
 
@@ -63,9 +63,9 @@ class RatioStep:
 @dataclass(frozen=True)
 class SimulatedCell:
     """One workload with one upgrade. ``study``: requirements at the simulated number of processes, ``full``: those of
-    the whole machine, with the ratios of time by the forecast and as its requirements imply (not a number where nothing
+    the whole machine, with the ratios of time by the forecast and as its requirements imply (not a number if nothing
     fits). ``expected``: ratios
-    of the requirements by ``messages``, which the counters must have. ``new`` is None where nothing fits."""
+    of the requirements by ``messages``, which the counters must have. ``new`` is None if nothing fits."""
 
     full: UpgradeStudy
     full_time_ratio: float
@@ -147,7 +147,7 @@ class SimulatedCell:
     def steps(self) -> tuple[RatioStep, ...]:
         """From ``requirement_ratio`` to ``time_ratio``: that one resource takes more of the time than another, stack
         distances that grow and hit a cache all the same, what does not grow with requirements, and the effects. None
-        where nothing fits."""
+        if nothing fits."""
         if self.new is None:
             return ()
         loads = weighted_mean(self.study.ratios | {"memory_access": self.study.ratios["loads_stores"]}, self.weights)
@@ -165,7 +165,7 @@ class SimulatedCell:
         return tuple(steps)
 
     def explained_by(self, *, weights: bool = True) -> RatioStep | None:
-        """The step that changes the ratio most, of those after the weights where these are known; None where all are
+        """The step that changes the ratio most, of those after the weights where these are known; None if all are
         ``NEGLIGIBLE``."""
         steps = [step for step in self.steps if weights or step.name != WEIGHTS]
         most = max(steps, key=lambda step: abs(step.change), default=None)

@@ -25,7 +25,7 @@ from simcodesign.studies.requirements.upgrade import check_known, filled, models
 @dataclass(frozen=True)
 class System:
     """One system for one workload. ``benchmark_size``: of a process in the problem that all systems solve, and
-    ``wall_time_s`` its flops over the rate of a processor; None where a system holds no problem, or the share of a
+    ``wall_time_s`` its flops over the rate of a processor; None where a system holds no problem, or the fraction of a
     process is smaller than the workload allows."""
 
     machine: Machine
@@ -38,7 +38,7 @@ class System:
 
     @property
     def overall(self) -> float:
-        """The largest overall problem, N = p n; 0 where nothing fits."""
+        """The largest overall problem, N = p n; 0 if nothing fits."""
         return self.fit.overall
 
     @property
@@ -54,7 +54,7 @@ class System:
 @dataclass(frozen=True)
 class StrawManStudy:
     """One workload on several systems. ``benchmark``: the largest overall problem that all systems hold, or one that
-    was given; None where one of them holds none."""
+    was given; None if one of them holds none."""
 
     workload: Workload
     systems: tuple[System, ...]

@@ -39,7 +39,7 @@ class Filled:
     needs: Requirements | None
 
     def metric(self, name: str) -> float:
-        """What a ratio compares; not a number where nothing fits."""
+        """What a ratio compares; not a number if nothing fits."""
         if self.needs is None:
             return 0.0 if name in ("size", "overall") else math.nan
         return {

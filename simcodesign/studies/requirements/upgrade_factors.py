@@ -23,7 +23,7 @@ LEAST, MOST = 1e-9, 1e9
 
 @dataclass(frozen=True)
 class Upgrade:
-    """Factors, 1 where nothing changes: on the number of ``nodes``, on the processors of a node, on the memory of a
+    """Factors, 1 if nothing changes: on the number of ``nodes``, on the processors of a node, on the memory of a
     process, and on the ``rates`` of parts (``processor``, ``network``, ``memory``, ``disk``)."""
 
     name: str

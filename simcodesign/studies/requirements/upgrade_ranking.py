@@ -70,7 +70,7 @@ def _ranking(workload: str, cells: Sequence[SimulatedCell]) -> Ranking:
 
 
 def score(cell: SimulatedCell, way: str) -> float:
-    """What ranks a cell: a ratio over that of the overall problem; not a number where nothing fits."""
+    """What ranks a cell: a ratio over that of the overall problem; not a number if nothing fits."""
     if way.startswith("full"):
         ratios = cell.full.ratios
         if not cell.full.new.fit.fits:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 FORECAST, SIMULATION = "forecast", "simulation"
 #: What T_serial is: useful flops at the rate of the machine, or what the same reading says of one rank.
 USEFUL_FLOPS, ONE_RANK = "useful_flops", "one_rank"
-#: A size is found to this share of it.
+#: A size is found to this fraction of it.
 PRECISION = 1e-6
-#: Within this share of a size, efficiency may cross what is wanted more than once: messages that change places in a
+#: Within this fraction of a size, efficiency may cross what is wanted more than once: messages that change places in a
 #: queue make it jump.
 _JUMPS = 0.01
 #: The logarithm of E/(1 - E) is kept within this, for E = 0 and E = 1.
@@ -44,7 +44,7 @@ _FURTHER = (2.0, 4.0)
 _STEP, _STEPS_ALIKE = 4.0, 6
 
 MachineAt = MachineSource | Callable[[int], MachineSource]
-#: The time of a scenario by one reading; nan where it says nothing.
+#: The time of a scenario by one reading; nan if it says nothing.
 TimeOf = Callable[[Scenario], float]
 
 
@@ -80,7 +80,7 @@ class IsoefficiencyCurve:
 
     @property
     def exponents(self) -> tuple[float, ...]:
-        """x of W ~ P^x from each number of ranks to the next one, nan where one of the two has no size."""
+        """x of W ~ P^x from each number of ranks to the next one, nan if one of the two has no size."""
         return tuple(
             math.log(after.serial_s / before.serial_s) / math.log(after.ranks / before.ranks)
             for before, after in pairwise(self.points)
@@ -136,7 +136,7 @@ def isoefficiency(
     the workload, by those that are given, by the forecast, and by the simulation.
 
     The parameter is a real number here, also where the workload takes whole ones only, so that curves are smooth. It is
-    looked for over its whole range, and found to a share of 1e-6; values that the workload refuses are too small. A
+    looked for over its whole range, and found to a fraction of 1e-6; values that the workload refuses are too small. A
     point has no size, and says why, where the range ends before, and where efficiency is not monotone: where a value
     that was tried is too small, and one that is smaller by more than 1 % is not.
 
@@ -264,7 +264,7 @@ class _Search:
         return IsoefficiencyPoint(self._ranks, size, serial_s, parallel_s, work_flops)
 
     def _not_reached(self, largest: float) -> IsoefficiencyPoint:
-        """A point without a size: not even the largest one is enough. InputError where all sizes were refused."""
+        """A point without a size: not even the largest one is enough. InputError if all sizes were refused."""
         known = [point for point in self._known.values() if math.isfinite(point.efficiency)]
         if not known and self._refused is not None:
             raise self._refused

@@ -81,7 +81,7 @@ def pack(sweep: Sweep) -> PackedSweep:
 
 
 def evaluate(task: PointTask) -> list[PointResult]:
-    """The rows of the points, in their order; a point that cannot be evaluated has a reason in place of results."""
+    """The rows of the points, in their order; a point that cannot be evaluated has a reason instead of results."""
     evaluator = _evaluator(task.packed)
     return [evaluator.row(point) for point in task.points]
 

@@ -77,7 +77,7 @@ class SweepExecutor(ABC):
         """No more work; ``now``: what is under way is given up."""
 
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
-        """A task; the future has its error where it cannot even be taken."""
+        """A task; the future has its error if it cannot even be taken."""
         try:
             return self.executor.submit(function, *arguments)
         except (BrokenExecutor, RuntimeError) as error:

@@ -79,5 +79,5 @@ class PointResult:
 
     @property
     def failed(self) -> bool:
-        """Whether there is a reason in place of results."""
+        """Whether there is a reason instead of results."""
         return bool(self.reason)

@@ -17,7 +17,7 @@ def _read_only(path: Path) -> str:
     """How SQLite is to read a store.
 
     With ``mode=ro`` it looks for a writer, for which it needs files beside the store, and leaves them there. Where no
-    writer is at it, and where none can be, ``immutable`` reads the store alone.
+    writer is at it, and if none can be, ``immutable`` reads the store alone.
     """
     return "mode=ro" if is_written(path) else "mode=ro&immutable=1"
 

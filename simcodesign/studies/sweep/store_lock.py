@@ -77,7 +77,7 @@ def _take(connection: sqlite3.Connection, owner: str, token: str) -> None:
 
 
 def _owner(path: Path) -> tuple[str, str]:
-    """The process that has locked the file of this name, and its token; empty where nobody can be read of."""
+    """The process that has locked the file of this name, and its token; empty if nobody can be read of."""
     with suppress(sqlite3.Error, InputError), closing(_open(path, "ro", Place(str(path)))) as reader:
         for name, token in reader.execute("SELECT name, token FROM owner"):
             return str(name), str(token)
@@ -92,7 +92,7 @@ def _refusal(path: Path, error: sqlite3.Error, place: Place) -> InputError:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code of SQLite; 0 where there is none."""
+    """The primary result code of SQLite; 0 if there is none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 

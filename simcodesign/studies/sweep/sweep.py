@@ -52,8 +52,8 @@ TOP_KEYS = ("nodes", "processors_per_node", "mapping", "noise")
 class Sweep:
     """A workload on a machine, read at every point of a design; it can be pickled.
 
-    ``experiment``: what all points share, but for parameters. Its seed is that of all points (the same random numbers),
-    unless an axis sets it; its engine changes no result. ``simulate``: whether points are simulated, too.
+    ``experiment``: what all points share, except for parameters. Its seed is that of all points (the same random
+    numbers), unless an axis sets it; its engine changes no result. ``simulate``: whether points are simulated, too.
     ``given``: parameters that are the same at all points, SI units.
     """
 
@@ -210,7 +210,7 @@ def sweep_of(
 ) -> Sweep:
     """Return the sweep over axes as ``--vary`` takes them; ``settings``: texts by name, as ``--set`` takes them.
 
-    ``sample``: number and method (``sobol``, ``lhs``) of points sampled in ranges LOW:HIGH, in place of the full grid.
+    ``sample``: number and method (``sobol``, ``lhs``) of points sampled in ranges LOW:HIGH, instead of the full grid.
     ``ties``: what follows the axes, as ``--tie`` writes it. ``simulate``: whether points are simulated, too.
     InputError for anything that cannot be used.
     """
@@ -286,7 +286,7 @@ def _of_parameter(path: str, known: Parameter) -> Known:
 
 
 def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
-    """A constant, a bandwidth in place of one, or a key of the machine file."""
+    """A constant, a bandwidth instead of one, or a key of the machine file."""
     constants = CONSTANTS | POWERS
     part, _, key = name.rpartition(".")
     path, inverse = name, False

@@ -90,7 +90,7 @@ def _load_pyarrow() -> None:
 
 
 def read_s(table: pd.DataFrame, reading: str) -> NDArray[np.float64] | None:
-    """The makespan by a reading at each row, or the response time of an open stream; None where it was not asked."""
+    """The makespan by a reading at each row, or the response time of an open stream; None if it was not asked."""
     for name in ("response_s", "makespan_s"):
         if (column := f"{reading}_{name}") in table.columns:
             return table[column].to_numpy(dtype=np.float64)

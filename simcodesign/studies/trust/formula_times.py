@@ -1,4 +1,4 @@
-"""What formulas say at every point of a sweep: columns of its table, evaluated over arrays, never simulated anew."""
+"""What formulas say at every point of a sweep: columns of its table, evaluated over arrays, never simulated again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_TOTAL = "it gives no total, nor times of all phases (--phase takes some of t
 
 @dataclass(frozen=True)
 class FormulaTimes:
-    """The total that a formula says at each row of a table: seconds, (rows,), nan where it says nothing. ``given``:
+    """The total that a formula says at each row of a table: seconds, (rows,), nan if it says nothing. ``given``:
     whether it is not the workload's own. ``notes``: units that bare numbers took, and why there are nans."""
 
     formula: Formula | PythonFormula
@@ -59,7 +59,7 @@ def column_of_formula(name: str) -> str:
 
 def simulated_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
     """What formulas are compared with at each row: the simulated makespan, or response time of an open stream; None
-    where nothing was simulated."""
+    if nothing was simulated."""
     return read_s(table, SIMULATED)
 
 
@@ -131,7 +131,7 @@ def _missing_text(reason_and_count: tuple[str, int]) -> str:
 
 
 def with_formula_columns(table: pd.DataFrame, times: Sequence[FormulaTimes]) -> pd.DataFrame:
-    """The table of a sweep with ``formula_NAME_s`` (seconds) and, where there are simulations, ``formula_NAME_error``
+    """The table of a sweep with ``formula_NAME_s`` (seconds) and, if there are simulations, ``formula_NAME_error``
     (signed, of the simulated time) of each formula, before the column of reasons."""
     of_s = simulated_s(table)
     columns = {str(name): table[name] for name in table.columns if name != ERROR}

@@ -27,19 +27,19 @@ LOW, HIGH, COUNT, INTERVAL = "measured_low_s", "measured_high_s", "measured_n", 
 @dataclass(frozen=True)
 class MeasuredRows:
     """For each row of a table of a sweep what was measured there, or None. ``note``: how many measured points lie on no
-    point of the sweep, and where some of them are; empty if all do."""
+    point of the sweep, and if some of them are; empty if all do."""
 
     times: tuple[MeasuredTimes | None, ...]
     note: str = ""
 
     @property
     def totals(self) -> list[MeasuredValue | None]:
-        """The measured total of each row; None where there is none."""
+        """The measured total of each row; None if there is none."""
         return [None if one is None else one.total for one in self.times]
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """Measured totals, (rows,), nan where there are none."""
+        """Measured totals, (rows,), nan if there are none."""
         return _column(self.totals)
 
 
@@ -108,7 +108,7 @@ def with_measured_columns(
     """The table of a sweep with ``measured_s``, ``measured_low_s``, ``measured_high_s``, ``measured_n`` and
     ``measured_interval``, ``measured_COMPONENT_s`` where components were measured, and the signed errors of forecast,
     simulation, loaded forecast and formulas against measured totals (``measured_forecast_error``, ...), before the
-    column of reasons. The same table where nothing was measured."""
+    column of reasons. The same table if nothing was measured."""
     if not any(measured.times):
         return table
     totals, seconds = measured.totals, measured.seconds

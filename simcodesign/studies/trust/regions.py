@@ -131,7 +131,7 @@ Side = Limit | Choice
 
 @dataclass(frozen=True)
 class Condition:
-    """True where all sides of any box are: one box, all but one (as boxes of one side), or a staircase."""
+    """True if all sides of any box are: one box, all but one (as boxes of one side), or a staircase."""
 
     any_of: tuple[tuple[Side, ...], ...]
 
@@ -194,7 +194,7 @@ def box_condition(coordinates: Sequence[Coordinate], holds: Truth) -> Condition 
 
 def staircase(coordinates: Sequence[Coordinate], holds: Truth) -> Condition | None:
     """Up to ``MOST_STEPS`` quadrants of two numeric coordinates, all open in the same direction, that together are
-    true at exactly these points; of several directions that with the fewest sides. None where there are none."""
+    true at exactly these points; of several directions that with the fewest sides. None if there are none."""
     if len(coordinates) != 2 or not all(one.is_numeric for one in coordinates) or holds.all() or not holds.any():
         return None
     directions = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))

@@ -34,7 +34,7 @@ from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_fraction
 
 @dataclass(frozen=True)
 class SweepTable(PlainResult, Drawn):
-    """``table``: a row for every point, its axes first, then results, formulas and, where there are none, the reason.
+    """``table``: a row for every point, its axes first, then results, formulas and, if there are none, the reason.
     ``trust``: where formulas are within a fraction of the simulation; None if not requested. ``notes``: what was
     measured at no point of the sweep. ``axes``: what was varied."""
 
@@ -44,7 +44,7 @@ class SweepTable(PlainResult, Drawn):
     axes: tuple[SweepAxis, ...] = ()
 
     def json_fields(self) -> dict[str, Any]:
-        """The columns of the table, the trust map, and notes where there are any."""
+        """The columns of the table, the trust map, and notes if there are any."""
         shown = {"table": self.table.to_dict("list"), "trust": self.trust}
         return shown | ({"notes": self.notes} if self.notes else {})
 

@@ -31,7 +31,7 @@ Truth = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Region:
-    """Where something holds: at ``points`` of ``of`` points. ``condition``: true at exactly those, None where it holds
+    """Where something holds: at ``points`` of ``of`` points. ``condition``: true at exactly those, None if it holds
     everywhere or nowhere, or where no simple condition fits; then ``by_words`` has a region for each value of the axes
     that are words (``network.topology.kind = mesh``), if there are any."""
 
@@ -51,7 +51,7 @@ class Region:
         return counts if self.condition is None else f"while {self.condition.text} ({counts})"
 
     def json_fields(self) -> dict[str, Any]:
-        """Its counts, its condition, and the regions of words where there are any."""
+        """Its counts, its condition, and the regions of words if there are any."""
         shown = attributes_of(self, "points", "of", "condition")
         return shown | ({"by_words": self.by_words} if self.by_words else {})
 
@@ -59,7 +59,7 @@ class Region:
 @dataclass(frozen=True)
 class Trust:
     """One formula, or our forecast (``formula`` is None), over the points that were simulated. ``error``: signed, as a
-    fraction of the simulated time, (points,), nan where it says nothing. ``within``: where it is within the fraction of
+    fraction of the simulated time, (points,), nan if it says nothing. ``within``: where it is within the fraction of
     the map; ``best``: where it is the one to use."""
 
     name: str
@@ -77,7 +77,7 @@ class Trust:
 
     @property
     def largest_error(self) -> float:
-        """The signed error that is furthest from 0; nan where it says nothing anywhere."""
+        """The signed error that is furthest from 0; nan if it says nothing anywhere."""
         known = self.error[~np.isnan(self.error)]
         return float(known[np.abs(known).argmax()]) if len(known) else float("nan")
 
@@ -96,7 +96,7 @@ class TrustMap(PlainResult):
     ``phases``: those of the program that run, None for all; ``effects`` and ``seed``: of the simulations.
     ``values``: of every axis at the points that were simulated, (points,) each. ``formulas``: in the order given; our
     forecast comes last, if there is one. ``best``: the index of the formula of least absolute error at each of the
-    points, the first of equal ones, -1 where none says anything. ``nothing``: where none is within the fraction.
+    points, the first of equal ones, -1 if none says anything. ``nothing``: if none is within the fraction.
     """
 
     workload: str
@@ -139,7 +139,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     """The trust map of formulas over the table of a sweep with simulations, our forecast beside them if it is there.
 
     Conditions are searched over all axes but seeds: they are exact at the points that were simulated, with every seed.
-    InputError where nothing was simulated, and where there is nothing to compare with the simulation.
+    InputError if nothing was simulated, and if there is nothing to compare with the simulation.
     """
     of_s = simulated_s(table)
     if of_s is None:
@@ -153,7 +153,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     errors = [signed_errors(seconds, of_s[rows]) for _, _, seconds in compared]
     values = {axis.name: _column(axis, table, rows) for axis in sweep.design.axes}
     coordinates = _coordinates(sweep.design.axes, values)
-    within = np.abs(np.array(errors)) <= fraction  # False where it says nothing
+    within = np.abs(np.array(errors)) <= fraction  # False if it says nothing
     best = _best(np.array(errors), within)
     formulas = tuple(
         Trust(
@@ -202,7 +202,7 @@ def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) 
 
 def _best(errors: NDArray[np.float64], within: Truth) -> NDArray[np.int64]:
     """The index of the least absolute error, (points,) of (formulas, points): the first of equal ones, one within the
-    fraction where any is, -1 where all are nan."""
+    fraction where any is, -1 if all are nan."""
     sizes = np.where(np.isnan(errors) | (within.any(axis=0) & ~within), np.inf, np.abs(errors))
     least = sizes.min(axis=0)
     best = np.argmax((sizes <= least * (1 + _SAME) + _SAME) & ~np.isnan(errors), axis=0)

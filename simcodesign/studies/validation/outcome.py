@@ -41,7 +41,7 @@ class CaseLadder:
 
 @dataclass(frozen=True)
 class CaseOutcome(PlainResult):
-    """A case and the answers to it. ``error``: why there are none, else empty. ``plot``: SVG, or empty."""
+    """A case and the answers to it. ``error``: why there are none, otherwise empty. ``plot``: SVG, or empty."""
 
     name: str
     claim: str
@@ -116,7 +116,7 @@ class CaseOutcome(PlainResult):
     def deviation(self, point: CaseValue) -> float:
         """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
         of a bound the one that is nearest to breaking it. In a case about the source, that of its own equations from
-        what it says. nan where there is none."""
+        what it says. nan if there is none."""
         if not self.tested:
             return math.nan if point.own is None else relative_error(point.own, point.expected)
         values = [value for name in self.tested if (value := getattr(point, name)) is not None]
@@ -224,5 +224,5 @@ def source_checks(outcomes: Iterable[CaseOutcome]) -> int:
 
 
 def status_of(outcomes: Iterable[CaseOutcome]) -> int:
-    """The exit status: 1 when any case differs, else 0."""
+    """The exit status: 1 when any case differs, otherwise 0."""
     return int(any(outcome.verdict is Verdict.DIFFERS for outcome in outcomes))

@@ -33,7 +33,7 @@ def run(
 ) -> tuple[CaseOutcome, ...]:
     """Outcomes in the order of the cases.
 
-    With ``jobs`` above 1 other processes load the cases anew, by name, from ``folder`` (None: the shipped ones). A
+    With ``jobs`` above 1 other processes load the cases again, by name, from ``folder`` (None: the shipped ones). A
     process that dies takes only its case with it. An interrupt ends all of them.
     """
     report = on_progress or (lambda _: None)

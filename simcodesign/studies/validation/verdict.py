@@ -42,7 +42,7 @@ SERIES = ("formula", "forecast", "simulation")
 
 @dataclass(frozen=True)
 class CaseValue:
-    """One value of a case with all that is known about it, None where there is nothing."""
+    """One value of a case with all that is known about it, None if there is nothing."""
 
     label: Label
     expected: float
@@ -69,7 +69,7 @@ class CaseValue:
         return float(self.measured) - self.simulation
 
     def json_fields(self) -> dict[str, Any]:
-        """All fields; those of measurements and formulas where there are any."""
+        """All fields; those of measurements and formulas if there are any."""
         shown = fields_of(self, without=("formula", "measured"))
         shown |= {} if self.formula is None else {"formula": self.formula}
         return (

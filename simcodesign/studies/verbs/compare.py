@@ -103,7 +103,7 @@ def compare(
 
     ``measured``: times that were measured, with their spread: the path of a table (``.csv``), a DataFrame with the same
     columns, ``MeasuredTimes``, or several. Those of this design point stand beside both readings, and the ladder goes
-    on to them; ``measured_elsewhere`` says where there are others if it has none.
+    on to them; ``measured_elsewhere`` says if there are others if it has none.
 
     ``anchor``: times that were measured on fewer ranks, as for ``measured``, at which both readings are anchored
     (``sc.anchored``): ``Comparison.anchored`` and ``anchor_ladder``.

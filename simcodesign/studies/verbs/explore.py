@@ -118,7 +118,7 @@ def _scenarios(
     parameters: Mapping[str, object] | None,
     **own: Any,
 ) -> Iterator[Scenario]:
-    """Each workload on the machine, with the parameters but for those that another workload alone has."""
+    """Each workload on the machine, with the parameters except for those that another workload alone has."""
     if len(workloads) == 1:
         yield Scenario.of(workloads[0], machine, parameters, **own)
         return

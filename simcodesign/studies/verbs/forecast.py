@@ -44,7 +44,7 @@ def forecast(
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
     ``workload`` and ``machine`` are objects, bundled names or paths of files; a ``Scenario`` replaces both, parameters,
-    preset and phases. A list in place of the workload is of several jobs on the machine, each a ``Job`` or a text as
+    preset and phases. A list instead of the workload is of several jobs on the machine, each a ``Job`` or a text as
     ``jacobi@0:512``: the answer is a ``JobsResult``, with each job alone and with its shares of links and storage, and
     no other argument applies. ``parameters`` sets workload parameters, ``P``, machine constants (SI units) and
     parameters of the machine (``machine.NAME``); arrays broadcast and give arrays of that shape.
@@ -52,7 +52,7 @@ def forecast(
     together when the last has ended the one before; of what is started, only what is left of it when it is waited for
     (``analytic/side_parts``). Where ranks differ, it is the longest path through their messages, and ``Result.sum_s``
     the sum (``analytic/headline``); without ``longest_path`` it is the sum there too.
-    ``Result.pipelined``: the sum where ranks go on as soon as they can, for one design point.
+    ``Result.pipelined``: the sum where ranks continue as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``). With them, ``Result.notes`` says where messages that
     are sent together are faster than the interfaces allow.

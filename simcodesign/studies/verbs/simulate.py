@@ -83,7 +83,7 @@ def simulate(
     """Simulate the workload on the machine, event by event: once, or again and again with independent random numbers.
 
     ``workload`` and ``machine`` are objects, bundled names or paths of files; a ``Scenario`` replaces both, parameters,
-    preset and phases. A list in place of the workload is of several jobs on the machine, each a ``Job`` or a text as
+    preset and phases. A list instead of the workload is of several jobs on the machine, each a ``Job`` or a text as
     ``jacobi@0:512``: the answer is a ``JobsResult``, with the slowdown of each against alone, and only ``effects``,
     ``seed``, ``engine``, ``timeline`` and ``on_progress`` apply. ``parameters`` sets workload parameters, ``P``,
     machine constants (``network.startup``, SI units) and parameters (``machine.NAME``). ``preset``: a named set of
@@ -104,7 +104,7 @@ def simulate(
     joined by dots; by default the makespan, or the response time of an open stream. ``level``: of all intervals, 0 to
     1. ``warm_up``: how many first requests of an open stream are left out of response times and shares blocked, by
     default as many as MSER-5 finds in their mean. ``jobs``: maximum number of processes for replications; the answer
-    does not depend on it. Where nothing in the description is random under the effects, there is one run.
+    does not depend on it. If nothing in the description is random under the effects, there is one run.
 
     Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
     memory, DeadlockError when ranks wait for each other, and SimcodesignError when a replication ends its process

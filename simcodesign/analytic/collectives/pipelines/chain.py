@@ -33,7 +33,7 @@ MOST_SEGMENTS = 256
 #: Segments of all ranks together that are followed, if ranks do not send in the same pattern before, but 64 ranks at
 #: least; the others add what the last one did.
 MOST_FOLLOWED, LEAST_RANKS = 2**15, 64
-#: Times of two that are the same but for rounding.
+#: Times of two that are the same except for rounding.
 ROUNDING = 1e-12
 
 

@@ -43,7 +43,7 @@ class EvenRounds(ABC):
 
     @abstractmethod
     def receivers_are_late(self, way_s: float, hops: int) -> bool:
-        """Whether receivers go on later than senders do."""
+        """Whether receivers continue later than senders do."""
 
     @property
     @abstractmethod
@@ -65,7 +65,7 @@ class ForecastMessages(ABC):
         """Seconds before the head of a message sets out, and by which its tail follows at first."""
 
     def even_rounds(self, model: MessageModel) -> EvenRounds | None:
-        """What rounds cost whose messages share links evenly; None where that has no closed form."""
+        """What rounds cost whose messages share links evenly; None if that has no closed form."""
         return None
 
 

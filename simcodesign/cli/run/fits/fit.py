@@ -172,7 +172,7 @@ def arguments_and_heading(
 
 
 def fit_arguments(options: ModelOptions) -> FitKeywords:
-    """As ``fit`` takes them, but for the target."""
+    """As ``fit`` takes them, except for the target."""
     return {
         "exponents": parsed_exponents(options.exponents),
         "terms": options.terms,

@@ -47,8 +47,8 @@ def run_fit_formula(options: FitFormulaOptions) -> None:
 
 
 def _totals(options: FitFormulaOptions, measurements: Measurements) -> Measurements:
-    """Of a sweep only the times of the whole program, unless --metric chooses: those of the simulation where there are
-    any, else of the forecast."""
+    """Of a sweep only the times of the whole program, unless --metric chooses: those of the simulation if there are
+    any, otherwise of the forecast."""
     for total in () if options.metric else TOTALS:
         if total in measurements.metrics:
             complain(f"note: fitted is {total} of the sweep (--metric for another column)")

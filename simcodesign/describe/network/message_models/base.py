@@ -48,7 +48,7 @@ class MessageModel(ABC):
     """What a message of m bytes costs its sender and its receiver, and when it is there.
 
     ``per_byte_s``: seconds per byte of a message. Beyond ``rendezvous_above_bytes`` (S), what comes after a send waits
-    until the receiver takes the message up. ``segments``: the constants by the size of a message, in place of those of
+    until the receiver takes the message up. ``segments``: the constants by the size of a message, instead of those of
     the model; only those of ``beside_segments`` may be stated as well.
     """
 
@@ -72,7 +72,7 @@ class MessageModel(ABC):
     flags_of_level: ClassVar[tuple[str, ...]] = ()
     #: Constants by the symbols of the literature.
     symbols: ClassVar[Mapping[str, str]] = {}
-    #: Ranks do their operations in the order of the program; else messages have the processor as they come.
+    #: Ranks do their operations in the order of the program; otherwise messages have the processor as they come.
     ranks_work_in_order: ClassVar[bool] = True
     #: Sends, and receives, of a rank begin some time apart, which may be longer than they take.
     has_gaps: ClassVar[bool] = False
@@ -175,7 +175,7 @@ class MessageModel(ABC):
 
     @property
     def starts_at_every_hop(self) -> bool:
-        """Whether a message is sent anew at every hop."""
+        """Whether a message is sent again at every hop."""
         return False
 
     @property
@@ -185,7 +185,7 @@ class MessageModel(ABC):
 
     @property
     def half_performance_bytes(self) -> FloatOrArray | None:
-        """The size whose bytes take as long as the startup; None where that is none, or no startup."""
+        """The size whose bytes take as long as the startup; None if that is none, or no startup."""
         return None
 
     @abstractmethod

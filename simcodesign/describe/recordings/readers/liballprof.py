@@ -164,7 +164,7 @@ class _Rank:
 
 
 def _time_ns(text: str) -> int | None:
-    """Nanoseconds of microseconds; None for ``-``, where there is no clock."""
+    """Nanoseconds of microseconds; None for ``-``, if there is no clock."""
     if text == "-":
         return None
     whole, _, fraction = text.partition(".")

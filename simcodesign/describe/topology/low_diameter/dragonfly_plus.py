@@ -42,7 +42,7 @@ class DragonflyPlusTopology(RouterTopology):
     routers are the spines. Switches are numbered group by group, all leaves before all spines.
 
     Routes go up to a spine, over one cable if the destination is in another group, and down: within a group over
-    spine (target mod spines), else over the cable (target mod cables) of those that join the two groups. No way is
+    spine (target mod spines), otherwise over the cable (target mod cables) of those that join the two groups. No way is
     shorter.
     """
 

@@ -83,7 +83,7 @@ class RouterTopology(Topology):
         """The routers at which links between routers, shape (n,), begin and end."""
 
     def parallel_of(self, link: int) -> int | None:
-        """Which of several links between the same routers this one is; None where there is one alone. Links are those
+        """Which of several links between the same routers this one is; None if there is one alone. Links are those
         between routers."""
         return None
 
@@ -156,7 +156,7 @@ class RouterTopology(Topology):
         return self._step(at, target, self.spread_router_step, draw)
 
     def spread_router_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
-        """As ``router_step``, by that of the minimal ways which ``draw`` picks, in place of the host."""
+        """As ``router_step``, by that of the minimal ways which ``draw`` picks, instead of the host."""
         return self.router_step(at, target, draw)
 
     def turns_at(self, at: IntArray, through: IntArray) -> BoolArray:

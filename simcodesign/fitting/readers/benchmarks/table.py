@@ -207,7 +207,7 @@ def numbers(cells: Sequence[str], path: Path, line: int) -> list[float]:
 def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements:
     """The rows as series: a region for each operation with its labels, a metric for each quantity.
 
-    Parameters are those that differ between rows (at most four, with the most values first; where none does, the
+    Parameters are those that differ between rows (at most four, with the most values first; if none does, the
     first of those that the most rows have); a row without one of them, or with a 0, is in no series. Raises
     InputError if none is left.
     """

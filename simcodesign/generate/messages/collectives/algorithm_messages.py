@@ -43,7 +43,7 @@ def register_messages(operation: str, algorithm: str, most: Callable[[int], int]
 
 
 def messages_of(step: Collective) -> Messages:
-    """The messages of a demand. InputError where nobody registered any."""
+    """The messages of a demand. InputError if nobody registered any."""
     if step.key not in MESSAGES:
         what = "the messages of this algorithm are not known, so that it cannot be simulated"
         raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="forecast it")

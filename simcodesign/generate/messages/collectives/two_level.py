@@ -31,7 +31,7 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Levels:
-    """Ranks and the ``node`` (P,) of each; None where every rank has a node for itself."""
+    """Ranks and the ``node`` (P,) of each; None if every rank has a node for itself."""
 
     ranks: Ranks
     node: Int64s | None

@@ -54,7 +54,7 @@ def confirm(
 
     Without ``neighbours`` the best points alone are simulated, once each, and a change of their order is not explained.
 
-    Raises InputError for a model that cannot be simulated, and where none of the points can be.
+    Raises InputError for a model that cannot be simulated, and if none of the points can be.
     """
     simulator = simulator_of(solution.problem, solution.scales, effects, engine, seed)
     confirmed_points = confirm_all(simulator, _points_to_simulate(solution, count, neighbours), on_progress)
@@ -177,7 +177,7 @@ def confirm_all(
     to_simulate: Sequence[tuple[int, bool, FloatArray]],
     on_progress: OnProgress | None,
 ) -> list[Confirmed]:
-    """Both readings of all points. InputError where none can be simulated."""
+    """Both readings of all points. InputError if none can be simulated."""
     confirmed_points = []
     for done, (origin, neighbour, point) in enumerate(to_simulate):
         if on_progress is not None:

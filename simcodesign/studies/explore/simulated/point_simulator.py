@@ -43,7 +43,7 @@ class Confirmed:
         return (np.inf, np.inf) if self.simulated is None else (self.simulated.violation, self.simulated_total)
 
 
-#: A constraint is kept up to this share when it is simulated: sums of many events round otherwise than closed forms,
+#: A constraint is kept up to this fraction when it is simulated: sums of many events round otherwise than closed forms,
 #: and an optimum of the forecast often stands on a bound.
 SUMMED = 1e-9
 
@@ -67,7 +67,7 @@ class PointSimulator:
         return self.model.workload.name if isinstance(self.model, NativeModel) else self.model.application.name
 
     def metrics(self, point: FloatArray) -> dict[str, float]:
-        """Every metric of the simulation of a point (variables,). SimcodesignError where it cannot be simulated."""
+        """Every metric of the simulation of a point (variables,). SimcodesignError if it cannot be simulated."""
         values = self.problem.space.named(point)
         metrics = self.model.simulate(values, effects=self.effects, engine=self.engine, seed=self.seed)
         return {name: float(np.asarray(value)) for name, value in metrics.items()}

@@ -46,7 +46,7 @@ class SimulatedOptimum:
     """The best of all simulated points, and the optimum of the forecast, both by both readings.
 
     ``exact``: every point of the space was simulated. ``failed``: points that could not be simulated, ``why_not`` the
-    first error. ``overtaking``: why the optimum of the forecast is not the best, None where it is. ``trace``: one row a
+    first error. ``overtaking``: why the optimum of the forecast is not the best, None if it is. ``trace``: one row a
     simulation, in order.
     """
 
@@ -60,7 +60,7 @@ class SimulatedOptimum:
     why_not: str
     overtaking: Overtaking | None
     trace: pd.DataFrame = field(repr=False)
-    #: How near the simulations came to each constraint, where none meets them all.
+    #: How near the simulations came to each constraint, if none meets them all.
     reached: tuple[Reached, ...] = ()
 
     @property
@@ -93,7 +93,7 @@ def optimum_by_simulation(
     """The best point when simulated, with so many simulations (else ``default_simulations``), by up to ``jobs``
     processes. ``solution``: the optimum of the forecast.
 
-    Raises InputError for a model that cannot be simulated, and where none of the points can be.
+    Raises InputError for a model that cannot be simulated, and if none of the points can be.
     """
     simulations = default_simulations(solution.problem.space) if simulations is None else simulations
     if simulations < MIN_SIMULATIONS:
@@ -311,11 +311,11 @@ def _least_distance(points: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def _is_among(space: Space, points: FloatArray, taken: FloatArray) -> NDArray[np.bool_]:
-    """Which points (n, variables) are the same as one that is taken, but for rounding: (n,)."""
+    """Which points (n, variables) are the same as one that is taken, except for rounding: (n,)."""
     return np.asarray(_least_distance(coordinates_of(space, points), coordinates_of(space, taken)) < 1e-9)
 
 
 def _as_good(first: Confirmed, best: Confirmed) -> bool:
-    """Whether both points are the same when simulated, but for rounding."""
+    """Whether both points are the same when simulated, except for rounding."""
     (violation, total), (least, lowest) = first.simulated_key, best.simulated_key
     return violation == least and total - lowest <= SUMMED * abs(lowest)

@@ -1,8 +1,8 @@
 """What simulations so far say of points that are not simulated: the forecast, corrected by Gaussian processes.
 
 The objective and every constraint have a process each, of what the simulation makes of the forecast: of the logarithm
-of simulated over forecast where both are above 0, else of the difference. As a correction it needs fewer samples than
-the quantity itself: where the forecast is right it is nothing at all (Kennedy and O'Hagan, Biometrika 87, 2000).
+of simulated over forecast where both are above 0, otherwise of the difference. As a correction it needs fewer samples
+than the quantity itself: where the forecast is right it is nothing at all (Kennedy and O'Hagan, Biometrika 87, 2000).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from simcodesign.studies.explore.simulated.expected_improvement import expected_
 from simcodesign.studies.explore.simulated.gaussian_process import GaussianProcess, conditioned, fitted
 from simcodesign.studies.explore.space import FloatArray, Space
 
-#: An expected improvement below this (of a logarithm, or as a share of the best) is none. Then the least known point is
-#: simulated that holds all constraints with this probability and may be better by so many standard deviations.
+#: An expected improvement below this (of a logarithm, or as a fraction of the best) is none. Then the least known point
+#: is simulated that holds all constraints with this probability and may be better by so many standard deviations.
 NOTHING, MAY_HOLD, OPTIMISM = 1e-4, 0.2, 3.0
 #: A probability that all constraints hold below this tells nothing; then the least violation is looked for.
 HOPELESS = 1e-3
@@ -31,7 +31,7 @@ def coordinates_of(space: Space, points: FloatArray) -> FloatArray:
 
 
 def categorical_of(space: Space) -> NDArray[np.bool_]:
-    """Which variables have names in place of numbers: (variables,)."""
+    """Which variables have names instead of numbers: (variables,)."""
     return np.array([bool(variable.words) for variable in space.variables])
 
 

@@ -18,7 +18,7 @@ from simcodesign.studies.explore.space import FloatArray
 
 #: Points of the first look, and of each section.
 SAMPLES, SECTION = 129, 33
-#: Steps of less than this share are rounding of the model.
+#: Steps of less than this fraction are rounding of the model.
 DUST = 1e-12
 STAGE = "bisection"
 

@@ -19,8 +19,8 @@ from simcodesign.studies.explore.space import FloatArray
 PER_VARIABLE, MIN_POPULATION, MOST_POPULATION = 15, 40, 150
 #: SciPy takes no smaller population.
 MIN_OF_SCIPY = 5
-#: A search ends when the totals of a generation differ by less than this share. Real variables are polished afterwards,
-#: so that for them it is enough to have found the valley.
+#: A search ends when the totals of a generation differ by less than this fraction. Real variables are polished
+#: afterwards, so that for them it is enough to have found the valley.
 SETTLED, SETTLED_REAL = 1e-7, 1e-4
 #: Generations without a better point after which a search ends.
 IDLE = 60
@@ -75,7 +75,7 @@ class _Watch:
         """Whether to stop; called after each generation."""
         self.idle = 0 if self.best < self.before else self.idle + 1
         self.before = self.best
-        # Where nothing is to be minimized, the first feasible point is as good as any.
+        # If nothing is to be minimized, the first feasible point is as good as any.
         return self.idle >= IDLE or (self.evaluator.best_key[0] == 0 and not self.evaluator.problem.objectives)
 
 

@@ -30,7 +30,7 @@ MAX_ENUMERATED_SETS = 10
 @dataclass(frozen=True)
 class Relaxation:
     """Relaxation of one constraint alone that makes the problem feasible: ``fraction`` of its bound, the relaxed
-    ``bound`` (None where the right side is no number), and a feasible point. Both are None where none helps."""
+    ``bound`` (None where the right side is no number), and a feasible point. Both are None if none helps."""
 
     constraint: Constraint
     fraction: float | None
@@ -179,7 +179,7 @@ class _SubproblemSolver:
         return self.solve_part(part, order, prove_first=True).feasible
 
     def conflicts(self) -> Iterator[tuple[Constraint, ...]]:
-        """All minimal conflicting sets; one where there are very many constraints."""
+        """All minimal conflicting sets; one if there are very many constraints."""
         minimal_sets: list[frozenset[int]] = []
         all_constraints = frozenset(range(len(self.problem.constraints)))
         seeds = (

@@ -21,7 +21,7 @@ from simcodesign.studies.explore.space import FloatArray, Variable
 
 #: Boxes at a time, and in all.
 MAX_BOXES, MAX_IN_ALL = 4096, 65536
-#: What is better by less than this share of the total counts as no better.
+#: What is better by less than this fraction of the total counts as no better.
 BETTER = 1e-9
 
 
@@ -35,7 +35,7 @@ class BoundedModel(Protocol):
 
 def excluded_boxes(problem: Problem, best: float | None = None, scales: Sequence[float] = ()) -> int:
     """Number of boxes without a feasible point (with ``best``: one of a total below that) that cover the space; 0
-    where there is no proof within the limits. ``scales``: divisors of the objectives where there are several."""
+    if there is no proof within the limits. ``scales``: divisors of the objectives if there are several."""
     if not isinstance(problem.model, BoundedModel) or not (problem.constraints or best is not None):
         return 0
     boxes, count = _Boxes.of(problem), 0
@@ -142,7 +142,7 @@ class _Boxes:
         return np.asarray(self._sides().max(axis=1) > 0)
 
     def _sides(self) -> FloatArray:
-        """The length of each side as a share of its variable, 0 where there is nothing between its ends."""
+        """The length of each side as a fraction of its variable, 0 if there is nothing between its ends."""
         whole = np.array([one.discrete for one in self.variables])
         middles = self.middles
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -154,7 +154,7 @@ class _Boxes:
 
     @staticmethod
     def length_of(variables: Sequence[Variable]) -> FloatArray:
-        """The length of each side of the whole space; 1 where that is 0."""
+        """The length of each side of the whole space; 1 if that is 0."""
         lengths = []
         for one in variables:
             length = len(one.choices) - 1.0 if one.choices else one.high - one.low

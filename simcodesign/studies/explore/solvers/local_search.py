@@ -1,8 +1,8 @@
 """Improves the best point of a search: steps of the discrete variables, sequential quadratic programming in the others,
-and steps of whole variables with the others anew from their limits.
+and steps of whole variables with the others again from their limits.
 
 Differences for gradients are evaluated together, so that a gradient is one call of the model. Whatever comes out is
-kept only if it is better: feasible, and of a lesser total, or of a lesser violation where nothing is feasible.
+kept only if it is better: feasible, and of a lesser total, or of a lesser violation if nothing is feasible.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ COMBINATIONS, VALLEYS = 8, 3
 #: Two valleys differ by so much of the range of a real variable.
 WIDE_APART = 0.1
 ITERATIONS = 60
-#: A program ends after this many evaluations without an improvement by this share; other valleys are solved roughly.
+#: A program ends after this many evaluations without an improvement by this fraction; other valleys are solved roughly.
 IDLE, SETTLED, ROUGHLY = 12, 1e-12, 1e-6
-#: Steps of whole variables after which the real ones are looked for anew.
+#: Steps of whole variables after which the real ones are looked for again.
 MAX_RESTARTS = 6
 #: Of so few discrete variables all are stepped together, of so many every two; and values of one that are all tried.
 FEW, MAX_PAIRED, LINE = 4, 12, 256
@@ -209,8 +209,8 @@ def _with(base: FloatArray, changes: dict[int, float]) -> FloatArray:
 
 
 def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
-    """Sequential quadratic programming in the real variables until it gains less than this share, then the way between
-    its answer and the best point."""
+    """Sequential quadratic programming in the real variables until it gains less than this fraction, then the way
+    between its answer and the best point."""
     assert evaluator.best is not None
     base = evaluator.best.copy()
     program = _Program(evaluator, base, real, evaluator.best_key[0] > 0, settled)

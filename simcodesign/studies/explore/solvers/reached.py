@@ -14,7 +14,7 @@ from simcodesign.studies.explore.problem import ROUNDING, Constraint, Evaluated,
 @dataclass(frozen=True)
 class Reached:
     """The points that violate a constraint least: ``anywhere``, and ``with_others``, among those at which all other
-    constraints hold. ``value`` and ``value_with_others``: its left side there, SI units; None where there is none."""
+    constraints hold. ``value`` and ``value_with_others``: its left side there, SI units; None if there is none."""
 
     constraint: Constraint
     anywhere: EvaluatedPoint | None

@@ -32,11 +32,11 @@ SOLVERS = ("auto", "enumeration", "bisection", "evolution", "isres")
 MOST_ENUMERATED = 20_000
 #: Points of a search without a limit; those that polish its best points are additional.
 EVALUATIONS = 20_000
-#: The share of a limit that the search may use; the rest polishes its best points.
+#: The fraction of a limit that the search may use; the rest polishes its best points.
 SEARCH = 0.75
 #: Largest number of searches that share the points.
 RESTARTS = 3
-#: Two searches agree if their totals differ by no more than this share.
+#: Two searches agree if their totals differ by no more than this fraction.
 ALIKE = 1e-5
 
 

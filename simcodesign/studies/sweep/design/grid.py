@@ -211,7 +211,7 @@ def parse_axis(text: str, lookup: Lookup = unknown) -> SweepAxis:
 
 
 def _stops_before(name: str, values: Sequence[float], high: float, dimension: str, step: str) -> str:
-    """That the end of a range is not hit by its steps; empty where it is."""
+    """That the end of a range is not hit by its steps; empty if it is."""
     if values[-1] >= high * (1 - 1e-9):
         return ""
     last, end = (format_quantity(value, dimension) for value in (values[-1], high))

@@ -13,7 +13,7 @@ from simcodesign.core.errors import InputError, Place
 MOST_VALUES = 1_000_000
 #: Geometric ranges of so many values are computed without rounding.
 _FEW = 4096
-#: The end of a range belongs to it if it is hit within this share of a step.
+#: The end of a range belongs to it if it is hit within this fraction of a step.
 _HIT = Fraction(1, 10**9)
 NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*([A-Za-zµμ%][A-Za-z/µμ]*)?")
 

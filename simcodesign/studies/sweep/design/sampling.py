@@ -1,4 +1,4 @@
-"""Samples of a sweep: quasi-random points in ranges, in place of a full grid."""
+"""Samples of a sweep: quasi-random points in ranges, instead of a full grid."""
 
 from __future__ import annotations
 
