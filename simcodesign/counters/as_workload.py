@@ -275,6 +275,6 @@ def _coordinates(model: ApplicationModel, dimensions: float) -> Iterator[str]:
         yield from ("  alike: P", "  work: 1/P", "  work_of_runs: work", "  volume: 1")
     else:
         size = number(scaling.size)
-        yield f"  alike: P*{size}/size                # so many processes of the runs had as much work each"
+        yield f"  alike: P*{size}/size                # number of processes of the runs that had as much work each"
         yield from ("  work: size/P", f"  work_of_runs: {size}/P")
         yield f"  volume: (size/{size})**({number((dimensions - 1) / dimensions)})"

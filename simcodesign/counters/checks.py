@@ -1,7 +1,7 @@
 """Checks that counters are plausible: units of clocks and times, counts summed over processes, waits,
 ranks and kernels that some runs lack.
 
-What cannot be at all is an error; what is only unlikely is a note that names run and numbers, for a reader to judge.
+Impossible values are errors; unlikely ones are notes that name run and numbers, for a reader to judge.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def check_counters(table: CounterTable) -> None:
 
 
 def plausibility_notes(table: CounterTable) -> list[str]:
-    """What is unlikely about counters, in words."""
+    """Describe in words what is unlikely about counters."""
     runs = means(table)
     notes = [*_times(runs), *_waits(runs), *_sums(runs), *_ranks(table)]
     return notes + list(kernel_notes(runs, near_only=True))
@@ -66,7 +66,7 @@ def _where(runs: CounterTable, row: int) -> str:
 
 
 def _others_s(runs: CounterTable) -> FloatArray:
-    """Time of ``OTHERS`` in the run of each row: disks, which no cycle sees, may stand there and in a kernel too."""
+    """Time of ``OTHERS`` in the run of each row: disks, which no cycle counter sees, may be in it and in a kernel."""
     keys = run_keys(runs)
     others_s = {key: runs.column("time_s")[row] for row, key in enumerate(keys) if runs.kernels[row] == OTHERS}
     return np.array([np.nan_to_num(others_s.get(key, 0.0)) for key in keys], dtype=np.float64)
@@ -113,7 +113,7 @@ def _quotient(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def _waits(runs: CounterTable) -> Iterator[str]:
-    """Waits that are longer than the time of their row, or than that of their run where the row says none."""
+    """Waits that are longer than the time of their row, or than the time of their run if the row has none."""
     waits, time_s = runs.communication_s, runs.column("time_s")
     keys = run_keys(runs)
     whole = {key: time_s[row] for row, key in enumerate(keys) if runs.kernels[row] == APPLICATION}
@@ -159,7 +159,7 @@ def _sums(runs: CounterTable) -> Iterator[str]:
             listed = in_words([_where(runs, each) for each in summed])
             unit = "" if np.isnan(runs.column("size")[row]) else " for a unit of size"
             yield (
-                f"On {listed} instructions are those of all processes together, it seems, elsewhere of one: "
+                f"On {listed} instructions seem to be the sum over all processes, elsewhere of one: "
                 f"{totals[row]:.4g}{unit} on P = {processes[row]:g}, {totals[other]:.4g} on P = "
                 f"{processes[other]:g}, a factor of about P (FILE@summed divides them)."
             )
@@ -184,15 +184,15 @@ def _ranks(table: CounterTable) -> Iterator[str]:
         texts = [
             f"{len(listed[key])} of {processes[first[key]]:g} ranks on {_where(table, first[key])}" for key in short
         ]
-        yield f"There are rows for {in_words(texts)}: their mean is taken for that of all."
+        yield f"There are rows for {in_words(texts)}: their mean is used as the mean of all."
 
 
 # --- Kernels ----------------------------------------------------------------------------------------------------
 
 
 def kernel_notes(runs: CounterTable, modelled: Sequence[str] = (), near_only: bool = False) -> Iterator[str]:
-    """Kernels that only some runs have: where one in the other runs is called nearly the same, and the ``modelled``
-    ones. ``near_only``: the former alone."""
+    """Kernels that only some runs have, if a kernel of the other runs has nearly the same name, and the ``modelled``
+    ones. ``near_only``: only the former."""
     keys = run_keys(runs)
     points = {key: runs.column("processes")[row] for row, key in reversed(list(enumerate(keys)))}
     there: dict[str, set[tuple[object, ...]]] = {}
@@ -210,6 +210,6 @@ def kernel_notes(runs: CounterTable, modelled: Sequence[str] = (), near_only: bo
 
 
 def _namesake(name: str, where: set[tuple[object, ...]], there: Mapping[str, set[tuple[object, ...]]]) -> str:
-    """A kernel of nearly the same name that is in more runs, and in none of those of this one; empty for none."""
+    """Return a kernel of nearly the same name that is in more runs, and in no run of this kernel; empty for none."""
     others = [each for each, runs in there.items() if len(runs) > len(where) and not runs & where]
     return next(iter(difflib.get_close_matches(name, others, n=1, cutoff=0.8)), "")

@@ -1,6 +1,6 @@
 """Times of communication as functions of its volume: point to point a s + b, collective a log2 P + b s + c.
 
-Source: Ding et al., APMT, table 2 and section 3.3. Volume s and time are those of one process, as Hockney's
+Source: Ding et al., APMT, table 2 and section 3.3. Volume s and time are per process, as Hockney's
 t = n (a m + b) with n messages of m bytes has them; summed over the processes, the constant would grow with P.
 """
 
@@ -29,7 +29,7 @@ class PointToPoint:
     r2: float
 
     def at(self, volume_bytes: float) -> float:
-        """Time in s of a process that sends so much; never below 0."""
+        """Return the time in s of a process that sends ``volume_bytes``; never below 0."""
         return max(0.0, self.a_s_per_byte * volume_bytes + self.b_s)
 
 

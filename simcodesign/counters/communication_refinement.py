@@ -41,7 +41,7 @@ def refine_communication(
     scaling = scaling_of(runs)
     if scaling.kind != model.scaling.kind:
         what = f"a further run that makes {model.scaling.kind} scaling {scaling.kind}"
-        raise InputError(what, added.place(0), allowed="runs that scale as those of the model")
+        raise InputError(what, added.place(0), allowed="runs with the scaling of the model's runs")
     measured = run_times(kept, scaling)
     if len(measured.processes) != 1:
         raise InputError("runs for validation", kept.place(0), value=len(measured.processes), allowed="one")

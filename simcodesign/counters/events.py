@@ -87,10 +87,10 @@ WALL_CLOCK = ("duration_time", "real_time_nsec")
 
 @dataclass(frozen=True)
 class Labels:
-    """What describes the run of a file. What the file says in its rows counts for more than its comments, and those
-    (``# processes: 4``) for less than what is given here.
+    """Description of a file's run. Values in the rows of the file count for more than its comments, and the comments
+    (``# processes: 4``) for less than the values given here.
 
-    ``summed``: counts are those of all processes together, as ``perf stat`` around a launcher has them.
+    ``summed``: counts are sums over all processes, as ``perf stat`` around a launcher prints them.
     """
 
     processes: float | None = None
@@ -109,13 +109,13 @@ class Labels:
         return replace(comments, **known)
 
     def check(self, row: Mapping[str, object], place: Place) -> None:
-        """Raises InputError if a row of the file says otherwise, naming the column and both values."""
+        """Raise InputError if a row of the file contradicts a label. The message names the column and both values."""
         for name, value in self.row().items():
             if name in row and row[name] != value:
                 at = Place(place.file, place.line, f"column {name}")
                 in_row = f"{row[name]:.12g}" if isinstance(row[name], float) else repr(row[name])
-                what = f"the label of the file contradicts this row, which says {in_row}"
-                raise InputError(what, at, value=value, allowed="a label of what the file does not say")
+                what = f"the label of the file contradicts this row, which has {in_row}"
+                raise InputError(what, at, value=value, allowed="a label for a value that is not in the file")
 
     def row(self) -> dict[str, object]:
         """The columns of a table that they give."""
@@ -171,8 +171,8 @@ _SLIPS = 2
 
 
 def misspelt(text: str, counted: Iterable[str] = ()) -> str | None:
-    """What to tell of an event that nothing knows, None of others: one of PAPI that is no preset, or one that is a slip
-    of the keyboard away from an event that is known and not among those ``counted``."""
+    """Return a warning about an unknown event, otherwise None: a PAPI event that is no preset, or a name that is one
+    typing error away from a known event that is not among ``counted``."""
     name, _ = event_name(text)
     if name in EVENTS or name in OTHER_EVENTS:
         return None
@@ -235,7 +235,7 @@ class EventCounts:
         return True
 
     def value(self, event: str) -> float | None:
-        """What was counted: of all modes where the event covers them, otherwise user and kernel mode added up."""
+        """Return the count: of all modes if the event covers them, otherwise user and kernel mode added up."""
         by_modifier = self.counts.get(event)
         if by_modifier is None:
             return None

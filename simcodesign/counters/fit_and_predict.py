@@ -131,7 +131,7 @@ def fit_and_predict(
     ``evidence``: runs to compare predictions with: all of them without targets, otherwise those at the targets.
     ``instrumented``, ``unprofiled``: the same runs with instrumentation and without profiling (``profiling_quality``).
     ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. The
-    ``notes`` name what is doubtful about the runs. Raises InputError as these and ``check_counters``, for no targets,
+    ``notes`` name what is doubtful about the runs. Raises InputError as these and ``check_counters``, without targets,
     and where ``evidence`` holds none of the targets.
     """
     for one in (table, evidence):
@@ -183,7 +183,7 @@ def _explained(error: InputError, parts: RunPartition) -> InputError:
 
 
 def _same(point: Target, target: Target, model: ApplicationModel) -> bool:
-    """The same, with the size of the runs where the target names none."""
+    """Whether both are the same point; a target without a size has the size of the runs."""
     size = target.size
     if size is None and model.scaling.known:
         size = model.scaling.size_at(target.processes)
@@ -310,7 +310,7 @@ def _unexplained(model: ApplicationModel) -> list[str]:
 
 
 def _model_notes(model: ApplicationModel, targets: Sequence[Target], clocks: FrequencyRefinement | None) -> list[str]:
-    """What is extrapolated far, and which constants are none."""
+    """Notes on far extrapolation, and on constants that are not constant."""
     notes = []
     profiled = model.runs.column("processes")
     most = float(profiled.max())

@@ -27,11 +27,12 @@ CONSTANT, LINEAR, LOGARITHMIC, POWER, EXPONENTIAL = FORMS = (
     "power",
     "exponential",
 )
-#: Unexplained variances that differ by less than this factor cannot be distinguished by a few runs with noise. Of such
-#: forms the earlier in the list is taken, as it does less harm where it is extended: by R squared alone, an exponential
+#: Unexplained variances that differ by less than this factor cannot be distinguished by a few runs with noise. The
+#: earlier such form in the list is used, because it does less harm when extrapolated: by R squared alone, an
+#: exponential
 #: that meets four noisy points of a line a little better than the line is hundreds of times above it on 128 processes.
 LEVEL = 4.0
-#: The same for a constant: below an R squared of 0.9, no form says more than that.
+#: Likewise for a constant: below an R squared of 0.9, no form explains more than the constant.
 NO_LAW = 10.0
 _ROUNDING = 1e-12
 #: Values that differ by less than this, relatively, are one value.
@@ -93,7 +94,7 @@ class Form:
 
 @dataclass(frozen=True)
 class BestForm:
-    """The forms of a counter, best first. Where the best is negative or no number, the next one stands in for it."""
+    """The forms of a counter, best first. If the best is negative or no number, the next one replaces it."""
 
     forms: tuple[Form, ...]
 
@@ -146,7 +147,7 @@ class NormalForm:
         return max(0.0, self.raw(processes, work))
 
     def raw(self, processes: float, work: float) -> float:
-        """What the model itself says, below 0 too."""
+        """Return the value of the model itself, which may be below 0."""
         named = {PROCESSES: processes, WORK: work}
         return float(self.fit.predict({name: named[name] for name in self.fit.model.parameters}).value)
 
@@ -180,7 +181,7 @@ def fit_forms(processes: FloatArray, work: FloatArray, values: FloatArray) -> Be
 
 
 def ranked(forms: Sequence[Form]) -> list[Form]:
-    """Forms by R squared, best first, but behind one that stands earlier in the list and is level with it."""
+    """Sort forms by R squared, best first, but behind a form that is earlier in the list and level with it."""
     rest = list(forms)
     ordered: list[Form] = []
     while rest:
@@ -198,8 +199,7 @@ def ranked(forms: Sequence[Form]) -> list[Form]:
 
 
 def fit_normal_form(processes: FloatArray, work: FloatArray, values: FloatArray) -> NormalForm:
-    """The same as a model of the normal form, of the work where it alone varies or the size is fixed, otherwise of
-    both.
+    """Fit a model of the normal form, of the work if it alone varies or the size is fixed, otherwise of both.
 
     Its selection asks for about five points before it goes beyond a constant. InputError as ``fit_forms``.
     """
@@ -228,7 +228,7 @@ def r_squared(values: FloatArray, predicted: FloatArray) -> float:
 
 
 def _tried(processes: FloatArray, work: FloatArray) -> Iterable[tuple[str, str]]:
-    """Axes and forms, the earlier the better where they are level. Over a fixed size, log and power of either axis are
+    """Axes and forms; earlier ones are better if they are level. Over a fixed size, log and power of either axis are
     the same."""
     several = [axis for axis, x in ((WORK, work), (PROCESSES, processes)) if _distinct(x) > 1]
     for kind in FORMS[1:]:

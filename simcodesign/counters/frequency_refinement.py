@@ -2,7 +2,7 @@
 
 Source: Ding et al., APMT, section 3.4: CPI = CPI_core + BF_mem T_mem (equation 5). In cycles per instruction, T_mem is
 less at a lower frequency, for memory keeps its time in seconds; two runs of one number of processes then give a line,
-whose slope is BF_mem and whose intercept is CPI_core, as the caption of figure 10 says. Equation 6 as it is printed
+whose slope is BF_mem and whose intercept is CPI_core, as the caption of figure 10 states. Equation 6 as it is printed
 calls the slope CPI_core, and the slope of what is left over BF_mem (``refine_as_printed``).
 """
 
@@ -33,7 +33,7 @@ class Refined:
 def refine(cpi: tuple[float, float], memory_cpi: tuple[float, float]) -> Refined:
     """The line of equation 5 through CPI and T_mem (both in cycles per instruction) at two frequencies.
 
-    Raises InputError if T_mem is the same at both, which tells the two apart no more.
+    Raises InputError if T_mem is the same at both, so that the two cannot be separated.
     """
     slope = _slope(cpi, memory_cpi)
     return Refined(cpi[0] - slope * memory_cpi[0], slope)

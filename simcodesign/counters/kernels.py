@@ -45,7 +45,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Kernels:
-    """The kernels, those of the largest share first, and the names of the functions that are taken as one."""
+    """The kernels, largest fraction first, and the names of the functions that each combines."""
 
     processes: tuple[float, ...]
     kernels: tuple[Kernel, ...]
@@ -54,7 +54,7 @@ class Kernels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Kernels with a model: those that were chosen, and the rest as one if there is any."""
+        """Kernels with a model: the chosen ones, and the rest as one if there is any."""
         return tuple(kernel.name for kernel in self.kernels) + ((REST,) if self.rest else ())
 
     @property
@@ -138,7 +138,7 @@ def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], F
 
 
 def _varies(column: FloatArray, tolerance: float = 1e-9) -> bool:
-    """Whether the numbers that are there differ by more than this fraction, by default by more than rounding."""
+    """Whether the present numbers differ by more than ``tolerance`` (default: more than rounding)."""
     there = column[~np.isnan(column)]
     return bool(len(there) and there.max() - there.min() > tolerance * there.max())
 
@@ -161,7 +161,7 @@ def grouped(table: CounterTable, kernels: Kernels) -> CounterTable:
 def nrmse(sampled: Sequence[float], instrumented: Sequence[float], printed: bool = False) -> float:
     """Normalized root mean square error of shares, sqrt(sum t (t - r)^2) / (max - min of both) (equation 1).
 
-    ``printed``: the extremes over 1 < i < K, as it stands there, without the first and the last kernel. Raises
+    ``printed``: the extremes over 1 < i < K, as the paper prints it, without the first and the last kernel. Raises
     InputError for different lengths, no kernel, and shares that are all the same.
     """
     t, r = np.asarray(sampled, dtype=np.float64), np.asarray(instrumented, dtype=np.float64)

@@ -2,8 +2,9 @@
 
     T_app = sum over kernels (T_comp + BF_mem T_mem) + BF_comm T_comm + T_others
 
-Source: Ding et al., APMT, section 3.3 and table 2. All counters and times are those of one process (see ``counters``).
-A kernel's CPI is that of its computation cycles, as the source says, so that stalls are not counted twice; its mean
+Source: Ding et al., APMT, section 3.3 and table 2. All counters and times are per process (see ``counters``).
+A kernel's CPI counts its computation cycles only, as the source specifies, so that stalls are not counted twice; its
+mean
 over the runs is taken for all numbers of processes. BF_mem T_mem is the modelled stall time (equation 3) until two
 frequencies have given BF_mem by itself (``refinement``).
 """
@@ -72,7 +73,7 @@ class KernelModel:
     refined: Refined | None = None
 
     def at(self, processes: float, work: float) -> KernelTime:
-        """The time at so many processes and so much work of a process."""
+        """Return the time on a number of processes and for a work per process."""
         access_s = self._access_s(processes, work)
         if self.time is not None:
             return KernelTime(self.name, self.time.at(processes, work), 0.0, access_s, self.scales)
@@ -87,7 +88,7 @@ class KernelModel:
         return KernelTime(self.name, compute_s, memory_s, access_s, self.scales)
 
     def with_refinement(self, refined: Refined) -> KernelModel:
-        """The same with CPI_core and BF_mem of two frequencies. InputError where accesses were not counted."""
+        """Return this model with CPI_core and BF_mem of two frequencies. InputError if accesses were not counted."""
         if self.time is not None or any(name not in self.counters for name in LEVELS):
             raise InputError(
                 f"refinement of kernel {self.name!r}", allowed=f"runs with instructions, {', '.join(LEVELS)}"
@@ -158,12 +159,12 @@ class ApplicationModel:
     runs: CounterTable
 
     def at(self, processes: float, size: float | None = None, volume_ratio: float = 1.0) -> Breakdown:
-        """Equation 2 for so many processes and a size (None: as in the runs), volumes of communication times a ratio.
+        """Evaluate equation 2 for a number of processes and a size (None: as in the runs), with volumes times a ratio.
 
-        InputError for a size that the runs say nothing about; see ``counter_prediction`` for what else must hold.
+        InputError for a size that the runs do not cover; see ``counter_prediction`` for what else must hold.
         """
         point = self.scaling.coordinates(processes, size)
-        # Messages are those of the number of processes itself: only their volume changes with the size.
+        # Messages depend on the number of processes itself: only their volume changes with the size.
         plain = (processes, self.scaling.size / processes) if self.scaling.kind == STRONG else point
         model = self.communication
         p2p_s = model.p2p.at(volume_ratio * model.p2p_bytes.at(*plain))
@@ -179,7 +180,7 @@ class ApplicationModel:
         )
 
     def refined(self, refinements: Mapping[str, Refined]) -> ApplicationModel:
-        """The same with CPI_core and BF_mem of the kernels named."""
+        """Return this model with CPI_core and BF_mem of the named kernels."""
         kernels = [
             kernel.with_refinement(refinements[kernel.name]) if kernel.name in refinements else kernel
             for kernel in self.kernels

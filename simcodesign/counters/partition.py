@@ -55,7 +55,7 @@ def points_of(table: CounterTable) -> list[Target]:
 
 
 def held_back(evidence: CounterTable, targets: Sequence[Target]) -> dict[Target, CounterTable]:
-    """The runs to compare predictions with, by where they are."""
+    """Return the runs to compare predictions with, by target."""
     points = points_of(evidence)
     runs = {}
     for point in dict.fromkeys(points):
@@ -126,9 +126,9 @@ def _communication_only(table: CounterTable) -> Mask:
 
 
 def _by_clock(table: CounterTable) -> list[Mask]:
-    """Masks of the rows at each frequency: first that of the most numbers of processes, then by distance from it.
+    """Masks of the rows at each frequency: first the frequency with the most numbers of processes, then by distance.
 
-    One mask where a row does not say its frequency, for then nothing tells which it belongs to.
+    One mask if a row has no frequency, because the row cannot be assigned.
     """
     clock = table.column("frequency_hz")
     kernels = np.array([name not in (APPLICATION, OTHERS) for name in table.kernels])

@@ -29,10 +29,10 @@ from simcodesign.fitting.measurements import FloatArray
 GUARD = 1e-4
 #: Exponents c that are tried in T = a/P + b P^c + d before the best is improved; the terms of time in P are between.
 _EXPONENTS = np.linspace(0.05, 3.0, 60)
-#: Parameters of that model. On so many numbers of processes or fewer c is 1: a free c would meet all times, noise
-#: included, and be hundreds of times off where it is extended.
+#: Parameters of that model. On this many numbers of processes or fewer c is 1: a free c would meet all times, noise
+#: included, and be hundreds of times off when extrapolated.
 _AMDAHL_PARAMETERS = 4
-#: Those that are left with c = 1.
+#: Parameters that are free with c = 1.
 _UNKNOWNS = 3
 
 
@@ -77,7 +77,7 @@ def miss_fractions(table: CounterTable) -> tuple[Miss, ...]:
 
 
 def volume_ratio(size_ratio: float, dimensions: float) -> float:
-    """How the volume of a halo grows with the size of a problem that is divided in so many dimensions.
+    """Return how the volume of a halo grows with the size of a problem that is divided in ``dimensions`` dimensions.
 
     (size ratio)^((d - 1)/d): a grid of 64 times the cells, divided in two dimensions, has 8 times the edge, as the
     source takes 256/32 for HOMME. InputError for numbers below 1 dimension or a ratio that is not above 0.
@@ -98,11 +98,11 @@ def predict(
     dimensions: float = 3,
     guard: float | None = GUARD,
 ) -> Prediction:
-    """The time of a run on so many processes and of that size (None: the size, or size per process, of the runs).
+    """Predict the time of a run on ``processes`` and of that size (None: the size, or size per process, of the runs).
 
     ``volume``: by what the volumes of messages are multiplied for the size; by default as ``volume_ratio`` has it for
     ``dimensions``. ``guard``: the largest E with which another size is predicted; None for no guard. Raises InputError
-    for a size beyond the guard, and for one that the runs say nothing about.
+    for a size beyond the guard, and for a size that the runs do not cover.
     """
     misses = miss_fractions(model.runs)
     ratio, other = 1.0, _other_size(model, size)
@@ -118,7 +118,7 @@ def predict(
 
 
 def _other_size(model: ApplicationModel, size: float | None) -> bool:
-    """Whether the wanted size differs from that of the runs, if these have one."""
+    """Whether the wanted size differs from the size of the runs, if these have one."""
     scaling = model.scaling
     return size is not None and scaling.kind == STRONG and scaling.known and size != scaling.size
 
@@ -144,15 +144,15 @@ def check_guard(misses: Sequence[Miss], guard: float = GUARD) -> None:
 
 
 def _notes(model: ApplicationModel, processes: float, size: float | None, misses: Sequence[Miss]) -> tuple[str, ...]:
-    """What is extrapolated, and what the models cannot know."""
+    """Notes on extrapolation, and on what the models cannot predict."""
     notes = []
     profiled = model.runs.column("processes")
     at, _ = model.scaling.coordinates(processes, size)
     if _other_size(model, size):
         if not profiled.min() <= at <= profiled.max():
             notes.append(
-                f"The work of a process is that of the profiled size on {at:.6g} processes, outside the profiled "
-                f"{profiled.min():g} to {profiled.max():g}."
+                f"The work of a process equals the work for the profiled size on {at:.6g} processes, outside the "
+                f"profiled {profiled.min():g} to {profiled.max():g}."
             )
         if model.identified.non_scaling:
             names = ", ".join(model.identified.non_scaling)
@@ -168,7 +168,7 @@ def _notes(model: ApplicationModel, processes: float, size: float | None, misses
 
 
 def kernels_above(misses: Sequence[Miss], limit: float) -> dict[str, float]:
-    """The largest E of each kernel where it is above the limit, the largest first."""
+    """Return the largest E of each kernel whose E exceeds the limit, the largest first."""
     kernels: dict[str, float] = {}
     for miss in misses:
         if miss.fraction > limit:
@@ -202,7 +202,7 @@ def _uncounted(model: ApplicationModel, kernel: KernelModel) -> str:
 
 
 def replaced_forms(model: ApplicationModel, processes: float, size: float | None = None) -> tuple[str, ...]:
-    """Where a law that is printed is below zero (or no number) for this target, and so is not the one that is used."""
+    """List the printed laws that are below zero (or no number) for this target, and so are not used."""
     at = model.scaling.coordinates(processes, size)
     # As ``ApplicationModel.at``: messages and the rest of the time are read at the number of processes itself.
     plain = (processes, model.scaling.size / processes) if model.scaling.kind == STRONG else at
@@ -229,17 +229,17 @@ def _replaced(law: Law, processes: float, work: float) -> str:
 
 
 def _baseline_notes(model: ApplicationModel, processes: float, size: float | None) -> Iterator[str]:
-    """What the two other models cannot know, or cannot mean."""
+    """Notes on the limits of the two other models."""
     predicted = baselines(model, processes, size)
     count = len(np.unique(model.runs.column("processes")))
     if EMPIRICAL in predicted and count <= _UNKNOWNS:
         yield (
-            f"T = {EMPIRICAL} (c = 1) has as many unknowns as there are runs, {count}: that it meets them says nothing "
-            "of it."
+            f"T = {EMPIRICAL} (c = 1) has as many unknowns as there are runs, {count}: it meets them in any case, "
+            "which is no evidence for it."
         )
     for name, seconds in predicted.items():
         if seconds < 0:
-            yield f"T = {name} is below zero on P = {processes:.12g} ({seconds:.3g} s): it says nothing there."
+            yield f"T = {name} is below zero on P = {processes:.12g} ({seconds:.3g} s): it does not apply there."
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ def _residual(model: AmdahlVariation, P: FloatArray, T: FloatArray) -> float:
 
 
 def _improved(start: AmdahlVariation, P: FloatArray, T: FloatArray) -> AmdahlVariation:
-    """All four at once, in units of the largest time and number of processes; the start where that is no better."""
+    """Optimise all four together, in units of the largest time and number of processes; keep the start if no better."""
     scale, most = float(T.max()), float(P.max())
     if start.b == 0 or scale == 0:
         return start
@@ -319,7 +319,7 @@ ANALYTIC, EMPIRICAL = "a size/P + b", "a/P + b P^c + d"
 
 
 def baselines(model: ApplicationModel, processes: float, size: float | None = None) -> dict[str, float]:
-    """Seconds by the two other models, fitted to the total times of the runs; the second knows no size, and is given
+    """Seconds by the two other models, fitted to the total times of the runs; the second has no size, and is given
     only for runs of one size and at that size. A line may come out below zero."""
     scaling = model.scaling
     runs = run_times(model.runs, scaling)

@@ -44,7 +44,7 @@ class ProfilingQuality:
 
     @property
     def overhead(self) -> float:
-        """What profiling adds, as a fraction of the time without it; NaN if one of the times is not known."""
+        """Time added by profiling, as a fraction of the time without it; NaN if one of the times is not known."""
         return self.profiled_s / self.unprofiled_s - 1 if self.unprofiled_s > 0 else math.nan
 
 

@@ -1,4 +1,4 @@
-"""What a set of runs holds: how size and processes went together, and where the time of each run went.
+"""Properties of a set of runs: how size and processes went together, and where the time of each run went.
 
 Source: Ding et al., APMT, tables 1 and 2 (T_mapp, T_mcomp, T_mcomm, BF_comm) and section 4.2 (a larger problem is read
 where the profiled one has the same work of a process).
@@ -18,7 +18,7 @@ from simcodesign.fitting.measurements import FloatArray
 STRONG, WEAK, MIXED = "strong", "weak", "mixed"
 #: How far two sizes or works may be from each other and be the same.
 _SAME = 1e-9
-#: What is added up over the kernels of a run.
+#: Counters that are added up over the kernels of a run.
 _COMMUNICATION = ("p2p_wait_s", "collective_wait_s", "message_bytes", "collective_bytes")
 
 
@@ -26,8 +26,8 @@ _COMMUNICATION = ("p2p_wait_s", "collective_wait_s", "message_bytes", "collectiv
 class Scaling:
     """How size and processes went together in the runs: one size (strong), one size per process (weak), or neither.
 
-    ``size``: that of the runs where it is one, ``work``: that of a process where it is one, otherwise NaN. ``known``:
-    whether the runs say their size; if not, it is taken as 1.
+    ``size``: the size of the runs if all have one, ``work``: the work of a process if all have one, otherwise NaN.
+    ``known``: whether the runs have a size; if not, it is taken as 1.
     """
 
     kind: str
@@ -36,10 +36,10 @@ class Scaling:
     known: bool
 
     def coordinates(self, processes: float, size: float | None = None) -> tuple[float, float]:
-        """Number of processes and work of a process at which the models are read for so many processes and that size.
+        """Return the number of processes and the work of a process at which the models are read for a target.
 
         After strong scaling a larger problem is read where the profiled one has the same work of a process: at
-        P (size of the runs) / size processes (section 4.2). InputError for a size that the runs say nothing about.
+        P (size of the runs) / size processes (section 4.2). InputError for a size that the runs do not cover.
         """
         if not (np.isfinite(processes) and processes >= 1):
             raise InputError("processes to predict", value=processes, allowed="a number of 1 or above")
@@ -138,8 +138,9 @@ class RunTimes:
 def run_times(runs: CounterTable, scaling: Scaling) -> RunTimes:
     """The parts of runs, by numbers of processes and works in ascending order.
 
-    The total is the time of the row ``APPLICATION``; without one, that of all kernels, or (where a kernel has no time)
-    computation and communication added up. Communication is that of the kernels, or if none of them has any, of the
+    The total is the time of the row ``APPLICATION``; without one, the time of all kernels, or (if a kernel has no time)
+    computation and communication added up. Communication is taken from the kernels, or if none of them has any, from
+    the
     row ``APPLICATION``.
     """
     processes, work = works(runs, scaling)

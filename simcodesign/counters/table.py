@@ -23,9 +23,9 @@ from simcodesign.fitting.measurements import FloatArray
 #: Kernel names with a meaning of their own: the whole application, and its initialization and finalization.
 APPLICATION, OTHERS = "(application)", "(others)"
 
-#: What describes a run, by unit.
+#: Columns that describe a run, by unit.
 RUN_COLUMNS = {"processes": "", "size": "problem-specific", "frequency_hz": "Hz", "repetition": ""}
-#: What was counted or timed on one process, by unit and meaning; what is in s is a time, the rest are counts.
+#: Values counted or timed on one process, by unit and meaning; values in s are times, the rest are counts.
 COUNTERS = {
     "time_s": ("s", "wall-clock time, waits in communication included"),
     "instructions": ("", "instructions retired"),
@@ -51,7 +51,7 @@ _WAITS = ("p2p_wait_s", "collective_wait_s")
 
 @dataclass(frozen=True)
 class Latencies:
-    """Times of one access: of the caches in core cycles, for they share the clock of the core, of memory in seconds.
+    """Times of one access: of the caches in core cycles, because they share the core's clock, of memory in seconds.
 
     The defaults are typical of server processors; a measured machine has its own. InputError below 0.
     """
@@ -74,7 +74,7 @@ LATENCIES = Latencies()
 class CounterTable:
     """Rows of counters. ``kernels`` and ``classes``: names, one a row; ``values``: (rows, columns of ``NUMBERS``).
 
-    ``places``: where each row stands, for messages; may be empty. ``notes``: what its reader has to tell. Raises
+    ``places``: the position of each row, for messages; may be empty. ``notes``: remarks of the reader. Raises
     InputError for a shape that does not fit, no row, a kernel without a name, a number of processes below 1 or not
     whole, any other number that is negative or beyond ``LEAST`` and ``MOST`` of ``core.units``, and two rows of one
     run, kernel and rank.
@@ -123,7 +123,7 @@ class CounterTable:
         return self.rows([name == kernel for name in self.kernels])
 
     def place(self, row: int) -> Place:
-        """Where a row stands, otherwise which it is in words."""
+        """Return the position of a row, or its description if that is unknown."""
         return self.places[row] if self.places else Place(path=f"row {row + 1}, kernel {self.kernels[row]}")
 
     def frame(self) -> pd.DataFrame:
@@ -133,7 +133,7 @@ class CounterTable:
         frame.insert(1, CLASS, list(self.classes))
         return frame
 
-    # What follows from the counters of a row, (rows,).
+    # Values derived from the counters of a row, (rows,).
 
     @property
     def cpi(self) -> FloatArray:
@@ -142,7 +142,7 @@ class CounterTable:
 
     @property
     def compute_cpi(self) -> FloatArray:
-        """The same without memory stalls, as T_comp takes it: ``CPI refers to the computation cycles only``."""
+        """CPI without memory stalls, as T_comp takes it: ``CPI refers to the computation cycles only``."""
         stalls = np.nan_to_num(self.column("stall_cycles"))
         return _ratio(np.maximum(self.column("cycles") - stalls, 0.0), self.column("instructions"))
 
@@ -163,7 +163,7 @@ class CounterTable:
 
     @property
     def accesses(self) -> FloatArray:
-        """All memory accesses: loads and stores where they were counted, otherwise the sum over the levels."""
+        """All memory accesses: loads and stores if they were counted, otherwise the sum over the levels."""
         levels = sum(self.column(name) for name in ("l1_hits", "l2_hits", "llc_hits", "memory_accesses"))
         counted = self.column("loads_stores")
         return np.asarray(np.where(np.isnan(counted), levels, counted))
@@ -230,7 +230,7 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def run_keys(table: CounterTable) -> list[tuple[object, ...]]:
-    """What tells the run of each row from others: processes, size, class, frequency and repetition (None: missing)."""
+    """Return the identity of each row's run: processes, size, class, frequency and repetition (None: missing)."""
     numbers = zip(*(table.column(name).tolist() for name in RUN_COLUMNS), strict=True)
     return [
         (label, *(None if np.isnan(number) else number for number in row))

@@ -222,6 +222,4 @@ class Lesson:
     sources: tuple[str, ...]
     teacher: str = ""  # notes for teachers, in Markdown
     seeded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by slider, stops drawn from a student's code
-    begins_with_chance: bool = (
-        False  # the page begins with all effects on; otherwise with those before the first random one
-    )
+    begins_with_chance: bool = False  # True: the page begins with all effects on, False: without the random ones

@@ -2,9 +2,9 @@
 
 All of it is one rank. The instances of a resource, and of those that exclude it, are a *pool*; a processor of the rank
 is a fraction of a pool. A block that has its resources for itself takes one operation for each use, of as many waves of
-items as its instances need. Where blocks may run at the same time (``par``), the items of each block are dealt to the
-instances in turn, starting where the block before ended. Instances between two such starts get the same items, and so
-are one processor together.
+items as its instances need. If blocks may run at the same time (``par``), the items of each block are dealt to the
+instances round robin, starting after the last instance of the previous block. Instances between two such starts get
+the same items, and so are one processor together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.goal.schedule import NONE, Schedule
 
 MAX_OPERATIONS = 300_000
-BATCHES = 16  # of a loop beside something else, and of a map whose iterations do not wait for each other
+BATCHES = 16  # of a loop that runs concurrently with another block, and of a map with independent iterations
 SHARES = 64  # of a pool, where more would be needed
 _SAME = 1e-9  # places in a pool that are apart by no more than rounding
 
@@ -71,10 +71,9 @@ Placed = PlacedBlock | Series | Parallel
 
 @dataclass(frozen=True)
 class Rules:
-    """``exclusive``: only resources that exclude each other take turns; otherwise all that conflicts link, also
+    """``exclusive``: only resources that exclude each other alternate; otherwise all that conflicts link, also
     indirectly.
-    ``flowing``: an iteration of a map continues when its own block is done; otherwise when those of all iterations
-    are."""
+    ``flowing``: an iteration of a map continues when its own block is done; otherwise when the blocks of all are."""
 
     conflicts: Conflicts
     exclusive: bool = False
@@ -92,7 +91,7 @@ def schedule_of_work(work: Work, name: str, place: Place, rules: Rules) -> Sched
 
 
 def _placed(work: Work, times: float, spread: float, rules: Rules, beside: bool, batched: bool) -> Placed:
-    """``beside``: something else may run at the same time; ``batched``: a part of a loop that was taken apart."""
+    """``beside``: other blocks may run at the same time; ``batched``: a part of a loop that was split."""
     match work:
         case Block():
             return PlacedBlock(work, times, spread)
@@ -122,7 +121,7 @@ def _placed(work: Work, times: float, spread: float, rules: Rules, beside: bool,
 def _pieces(whole: Placed, count: float, rules: Rules) -> int:
     """Into how many batches the iterations of a map are taken: rounds of items, or iterations, but not too many.
 
-    Only one where two resources may run at once that a third one excludes: in a region all of them would take turns.
+    Only one if two resources may run at the same time that a third one excludes: in a region all would alternate.
     """
     uses = [(part, use) for part in _parts(whole) for use in part.block.uses]
     groups = linked_by_conflicts(dict.fromkeys(use.resource for _, use in uses), rules.conflicts)
@@ -154,7 +153,7 @@ class _Region:
         self.pool_of = {name: number for number, group in enumerate(groups) for name in group}
         self.spans: dict[int, tuple[Spans, ...]] = {}
         reached = dict.fromkeys(range(len(groups)), 0.0)
-        own: dict[tuple[int, int], float] = {}  # where each block continues
+        own: dict[tuple[int, int], float] = {}  # position at which each block continues
         for part in parts:
             self._deal(part, reached, own)
         self.shares = {pool: self._shares(pool, parts) for pool in reached}
@@ -162,7 +161,7 @@ class _Region:
     def _deal(self, part: PlacedBlock, reached: dict[int, float], own: dict[tuple[int, int], float]) -> None:
         """The last round of items goes to the instances that come next; the others keep all instances busy.
 
-        Batches of one block continue from where the one before left off, so that they are spread like the whole.
+        Batches of one block start where the previous batch ended, so that they are spread like the whole.
         """
         spans, moved = [], dict.fromkeys(reached, 0.0)
         for use in part.block.uses:
@@ -191,7 +190,7 @@ class _Region:
     def taken(self, part: PlacedBlock) -> Iterator[tuple[Use, int, tuple[float, float], float]]:
         """Each use of a part, with its pool, a fraction of that, and the rounds of items there.
 
-        A fraction stands for its middle, which matters only where a pool has no more than ``SHARES`` of them.
+        A fraction is represented by its middle, which matters only if a pool has no more than ``SHARES`` of them.
         """
         for use, spans in zip(part.block.uses, self.spans[id(part)], strict=True):
             pool, waves = self.pool_of[use.resource], part.waves(use)
@@ -282,7 +281,7 @@ class _Writer:
         return [self.operations.add(0.0, 0, after)] if len(after) > 1 else after
 
     def alone(self, part: PlacedBlock, after: list[int]) -> list[int]:
-        """Writes a block that runs beside no other."""
+        """Write a block that runs alone."""
         uses = part.block.uses
         groups = linked_by_conflicts(dict.fromkeys(use.resource for use in uses), self.rules.conflicts)
         pool_of = {name: group[0] for group in groups for name in group}
@@ -298,7 +297,7 @@ class _Writer:
         return [one for _, one in written]
 
     def beside(self, part: PlacedBlock, after: list[int], region: _Region) -> list[int]:
-        """Writes a block whose items share the instances with those of others."""
+        """Write a block whose items share the instances with the items of other blocks."""
         return [
             self.operations.add(
                 part.times * (waves * use.serial_s), self.operations.processor((id(region), pool, share)), after

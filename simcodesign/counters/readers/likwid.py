@@ -1,7 +1,7 @@
 """CSV output of ``likwid-perfctr -O``, with or without markers: tables of raw events, one column a hardware thread.
 
 A run with markers has one table for each region and group, without them one for each group. A hardware thread is taken
-as a process. Events that stand in several groups are taken from the first. Tables of statistics over the threads are
+as a process. Events that are in several groups are taken from the first. Tables of statistics over the threads are
 passed over, of derived metrics only the run time is used, and so is all that the application printed before the first
 table.
 """
@@ -28,7 +28,7 @@ _RUNTIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")
 
 @dataclass
 class _Region:
-    """What is known of a region: by thread, its events and its run time; where it begins."""
+    """A region: by thread, its events and its run time; its place in the file."""
 
     place: Place
     threads: dict[str, EventCounts] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def read_likwid(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
 
     Processes: as labelled, otherwise the number of threads; frequency: as labelled, otherwise the nominal one of the
     file. Raises InputError with the line for what cannot be read, for a file without a table of events, and where
-    counts are marked as those of all processes together: every thread has its own here.
+    counts are marked as sums over all processes: every thread has its own here.
     """
     reader, comments = _Reader(path), []
     for line, text in lines(path):

@@ -56,7 +56,7 @@ _PMU = re.compile(r"([\w.-]+)/")
 def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     """Read the one row of a file. The time is ``duration_time`` or the elapsed time, otherwise the time on a CPU.
 
-    ``labels.processes`` must be given or stand in a comment (``# processes: 4``). Raises InputError with the line for
+    ``labels.processes`` must be given or be in a comment (``# processes: 4``). Raises InputError with the line for
     what cannot be read, and where no event is one that a counter needs.
     """
     comments: list[tuple[str, Place]] = []

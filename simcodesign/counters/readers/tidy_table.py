@@ -1,9 +1,9 @@
 """Counters in tidy tables: CSV (comma, semicolon or tab), one row per run, kernel and rank, columns may be events.
 
-Columns of a tidy table are those of ``counters`` and events as tools call them (``PAPI_TOT_CYC``, ``instructions:u``).
-``P`` stands for ``processes``, ``function`` and ``region`` for ``kernel``, ``class`` for ``problem_class``, ``seconds``
-for ``time_s``. An empty cell, or ``nan``, is missing. Lines that begin with # are comments. ``summed`` in labels or
-comments: all counts are those of all processes together; columns of times are those of one process all the same.
+Columns of a tidy table are the columns of ``counters`` and events as tools call them (``PAPI_TOT_CYC``,
+``instructions:u``). ``P`` means ``processes``, ``function`` and ``region`` ``kernel``, ``class`` ``problem_class``,
+``seconds`` ``time_s``. An empty cell, or ``nan``, is missing. Lines that begin with # are comments. ``summed`` in
+labels or comments: all counts are sums over all processes; columns of times are still per process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simcodesign.counters.table import CLASS, COLUMNS, COUNTERS, KERNEL, NUMBERS
 SYNONYMS = {"P": "processes", "function": KERNEL, "region": KERNEL, "class": CLASS, "seconds": "time_s"}
 #: Columns that only label rows.
 IGNORED = ("source", "comment")
-#: What is divided by the processes where it is that of all together.
+#: Columns that are divided by the number of processes if they are sums over all.
 COUNTS = tuple(name for name, (unit, _) in COUNTERS.items() if unit != "s")
 
 
@@ -54,7 +54,7 @@ class _Column:
 
 
 def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
-    """A tidy table, as the module says. Columns of counters count for more than events that mean the same.
+    """Read a tidy table, as the module describes. Columns of counters take precedence over events of the same meaning.
 
     Raises InputError with line and column, and for labels that contradict a row.
     """
@@ -84,7 +84,7 @@ def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
 
 
 def _of_one_process(row: dict[str, object], events: EventCounts, summed: bool, place: Place) -> dict[str, object]:
-    """The row with counters from events, and counts divided by the processes where they are those of all together."""
+    """Return the row with counters from events, and with sums over all processes divided by their number."""
     for name in (KERNEL, "processes"):
         if name not in row:
             raise InputError(f"a row without {name}", place, allowed=f"a column {name}, or '# {name}: ...'")
@@ -119,7 +119,7 @@ def unknown_column(title: str, place: Place) -> InputError:
 
 
 def _row(cells: list[str], columns: list[_Column], place: Place) -> tuple[dict[str, object], EventCounts]:
-    """What columns of ours say, and the events."""
+    """Return the values of our columns, and the events."""
     check_width(cells, [column.title for column in columns], place)
     row: dict[str, object] = {}
     events = EventCounts.empty()
