@@ -4,8 +4,8 @@ They are drawn before the run. If the job is not done when the last of them sets
 first ones stay the same, and nothing that happens later changes what happened before, so that the answer does not
 depend on how many there were.
 
-Where the machine states no size of them, it is ``USUAL_BYTES``, doubled up to ``LARGEST_BYTES`` as long as their events
-would be more than ``MOST_TIMES`` those of the job, and more than ``UNNOTICED``.
+If the machine gives no size for them, it is ``USUAL_BYTES``, doubled up to ``LARGEST_BYTES`` as long as they would
+have more than ``MOST_TIMES`` the events of the job, and more than ``UNNOTICED``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from simcodesign.engine.event_contract import Log
 from simcodesign.generate.passes.background import BackgroundLoad
 from simcodesign.generate.plan import Plan
 
-#: Messages that are drawn, to those that a run is known to need.
+#: Ratio of messages drawn to messages that a run is known to need.
 SPARE = 1.25
-#: The events of others, to those of the job, up to which their size stays as it is; and a number of events that takes
+#: Ratio of background events to the job's events up to which their size is unchanged; and a number of events that takes
 #: the compiled engine two seconds.
 MOST_TIMES, UNNOTICED = 3.0, 1e7
 LARGEST_BYTES = 2.0**20

@@ -32,7 +32,7 @@ def counted(plan: Plan, log: Log, accounts: Accounts, ranks_at_once: int) -> Ran
 
 
 def _sums(plan: Plan, log: Log, accounts: Accounts, released: Floats | None, ranks: slice) -> dict[str, Floats]:
-    """What some ranks do in their operations, (ranks, phases) by counter."""
+    """Sum the counters of a slice of ranks over their operations, (ranks, phases) by counter."""
     part = slice(int(plan.first[ranks.start]), int(plan.first[ranks.stop]))
     ready, kind = ready_s(plan, log, released, part), plan.kind[part]
     spent_s = log.finish_s[part] - ready

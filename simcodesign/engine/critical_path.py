@@ -1,4 +1,4 @@
-"""What the makespan of a run consists of: the critical path, and how much each demand of the program adds."""
+"""Critical path of a run, which determines its makespan, and how much each demand of the program adds to it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _steps_back(plan: Plan, log: Log) -> Iterator[tuple[int, float]]:
 
 
 class Dependencies:
-    """What operations wait for besides messages."""
+    """Events that operations wait for in addition to messages."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
         self._chained, self._finish = plan.follows_previous, log.finish_s

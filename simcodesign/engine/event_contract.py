@@ -1,54 +1,55 @@
 """The event contract: what every engine must do in the same way, to the last bit.
 
 1. Events are ordered by (time, phase, id). Phase 0: arrivals and completions. Phase 1: arbitration, one event per
-   station, in station order, when the instant holds no event of phase 0 any more. A station that arbitrates grants
+   station, in station order, when the instant has no event of phase 0 left. A station that arbitrates grants
    one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
    numbered rank by rank, so (arrival time, operation) is the same order. A mailbox that arbitrates gives its least
    message, by (arrival time, operation of the send), that suits a receive there to the least such receive, by (time
-   posted, operation); what waits until that message is taken up (``Plan.taken_by``) may continue.
-   A station of limited ``capacity`` also arbitrates in every instant in which a request arrives. It first lets in or
-   blocks those that have come since it arbitrated last, in the same order. A request that finds ``capacity`` others,
-   the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
-   with no service and no duration. Then one server is granted, if one is free and somebody waits.
-   Where messages share links fairly (``FairSharing``), all interfaces and links arbitrate as one, after all others.
-   In that event all flows end and begin that do so in this instant, and then the rates are computed again. The fraction
-   of a link is what is left of its capacity, that for a flow alone or that for several, over the sum of the weights of
-   its flows without a rate, rounded down; all
-   links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
-   rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
+   posted, operation); operations that wait until that message is taken up (``Plan.taken_by``) may continue.
+   A station of limited ``capacity`` also arbitrates in every instant in which a request arrives. It first admits or
+   blocks the requests that have arrived since it last arbitrated, in the same order. A request that finds ``capacity``
+   others, waiting or with a service that ends later than now, is blocked: its operation is done in this instant,
+   with no service and no duration. Then one server is granted, if one is free and a request waits.
+   If messages share links fairly (``FairSharing``), all interfaces and links arbitrate as one, after all others.
+   In that event all flows end and begin that do so in this instant, and then the rates are computed again. The share
+   of a link is the rest of its capacity (for one flow alone, or for several), divided by the sum of the weights of
+   its flows without a rate, rounded down; all links of the smallest share are saturated together, and their flows get
+   that fair share times their weight. Only when its rate changes, the rest of a flow becomes
+   ``max(0, left - rate / unit * (now - since))``, and it ends at
    ``max(now, now + left / (rate / unit))``; it begins at ``max(now, now + delay)``. Both sums are rounded to 43 bits.
-   A memory controller that messages pass may serve operations as well: requests of both are one line. Where messages
-   share links fairly, such an operation is a flow there from its beginning, and done when that has ended.
-   Where messages choose between two routes (``AlternativeRoutes``), all choices are made as by one more station, which
-   arbitrates after all others: in one event the message that is least by (arrival time, operation) chooses, and asks
-   for the next station of its way in the same instant. In service is who has a server that is not free yet.
-   Where messages pass as packets (``PacketSharing``), the requests of interfaces and links are those of packets, of
-   each message one at a time: the arrival time of a request is that of the packet's head, or the time at which the
-   service of the packet before it ends there, if that is later. No packet overtakes another of its message, since all
+   A memory controller that messages pass may serve operations as well: requests of both are one queue. If messages
+   share links fairly, such an operation is a flow there from its beginning, and done when the flow has ended.
+   If messages choose between two routes (``AlternativeRoutes``), all choices are made as by one more station, which
+   arbitrates after all others: in one event the message that is least by (arrival time, operation) chooses, and
+   requests the next station of its route in the same instant. A request is in service while its server is not free yet.
+   If messages pass as packets (``PacketSharing``), packets request interfaces and links, one packet of each message
+   at a time: the arrival time of a request is the time at which the packet's head arrives, or at which the station has
+   served the message's previous packet, if that is later. No packet overtakes another of its message, since all
    have the same delays.
-2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan
-   (service times on a route are those of the Plan times the ``service_factor`` of the station).
+2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; the Plan stores durations
+   (a service time on a route is the time in the Plan times the ``service_factor`` of the station).
 3. No random number is drawn in an engine. A run ends with its last event.
 4. A run that can never finish is a DeadlockError that names the ranks and operations that wait.
 5. A Plan with ``loggops`` follows LogGOPSim (Hoefler, Schneider, Lumsdaine, HPDC 2010). Operations and messages get
    numbers, and try to begin: a try is an event of phase 0 whose id is the number, after all others of the instant.
-   An operation gets its number when nothing it waits for is left to begin, though it may have to end; of those of a
-   rank that do so together, first sends, then receives, then computations, otherwise in the order in which the edges of
-   what they waited for stand (more than 16 as ``introsort`` leaves them). It first tries when that is over and its
+   An operation gets its number when every operation that it waits for has begun, even if one has not ended. If several
+   operations of a rank get theirs together, first sends, then receives, then computations, each in the order of
+   the edges of the operation they waited for (more than 16 as ``introsort`` leaves them). An operation first tries
+   when its predecessors have ended and its
    processor (of a send also the interface) is free; a receive is posted then, and takes no processor. Others begin if
    processor and interface are free, and try again when these will be. A send that begins gives its message a number
-   before it lets others go; the message first tries when its first byte is there. It occupies processor and interface
-   of its receiver, whether or not the receive is posted; then they meet in their queue: each takes the first there that
-   it suits. A receive is done when its
+   before it lets others go; the message first tries when its first byte arrives. It occupies processor and interface
+   of its receiver, whether or not the receive is posted; then they meet in their queue: each takes the first one there
+   that it suits. A receive is done when its
    message has been processed, or when it is posted, if that is later. A send with a rendezvous is done when the two
    meet, and its processor and interface are not free before that; of their two ranks the lower lets its operations go
-   first. An operation with a ``served_at`` begins when it gets its processor, and is a request at that station then;
-   when it is granted it is known when it ends, which lets others go, and when its processor is free. A message that
-   shares links fairly first tries when its last byte is there. Where all times are whole nanoseconds (or picoseconds)
-   except for rounding, the run counts in these, so that what happens at the same time on paper does so in the run.
-6. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as those
-   of sends do; as operations they come after all others. No one receives them. The run ends when the last operation is
-   done: what follows at later times does not happen.
+   first. An operation with a ``served_at`` begins when it gets its processor, and is then a request at that station;
+   the grant determines when it ends, which lets others go, and when its processor is free. A message that
+   shares links fairly first tries when its last byte arrives. If all times are whole nanoseconds (or picoseconds)
+   except for rounding, the run counts in these, so that simultaneous events on paper are simultaneous in the run.
+6. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as
+   messages of sends do; as operations they come after all others. No one receives them. The run ends when the last
+   operation is done: later events do not happen.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Log:
     blocked: NDArray[np.int64]  # (S,) requests that found the station full
     blocked_operations: NDArray[np.int64]  # ascending
     events: int
-    begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, where that is not their duration before
+    begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, if that is not their duration before
     taken_s: NDArray[np.float64] | None = None  # (N,) with ``loggops``: when a receiver took up the message of a send,
     processed_s: NDArray[np.float64] | None = None  # (N,) and when it was done with it
     others_busy_s: NDArray[np.float64] | None = None  # (S,) of ``busy_s``, for messages of others
@@ -95,7 +96,7 @@ class Log:
 
 def link_capacities(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(S,) each: the capacities in units of every station that is shared fairly, over its ``service_factor``, for a
-    flow alone and for several at once."""
+    flow alone and for several concurrent flows."""
     assert plan.routes is not None
     fair, factor = plan.routes.fair, plan.stations.service_factor
     assert fair is not None
@@ -128,8 +129,8 @@ def count_flows(
     others_busy_s: NDArray[np.float64],
 ) -> None:
     """Add to the statistics of stations what the flows of a finished run did there: a station that is shared fairly
-    has served each flow once and been busy for as long as it would take for all their bytes. Of others those flows
-    count that begin until the job ends."""
+    has served each flow once and been busy for as long as it would take for all their bytes. Flows of other jobs
+    count if they begin before the job ends."""
     assert plan.routes is not None
     fair = plan.routes.fair
     assert fair is not None
@@ -179,7 +180,7 @@ def blocked_by_station(plan: Plan, blocked: NDArray[np.int64]) -> NDArray[np.int
 
 
 def ends_at_once(plan: Plan) -> NDArray[np.bool_]:
-    """(N,) receives that are done in the instant in which their message is there."""
+    """(N,) receives that are done in the instant in which their message arrives."""
     at_once: NDArray[np.bool_] = (plan.kind == RECEIVE) & (plan.duration_s == 0)
     for stations in (plan.station, plan.mailbox):
         if stations is not None:
@@ -188,7 +189,7 @@ def ends_at_once(plan: Plan) -> NDArray[np.bool_]:
 
 
 def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) -> None:
-    """DeadlockError naming who waits for whom, unless every operation is done."""
+    """Raise DeadlockError with the waiting ranks and what each waits for, unless every operation is done."""
     finish = np.asarray(finish_s, dtype=np.float64)
     open_ops = np.flatnonzero(np.isnan(finish))
     if not len(open_ops):
@@ -202,7 +203,7 @@ def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) 
 
 def dependencies_of_run(plan: Plan, log: Log) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]] | None:
     """Return the source, the target and whether it is early of each dependency other than program order, including
-    dependencies on receives that were known only when they met their messages; None if there are none."""
+    dependencies on receives that were determined when they met their messages; None if there are none."""
     if plan.edges is None and plan.taken_by is None:
         return None
     source, target, early = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_)

@@ -71,7 +71,7 @@ class Clock:
         return self.now_s + self.work_s - self.checkpoints * self.interval_s
 
     def _restart(self) -> None:
-        """Go on ``restart_s`` after the next failure after which there is no other for so long."""
+        """Continue ``restart_s`` after the first failure that is followed by ``restart_s`` without another."""
         failed_s, restart_s = self._next_s, float(self.times.restart_s)
         self.now_s = failed_s
         while self._next_s <= self.now_s:
@@ -97,7 +97,7 @@ class Clock:
 
 def with_failures(result: Result, point: DesignPoint, effects: Collection[str], seed: int) -> Result:
     """The Result of a run with its checkpoints, and with failures if that is one of the ``effects``: makespan, phases,
-    energy, and the times of ranks, timeline and power. Stations and waits are those of the run."""
+    energy, and the times of ranks, timeline and power. Stations and waits are copied from the run."""
     fails = Mechanism.FAILURES in switched_on(effects) and point.machine.failures is not None
     if point.workload.checkpoints is None and point.machine.failures is None:
         return result
@@ -120,8 +120,8 @@ def with_failures(result: Result, point: DesignPoint, effects: Collection[str], 
 
 
 def _at_times_of(result: Result, clock: Clock, makespan_s: float) -> Result:
-    """What has times of its own, at the times of the clock; while ranks are stopped, they draw the power of the moment
-    before, or of the mean if there is no profile."""
+    """Return the result with its times converted to the clock. While ranks are stopped, they draw the power of the
+    moment before, or the mean power if there is no profile."""
     ranks, timeline, profile, energy_j = result.ranks, result.timeline, result.power_profile, result.energy_j
     if ranks is not None:
         ranks = replace(ranks, end_s=clock.at(ranks.end_s))

@@ -1,7 +1,7 @@
 """Introsort (D. Musser, "Introspective sorting and selection algorithms", 1997) as ``std::sort`` of GNU's library is.
 
 LogGOPSim sorts operations that become ready together by kind with it. Equal ones keep their order up to 16 operations,
-not beyond: quicksort by the median of three, then insertion sort. What stands before what is part of its makespans.
+not beyond: quicksort by the median of three, then insertion sort. The resulting order affects its makespans.
 Three different keys never reach the depth at which introsort turns to heap sort (tried on random ones).
 """
 

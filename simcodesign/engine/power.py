@@ -1,7 +1,7 @@
 """The energy of a run and its power over time, computed from its log.
 
-An operation draws power while it takes its own time, not while it waits. In LogGOPS, that of a receive is when a
-processor works on its message, which may be before the receive is posted, and that of a send is over before its
+An operation draws power while it takes its own time, not while it waits. In LogGOPS, a receive takes its time when a
+processor works on its message, which may be before the receive is posted, and a send takes its time before its
 message is received. The energy is the exact sum over all operations; the power over time is a sweep over the moments
 at which it changes. What bytes take is spread over their send; of a send that takes no time it is in the energy alone.
 """
@@ -62,7 +62,7 @@ def _mean_w(powers: Powers) -> Floats:
 
 
 def _by_byte_j(plan: Plan, powers: Powers, ops: NDArray[np.int64]) -> Floats:
-    """What the bytes of sends take."""
+    """Return the energy for the bytes of sends."""
     per_byte = powers.per_byte_j[powers.row[ops]]
     return np.where(per_byte > 0, per_byte * plan.size_bytes[ops], 0.0)  # a receive may not know its bytes
 
@@ -83,7 +83,7 @@ def _at_work_s(plan: Plan, log: Log) -> tuple[Floats, Floats]:
 def _spans(
     since_s: Floats, until_s: Floats, powers: Powers, ops: NDArray[np.int64], by_byte_w: Floats, times: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Begin, end and watts of all pieces of these operations, each of which is done so many times."""
+    """Begin, end and watts of all pieces of these operations, each of which is done ``times`` times."""
     begin, finish = since_s[ops], until_s[ops]
     rows = powers.row[ops]
     count = powers.start[rows + 1] - powers.start[rows]
@@ -114,7 +114,7 @@ def _swept(since: Floats, until: Floats, watts: Floats, static_w: float, end_s: 
     edges = inside[first]
     edges[0] = 0.0
     edges[-1] = end_s
-    # What is left when all spans are over is rounding.
+    # The level that remains after all spans is rounding.
     level = np.where(np.abs(level - static_w) <= SAME * max(float(level.max()), static_w), static_w, level)
     changed = np.concatenate([[True], np.diff(level[:-1]) != 0])
     return PowerProfile(np.append(edges[:-1][changed], end_s), level[:-1][changed])

@@ -1,4 +1,4 @@
-"""Which engine runs a Plan: the compiled one, unless it is not installed, or a small timeline is to say more."""
+"""Choice of the engine for a Plan: the compiled one, unless it is not installed, or a small timeline needs details."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from simcodesign.generate.plan import NONE, Plan
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
 ENGINES = {"simpy": "simcodesign.engine.reference.run", "compiled": "simcodesign.engine.native.engine"}
 AUTO = "auto"
-#: Operations and hops above which ``auto`` does not take SimPy for what it alone records, whom each station served when
-#: in a timeline, nor without a word where the compiled engine is not installed: so many take SimPy two seconds.
+#: Number of operations and hops above which ``auto`` does not use SimPy for its additional records (the services of
+#: stations in a timeline), and warns if the compiled engine is not installed: SimPy takes two seconds for them.
 SIMPY_UP_TO = 100_000
-#: How many hops a hop counts for where links are shared fairly: so many at least (measured: 3 where flows begin and end
-#: together), and one for so many messages, for each that begins or ends may change the shares of all that are on their
-#: way.
+#: Weight of a hop if links are shared fairly: at least this many (measured: 3 if flows begin and end together), plus
+#: one
+#: per this many messages, because each message that begins or ends may change the shares of all others on its route.
 TIMES_SHARED, MESSAGES_OF_A_HOP = 5, 100
 
 Run = Callable[..., Log]
@@ -56,7 +56,7 @@ def chosen_engine(plan: Plan, engine: str, records_services: bool = False) -> st
 
 
 def work(plan: Plan) -> int:
-    """Operations, and stations that messages pass: several times each where they are shared fairly (the more, the
+    """Operations, and stations that messages pass: several times each if they are shared fairly (the more, the
     more messages there are), by each packet where messages pass as packets."""
     routes = plan.routes
     if routes is None:

@@ -84,8 +84,8 @@ def schedule_of(
 ) -> Schedule:
     """What ``simulate`` would run, as a schedule that ``describe.goal.write_goal`` writes for other simulators.
 
-    Of the effects only ``imbalance`` and ``noise`` are in it: the times of computations and disk accesses. The
-    program that runs it decides what messages cost; messages that are started hold the processor there.
+    The only effects in it are ``imbalance`` and ``noise``: the times of computations and disk accesses. The
+    program that runs it decides what messages cost; nonblocking messages hold the processor there.
     Raises as ``simulate`` does.
 
     >>> from simcodesign.engine.simulate import schedule_of

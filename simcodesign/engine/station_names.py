@@ -1,4 +1,4 @@
-"""What stations are called in tables and timelines: objects, not functions, so that Results can be pickled."""
+"""Names of stations in tables and timelines: objects, not functions, so that Results can be pickled."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StationNames:
         return name
 
     def kind_of(self, number: int) -> str:
-        """What kind of station has this number."""
+        """Return the kind of the station with this number."""
         return STATION_KINDS[self.stations.kind[number]]
 
 
@@ -60,7 +60,7 @@ class StationsOfOperations:
 
     @classmethod
     def of(cls, names: StationNames, plan: Plan) -> StationsOfOperations:
-        """Of a Plan."""
+        """Make the names for a Plan."""
         routes = plan.routes
         if routes is None:
             return cls(names, plan.station, None, None, None)

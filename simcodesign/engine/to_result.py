@@ -30,9 +30,9 @@ from simcodesign.engine.waits import ready_s, released_s, waited_s
 from simcodesign.generate.plan import ANY, INTERFACE, LINK, STATION_KINDS, Plan
 
 Floats = NDArray[np.float64]
-#: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
+#: Ranks that are processed together, so that a run of a million ranks needs little additional memory.
 RANKS_AT_ONCE = 2**14
-#: Operations that are looked at together, those of one rank at least, so that they stay in the processor's cache.
+#: Operations that are processed together, at least the operations of one rank, so that they stay in the cache.
 AT_ONCE = 2**14
 
 
@@ -109,7 +109,7 @@ def measured_jobs(
 
 
 def _of_run(point: DesignPoint, plan: Plan, log: Log, effects: Collection[str], keep_timeline: bool) -> dict[str, Any]:
-    """What the log of a run gives, whatever the workload."""
+    """Return the fields of a Result that the log of a run determines, for any workload."""
     makespan_s = float(log.finish_s.max()) if len(plan) else 0.0
     path = critical_path_s(plan, log)
     sends, accesses = plan.kind == SEND, np.isin(plan.kind, FILE_KINDS)
@@ -166,7 +166,7 @@ def _use_of_links(
 
 
 def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime, ...]:
-    """What each demand of the program adds, where operations are in its order."""
+    """Return how much each demand of the program adds, if operations are in its order."""
     order = plan.demands
     if order is None:
         return ()
@@ -195,7 +195,7 @@ def _as_done(plan: Plan, log: Log) -> Plan:
 
 
 def _open_stream(plan: Plan, log: Log, makespan_s: float) -> dict[str, Any]:
-    """What became of the requests of a program of arrivals."""
+    """Return the outcome of the requests of a program of arrivals."""
     if plan.requests is None:
         return {}
     ends = plan.requests.leaves
@@ -248,8 +248,8 @@ def _parts_of_ranks(plan: Plan) -> Iterator[tuple[int, int]]:
 
 
 def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> StationUses:
-    """How stations were used. Where others send, only those that served anybody: which else their next messages would
-    have passed depends on how many have been drawn."""
+    """How stations were used. With background traffic, only stations that served something: which others its next
+    messages would have passed depends on how many have been drawn."""
     stations, shown = plan.stations, np.arange(len(plan.stations))
     if log.others_busy_s is not None:
         shown = np.flatnonzero((log.served > 0) | ((stations.kind != LINK) & (stations.kind != INTERFACE)))

@@ -1,4 +1,4 @@
-"""Plans by the rules of LogGOPSim in whole nanoseconds or picoseconds, where all times are, so that sums are exact.
+"""Plans by the rules of LogGOPSim in whole nanoseconds or picoseconds, if all times are, so that sums are exact.
 
 Which of two operations gets a processor depends on whether they are ready at the same time. In seconds, 2.5 us + 1.5 us
 and 4 us may differ in the last bit; in nanoseconds, as LogGOPSim counts, they do not.

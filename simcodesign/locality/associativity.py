@@ -16,10 +16,11 @@ programs in caches of 8, 32 and 256 KiB, against exact simulation, the error of 
     binomial, mean      7.20   6.09   0.90   0.56   0.28
     binomial, worst    57     88      4.7    4.0    2.2
 
-A cache through which several equal streams go, one access of each in turn and each with lines of its own, is shared by
+A cache through which several equal streams go, one access of each alternately and each with lines of its own, is
+shared by
 them evenly: between two accesses to a line of one stream, at distance D in it, each of the k - 1 others touches D + 1
 lines, so that the distance in the cache is k (D + 1) - 1. In a fully associative cache of C lines that hits if D is
-below C / k, rounded down: each stream has that share of the cache for itself.
+below C / k, rounded down: each stream has that fraction of the cache for itself.
 
 Hence ``auto``: ``full`` for 4 or more ways (and wherever there is one set, which is what it means), ``binomial`` below.
 With 1 or 2 ways neither is to be relied on: simulate the trace.
@@ -39,9 +40,9 @@ from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.profile import StackDistanceProfile
 
 METHODS = ("auto", "full", "binomial")
-#: From so many ways on, ``auto`` takes a cache as fully associative.
+#: Number of ways from which ``auto`` treats a cache as fully associative.
 FULL_FROM_WAYS = 4
-#: Up to so many ways the sum is computed term by term, which is many times as fast as the beta function.
+#: Number of ways up to which the sum is computed term by term, which is many times as fast as the beta function.
 _TERMS = 16
 
 
@@ -54,14 +55,14 @@ class LevelHits(NamedTuple):
 
     @property
     def accesses(self) -> float:
-        """All accesses; those of the profile to rounding."""
+        """All accesses; equal to the accesses of the profile except for rounding."""
         return sum(self.hits) + self.memory
 
     @property
     def fractions(self) -> tuple[float, ...]:
         """Shares of all accesses, by level, the last one by memory; they add to 1. InputError without accesses."""
         if self.accesses == 0:
-            raise InputError("no accesses, so that no level has a share of them")
+            raise InputError("no accesses, so that no level has a fraction of them")
         return tuple(part / self.accesses for part in (*self.hits, self.memory))
 
 
@@ -75,7 +76,7 @@ def level_hits(
 
     ``sharers``: of every level, how many equal streams share it (``shared_distance``); without them, one.
 
-    By the inclusion of LRU stacks, the levels up to n together hit what level n alone would hit; where the binomial
+    The inclusion of LRU stacks: the levels up to n together hit what level n alone would hit; where the binomial
     correction gives a farther level the smaller chance for some distance, it hits nothing of that distance. So no
     number is negative, and they add to the accesses of the profile. Raises InputError for other methods
     and for a profile of other line sizes than the caches.
@@ -94,7 +95,7 @@ def level_hits(
 
 
 def method_for(geometry: CacheGeometry, method: str = "auto") -> str:
-    """The method that is used: ``full`` or ``binomial``. InputError for an unknown one."""
+    """Return the method used: ``full`` or ``binomial``. InputError for an unknown one."""
     if method not in METHODS:
         raise InputError("method of hit fractions", value=method, allowed=nearest(str(method), METHODS))
     if method != "auto":
@@ -110,7 +111,7 @@ def _check_lines(profile: StackDistanceProfile, geometry: CacheGeometry) -> None
 
 def shared_distance(distance: ArrayLike, sharers: FloatOrArray) -> NDArray[np.float64]:
     """The stack distance in a cache of one of ``sharers`` equal streams that is 0 or more in the stream itself, where
-    the streams come one access of each in turn. Exact for whole distances: see the head of this module."""
+    the streams alternate access by access. Exact for whole distances: see the head of this module."""
     return np.asarray(sharers * (np.asarray(distance, dtype=np.float64) + 1) - 1)
 
 
@@ -126,7 +127,7 @@ def hit_probability(distance: ArrayLike, geometry: CacheGeometry, method: str = 
 def binomial_hit_probability(distance: ArrayLike, sets: ArrayLike, ways: ArrayLike) -> NDArray[np.float64]:
     """P(fewer than ``ways`` of ``distance`` other lines fall into one of ``sets`` sets), see the head of this module.
 
-    The three are whole numbers of any shapes that go together: distances of 0 or more, sets and ways of 1 or more.
+    The three are whole numbers of any shapes that broadcast: distances of 0 or more, 1 or more sets, 1 or more ways.
     Within 1e-12 relative for distances up to 1e9 where the result is above 1e-280.
     """
     D, S, A = np.broadcast_arrays(*(np.asarray(value, np.float64) for value in (distance, sets, ways)))

@@ -44,7 +44,7 @@ class CacheGeometry:
         if self.ways is not None and self.lines % self.ways:
             most = self.ways > self.lines
             allowed = f"at most its {self.lines} lines" if most else f"a divisor of its {self.lines} lines"
-            raise InputError("ways of a cache", value=self.ways, allowed=allowed)
+            raise InputError("associativity of a cache", value=self.ways, allowed=allowed)
 
     @property
     def lines(self) -> int:

@@ -16,7 +16,7 @@ from simcodesign.locality.traces.trace import Trace
 
 #: The method that is no model: the trace, access by access, through the sets of a hierarchy.
 SETS = "sets"
-#: The same, with a stream made from a profile: its addresses are synthetic.
+#: Likewise, with a stream made from a profile: its addresses are synthetic.
 SYNTHETIC = "synthetic"
 #: No method: shares as hardware counters had them.
 COUNTED = "counted"
@@ -26,8 +26,8 @@ class Served(NamedTuple):
     """``shares`` of all accesses: of every level, nearest first, and of memory; they add to 1. ``traffic_bytes`` per
     access between the last level and memory. ``methods``: the method that computed each level's share.
 
-    ``written_back``: lines per access that every level writes back to the next, and the last to memory; empty where
-    nothing is known of stores, or is said of them. ``loads``: the fraction of all accesses that bring something to the
+    ``written_back``: lines per access that every level writes back to the next, and the last to memory; empty if
+    stores are unknown or not requested. ``loads``: the fraction of all accesses that bring something to the
     core, modifies among them; 1 if that is not known. ``prefetched``: the fraction of all accesses that memory serves
     and whose lines a prefetcher fetches ahead (``streams.sequential``); 0 without one, and if nothing is known of
     the order of addresses."""
@@ -41,7 +41,8 @@ class Served(NamedTuple):
 
     @property
     def lines_between(self) -> tuple[FloatOrArray, ...]:
-        """Lines per access that go between each level and the next one, in either direction; not those of memory."""
+        """Lines per access that move between each level and the next one, in either direction; without memory
+        traffic."""
         caches = len(self.shares) - 1
         missed = [sum(self.shares[place:], start=np.zeros(())) for place in range(1, caches)]
         back = self.written_back or (0.0,) * caches
@@ -55,7 +56,7 @@ def served_by_profile(
     intervals: StackDistanceProfile | None = None,
     sharers: Sequence[float] = (),
 ) -> Served:
-    """By the stack model (``associativity``): a miss moves one line. ``intervals``: the largest distances of dirty
+    """Apply the stack model (``associativity``): a miss moves one line. ``intervals``: the largest distances of dirty
     intervals (``stack.writebacks``), of which a cache writes back those that it misses; None: nothing is written back.
     ``sharers``: how many equal streams share each level; without them, one.
     """
@@ -76,7 +77,7 @@ def served_by_distances(
     method: str,
     sharers: Sequence[FloatOrArray] = (),
 ) -> Served:
-    """By the stack model, for pairs of a fraction of the accesses and its stack distance: numbers or arrays.
+    """Apply the stack model to pairs of a fraction of the accesses and its stack distance: numbers or arrays.
 
     The rest of 1 is served by memory. A miss moves ``moved_bytes``. ``sharers``: how many equal streams share each
     level, numbers or arrays; without them, one.
@@ -97,9 +98,9 @@ def served_by_distances(
 
 
 def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace | None = None) -> Served:
-    """By every access of a trace in a hierarchy of LRU caches (non-inclusive, write-back, write-allocate).
+    """Run every access of a trace in a hierarchy of LRU caches (non-inclusive, write-back, write-allocate).
 
-    ``warmup`` goes first and counts for nothing. Lines that are written back are traffic as well. InputError without
+    ``warmup`` goes first and is not counted. Lines written back are traffic as well. InputError without
     levels.
     """
     from simcodesign.locality.hierarchy.counts import NON_INCLUSIVE, Policy
@@ -126,8 +127,8 @@ def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace 
 
 
 class Stream(NamedTuple):
-    """A trace, and the addresses that it stays within: the first, and the one after the last. ``warmup`` goes before it
-    and counts for nothing."""
+    """A trace, and the addresses that it stays within: the first, and the end of the last. ``warmup`` goes before it
+    and is not counted."""
 
     trace: Trace
     span: tuple[int, int]
@@ -137,7 +138,7 @@ class Stream(NamedTuple):
 def served_together(
     streams: Sequence[Stream], levels: Sequence[CacheGeometry], caches: NDArray[np.int64], prefetched: int
 ) -> list[Served]:
-    """The same of several streams that go through the caches one access of each in turn (``hierarchy.shared``), where
+    """Serve several streams that alternate access by access (``hierarchy.shared``), of which
     some share them: ``caches`` (levels, streams) numbers the cache of each at each level. ``prefetched``: streams of
     lines that the prefetcher of each processor recognises; 0 without one."""
     from simcodesign.locality.hierarchy.shared import SharedHierarchy

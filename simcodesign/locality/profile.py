@@ -1,4 +1,4 @@
-"""How often each stack distance occurs: the profile from which hits of every cache size follow at once.
+"""How often each stack distance occurs: a profile that gives the hits of every cache size.
 
 A stack distance is the number of distinct other keys accessed strictly between two uses of a key; 0: touched again at
 once. A first touch has none: it is cold and counted apart. A fully associative LRU cache of C lines hits an access if
@@ -30,7 +30,7 @@ FARTHEST = 2**62
 _EVERYTHING = 2**62 + 2**61
 #: Distances below this multiple of their number are counted in a table, others sorted.
 _DENSE = 4
-#: So many sizes are looked up in order, among so many distances.
+#: Number of sizes that are looked up in order, among as many distances.
 _MANY = 10_000
 
 
@@ -170,7 +170,7 @@ class StackDistanceProfile:
             if self.accesses == 0:
                 raise InputError("a profile without accesses cannot be scaled to some", value=accesses)
             factor = float(_numbers("accesses of a profile", accesses)) / float(self.accesses)
-            if factor == math.inf:  # so few accesses that they are to be made some first
+            if factor == math.inf:  # so small a number that they are to be made some first
                 return self.scaled(factor=2.0**1000).scaled(accesses=accesses)
         factor = float(_numbers("factor of a profile", factor))
         return StackDistanceProfile(self.distance, _sealed(self.count * factor), self.cold * factor, self.line_bytes)
@@ -178,7 +178,7 @@ class StackDistanceProfile:
     def save(self, path: str | Path) -> None:
         """Written to a ``.json``, ``.csv`` or ``.npz`` file that ``load_profile`` reads back exactly.
 
-        The file appears whole or not at all. InputError for other suffixes and where it cannot be written.
+        The file appears whole or not at all. InputError for other suffixes and if it cannot be written.
         """
         from simcodesign.locality.profile_files import write_histogram
 
@@ -255,7 +255,7 @@ def _integers(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _whole(values: ArrayLike) -> NDArray[np.int64]:
-    """Distances of reuses as int64, the same array where it is one. InputError unless from 0 to 2**62."""
+    """Distances of reuses as int64, the same array if possible. InputError unless from 0 to 2**62."""
     array = _integers(values)
     low, high = int(array.min(initial=0)), int(array.max(initial=0))
     if low < 0 or high > FARTHEST:
@@ -265,7 +265,7 @@ def _whole(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _numbers(what: str, values: Any, finite: bool = True) -> NDArray[np.float64]:
-    """As float64, the same array where it is one. InputError unless 0 or more, and finite where demanded."""
+    """Convert to float64, the same array if possible. InputError unless 0 or more, and finite if demanded."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -278,12 +278,12 @@ def _numbers(what: str, values: Any, finite: bool = True) -> NDArray[np.float64]
 
 
 def _sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, read-only from now on: for arrays that nobody else has."""
+    """Return the array itself, read-only from now on: for arrays without other references."""
     array.flags.writeable = False
     return array
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if nobody can write to it, otherwise a read-only copy."""
+    """Return the array itself if no code can write to it, otherwise a read-only copy."""
     free = array.flags.writeable or array.base is not None
     return _sealed(array.copy()) if free else array

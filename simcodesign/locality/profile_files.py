@@ -43,7 +43,7 @@ _FIELDS = ("format", "line_bytes", "cold", "distance", "count")
 _LINE_BYTES = re.compile(r"line_bytes\s*=\s*([^\s,]+)")
 _ROWS = re.compile(r"rows\s*=\s*([^\s,]+)")
 _MOST = 2**62
-#: What reading an archive raises that is broken, encrypted, or of a compression that is not known.
+#: Exceptions when reading an archive that is broken, encrypted, or of an unknown compression.
 _BROKEN_ARCHIVE = (
     *(ValueError, EOFError, KeyError, NotImplementedError, RuntimeError, MemoryError, OSError),
     *(zipfile.BadZipFile, zlib.error, struct.error, lzma.LZMAError),
@@ -53,7 +53,7 @@ F = TypeVar("F")
 
 
 class Histogram(NamedTuple):
-    """What a file holds, checked: (k,) distances, strictly ascending, and their counts, finite and not negative."""
+    """Checked contents of a file: (k,) distances, strictly ascending, and their counts, finite and not negative."""
 
     distance: NDArray[np.int64]
     counts: NDArray[np.float64]
@@ -180,7 +180,7 @@ def _table(lines: list[str], rows: Iterable[tuple[int, list[str]]], delimiter: s
 
 
 def _read_fast(lines: list[str]) -> Histogram | None:
-    """All rows at once, twenty times as fast; None if one is odd, so that it has to be looked for."""
+    """Read all rows together, twenty times as fast; None if one is odd, so that it has to be found."""
     row = np.dtype([("distance", np.int64), ("count", np.float64)])
     try:
         with warnings.catch_warnings():
@@ -194,7 +194,7 @@ def _read_fast(lines: list[str]) -> Histogram | None:
 
 
 def _without_cold(table: Histogram, line_bytes: int) -> Histogram:
-    """A table whose first row may be that of first touches, with these apart."""
+    """Separate first touches, which may be the first row of a table."""
     cold = int(len(table.distance) > 0 and table.distance[0] < 0)
     return Histogram(table.distance[cold:], table.counts[cold:], float(table.counts[:cold].sum()), line_bytes)
 
@@ -243,7 +243,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _check_fields(path: Path, names: Iterable[str]) -> None:
-    """InputError unless exactly the fields of this format are there."""
+    """Raise InputError unless the file has exactly the fields of this format."""
     if sorted(names) != sorted(_FIELDS):
         raise InputError("fields of a profile", Place(str(path)), value=sorted(names), allowed=", ".join(_FIELDS))
 
@@ -273,7 +273,7 @@ def _converted(values: list[Any], kind: type[T], least: int, where: Callable[[in
 
 
 def _parsed(kind: type[T], text: str) -> T | str:
-    """The number, or the text where it is none."""
+    """Return the number, or the text if it is none."""
     try:
         return kind(text)
     except ValueError:
@@ -293,7 +293,7 @@ def _ordered(histogram: Histogram, where: Callable[[int], Place]) -> Histogram:
 
 
 def _format(path: Path, functions: dict[str, F]) -> F:
-    """What handles files of this suffix. InputError for other suffixes."""
+    """Return the function for files of this suffix. InputError for other suffixes."""
     if path.suffix.lower() not in functions:
         raise InputError("suffix of a profile", Place(str(path)), value=path.suffix, allowed=", ".join(functions))
     return functions[path.suffix.lower()]

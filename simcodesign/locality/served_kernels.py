@@ -1,6 +1,6 @@
 """Where the accesses of kernels are served, from their own streams: by stack distances, or in the sets of caches.
 
-What was found is kept, for the same kernel of the same sizes comes again and again.
+Results are kept, because the same kernel with the same sizes recurs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simcodesign.locality.stack.distances import stack_profile
 MOST_ACCESSES = 100_000_000
 #: Sizes of a kernel by name.
 Sizes = tuple[tuple[str, float | str], ...]
-#: Of every cache level, the cache of each of several ranks; and what each has: accesses, and where they are served.
+#: The cache of each rank at every level; and the accesses of each rank by serving level.
 Numbers = tuple[tuple[int, ...], ...]
 Outcomes = tuple[tuple[float, Served], ...]
 
@@ -49,8 +49,8 @@ def kernel_by_distances(
     sharers: tuple[float, ...],
     streams: int,
 ) -> tuple[float, Served]:
-    """Accesses of a kernel, and where they are served, by its stack distances. ``sharers``: ranks at each cache;
-    ``streams``: those of the prefetcher."""
+    """Accesses of a kernel, and the levels that serve them, by its stack distances. ``sharers``: ranks at each cache;
+    ``streams``: streams of the prefetcher."""
     trace = _trace_of(name, sizes)
     profile, intervals, loads = _profiles_of_kernel(name, sizes, line_bytes, writebacks)
     served = served_by_profile(profile, levels, method, intervals, sharers)
@@ -64,7 +64,7 @@ def kernel_by_distances(
 
 @lru_cache(maxsize=256)
 def kernel_in_sets(name: str, sizes: Sizes, levels: tuple[CacheGeometry, ...]) -> tuple[float, Served]:
-    """The same, from its stream in the sets of caches that it has for itself."""
+    """Serve a kernel likewise, from its stream in the sets of caches that it has for itself."""
     trace = _trace_of(name, sizes)
     return float(trace.accesses), served_in_sets(trace, levels)
 
@@ -73,7 +73,7 @@ def kernel_in_sets(name: str, sizes: Sizes, levels: tuple[CacheGeometry, ...]) -
 def kernels_in_sets(
     name: str, sizes: tuple[Sizes, ...], levels: tuple[CacheGeometry, ...], caches: Numbers, streams: int
 ) -> Outcomes:
-    """The same of ranks that share some of the caches, in the order of their turns."""
+    """Serve kernels of ranks with shared caches, in the order of their turns."""
     traces = [_trace_of(name, one) for one in sizes]
     served = served_together([Stream(trace, trace.span) for trace in traces], levels, np.array(caches), streams)
     return tuple((float(trace.accesses), one) for trace, one in zip(traces, served, strict=True))
@@ -81,8 +81,8 @@ def kernels_in_sets(
 
 @lru_cache(maxsize=64)
 def _sequential_share(name: str, sizes: Sizes, line_bytes: int, lines: int, streams: int) -> float:
-    """The fraction of the lines that come from memory which a prefetcher of so many streams fetches ahead, where caches
-    hold so many ``lines``."""
+    """The fraction of the lines from memory that a prefetcher with ``streams`` entries fetches ahead, if caches
+    hold ``lines`` lines."""
     from simcodesign.locality.hierarchy.prefetch import sequential_share
 
     return sequential_share(_trace_of(name, sizes), line_bytes, lines, streams)
@@ -92,7 +92,7 @@ def _sequential_share(name: str, sizes: Sizes, line_bytes: int, lines: int, stre
 def _profiles_of_kernel(
     name: str, sizes: Sizes, line_bytes: int, writebacks: bool
 ) -> tuple[StackDistanceProfile, StackDistanceProfile | None, float]:
-    """The stack distances of a kernel, which are the same for all caches, those of its dirty intervals if
+    """The stack distances of a kernel, which are the same for all caches, the distances of its dirty intervals if
     ``writebacks``, and the fraction of loads."""
     trace = _trace_of(name, sizes)
     loads = 1 - trace.stores / trace.accesses

@@ -71,8 +71,7 @@ Placed = PlacedBlock | Series | Parallel
 
 @dataclass(frozen=True)
 class Rules:
-    """``exclusive``: only resources that exclude each other alternate; otherwise all that conflicts link, also
-    indirectly.
+    """``exclusive``: only resources that exclude each other alternate; otherwise all that conflicts link.
     ``flowing``: an iteration of a map continues when its own block is done; otherwise when the blocks of all are."""
 
     conflicts: Conflicts

@@ -12,7 +12,7 @@ from simcodesign.engine.event_contract import Log
 from simcodesign.generate.jobs.numbering import Numbering
 from simcodesign.generate.plan import NONE
 
-#: What a log has of every operation, and of every station.
+#: Arrays of a log with an entry for every operation, and for every station.
 OF_OPERATIONS = ("finish_s", "arrival_s", "begin_s", "taken_s", "processed_s")
 OF_STATIONS = ("served", "busy_s", "wait_s", "longest_queue", "blocked", "others_busy_s")
 

@@ -122,12 +122,12 @@ class _Jobs:
                 what = f"job {job.label} writes checkpoints, which stop all ranks of the machine"
                 raise InputError(what, point.workload.place, allowed="jobs without `checkpoints`")
         if Mechanism.FAILURES in on and self._machine.failures is not None:
-            what = "failures of nodes stop all ranks, not those of one job"
+            what = "failures of nodes stop the ranks of all jobs"
             raise InputError(what, self._machine.place, allowed="several jobs without the effect failures")
 
     @cached_property
     def _load(self) -> BackgroundLoad | None:
-        """What the nodes of no job send."""
+        """Return the traffic of nodes that no job uses."""
         return BackgroundLoad.of(self._machine, lambda: self.placed.nodes, switched_on(self.effects))
 
     def _background(self, count: int, size_bytes: float, number: int = 0) -> DrawnBackground:

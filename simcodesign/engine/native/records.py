@@ -1,4 +1,4 @@
-"""Data of a run that C and Python share: structs whose fields the library itself tells, filled with NumPy's arrays.
+"""Data of a run that C and Python share: structs whose fields the library reports, filled with NumPy's arrays.
 
 ``run.h`` has the only list of all fields. Python gives a field by its name, as ``run["memory.finish_s"] = array``; the
 type is checked there, so that no layout can differ.
@@ -45,7 +45,7 @@ class Layout(NamedTuple):
 
 @cache
 def layout_of(library: ctypes.CDLL) -> Layout:
-    """Return what the library tells of its structs. RuntimeError if it was made for other constants."""
+    """Return the layout that the library reports for its structs. RuntimeError if it was made for other constants."""
     constants = _constants_of(library)
     for name, value in _CONSTANTS.items():
         if constants[name] != value:
@@ -120,7 +120,7 @@ class Run:
             self[f"{part}.{name}"] = value
 
     def make_room(self, part: str, count: int, *names: str) -> None:
-        """Make arrays of so many items that C will write before it reads them. Memory that is never touched is never
+        """Make arrays of ``count`` items that C will write before it reads them. Memory that is never touched is never
         taken. An array begins with a line of the processor's cache."""
         for name in names:
             dtype = self.layout.fields[f"{part}.{name}"].dtype
@@ -130,7 +130,7 @@ class Run:
             self[f"{part}.{name}"] = buffer[skip : skip + size].view(dtype)
 
     def fill(self, part: str, count: int, value: float, *names: str) -> None:
-        """Make arrays of so many items of one value."""
+        """Make arrays of ``count`` items of one value."""
         for name in names:
             self[f"{part}.{name}"] = np.full(count, value, self.layout.fields[f"{part}.{name}"].dtype)
 

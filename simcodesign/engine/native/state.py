@@ -23,8 +23,8 @@ _RULES = (
 
 
 def give_plan(run: Run, plan: Plan, on_journeys: bool) -> None:
-    """Give a run the Plan and the beginning of everything. ``on_journeys``: messages pass in turn on ways where every
-    hop takes time."""
+    """Give a run the Plan and its initial state. ``on_journeys``: messages use the stations of their routes first come,
+    first served, and every hop takes time."""
     _give_program(run, plan)
     _give_requests(run, plan, not on_journeys)
     _give_stations(run, plan, on_journeys)
@@ -136,7 +136,7 @@ def _give_requests(run: Run, plan: Plan, for_messages: bool) -> None:
 
 
 def _give_stations(run: Run, plan: Plan, on_journeys: bool) -> None:
-    """Stations at which nobody waits."""
+    """Set up the stations, with empty queues."""
     run.make_room("memory", len(plan.stations) + 2, "stations")
     stations = run["memory.stations"]
     stations[:] = 0
@@ -179,7 +179,7 @@ def _most_blocked(plan: Plan) -> int:
 
 def _give_calendar(run: Run, plan: Plan) -> None:
     """An empty queue for the stations of a Plan. A day is as short as the shortest delay, so that few events are added
-    to the current one; where that leaves too many days empty, days become longer during the run."""
+    to the current one; if that leaves too many days empty, days become longer during the run."""
     delays = [] if plan.station is None else [plan.duration_s[plan.station != NONE]]
     if plan.routes is not None:
         routes = plan.routes
@@ -197,7 +197,7 @@ def _days_per_s(delays_s: NDArray[np.float64]) -> float:
 
 
 def every_hop_takes_time(plan: Plan) -> bool:
-    """Whether nobody comes to a station of a route in the instant in which another event sends him there.
+    """Return whether every message reaches the next station of its route later than the event that sends it there.
 
     One exception does no harm: from an interface to a link, since links come after all interfaces of an instant. What
     arrives in the instant of its last grant may not send anything on in it, nor ask for a disk or a processor.
@@ -321,12 +321,12 @@ def _make_room_for_flows(run: Run, slots: int, hops: int, links: int) -> None:
 
 
 def _give_turns(run: Run, plan: Plan) -> None:
-    """The rules, no turns, and nobody waits."""
+    """Set up the rules, without turns and with empty queues."""
     rules, count, stations = plan.loggops, len(plan), len(plan.stations)
     assert rules is not None
     run.give("rules", **{name: getattr(rules, name) for name in _RULES})
     sends = int(np.count_nonzero(plan.kind == SEND))
-    # First tries, and those of who comes to the head of a line, by joining it or by leaving.
+    # First tries, and tries of entries that become first in a queue, because they join it or another one leaves.
     run.make_room("turns", 3 * (count + sends), "heap")
     run.make_room("turns", count, "ready", "entering", "keys", "ranges")
     run.make_room("turns", 2 * count, "child", "sibling", "item_number", "next_try_s")

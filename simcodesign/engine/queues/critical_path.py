@@ -1,4 +1,4 @@
-"""The critical path of a run through the queues of its stations: where a message waits, to the one that is served."""
+"""Critical path of a run through the queues of its stations: from a waiting message to the message that is served."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simcodesign.generate.plan import NONE, Plan
 @dataclass(frozen=True)
 class PathSegment:
     """A part of the critical path, from ``from_s`` to ``to_s``: operation ``op`` is at work, or, with a ``station``,
-    its message is on the way to it or served there (``op`` is the send)."""
+    its message travels to it or is served there (``op`` is the send)."""
 
     op: int
     station: int
@@ -47,7 +47,7 @@ class _Walk:
         self.station_by_end = visits.station[self.by_end]
 
     def back(self) -> Iterator[PathSegment]:
-        """The segments, the last first; those of no time are left out."""
+        """Yield the segments, the last first, without segments of zero length."""
         if not len(self.plan):
             return
         op = int(np.argmax(self.log.finish_s))
@@ -66,7 +66,7 @@ class _Walk:
                 op = before
 
     def segment(self, op: int, station: int, from_s: float) -> Iterator[PathSegment]:
-        """What explains the time from ``from_s`` on."""
+        """Yield the segment that explains the time from ``from_s`` on."""
         if from_s < self.until_s:
             yield PathSegment(op, station, from_s, self.until_s)
             self.until_s = from_s
@@ -102,7 +102,7 @@ class _Walk:
         return first + int(np.argmax(late_s >= late_s.max() - 1e-12 * self.until_s))
 
     def delays_s(self, first: int, end: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Times of flight from the first station to each: a head that continues at once comes that much later."""
+        """Times of flight from the first station to each: a head that never waits arrives that much later."""
         flight_s = self.visits.arrival_s[first + 1 : end] - self.visits.grant_s[first : end - 1]
         return np.concatenate([[0.0], np.cumsum(flight_s)])
 

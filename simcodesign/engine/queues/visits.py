@@ -16,7 +16,7 @@ from simcodesign.generate.plan import Plan
 
 @dataclass(frozen=True, eq=False)
 class StationVisits:
-    """V visits, those of an operation (of a message: of its send) one after another in the order of its way.
+    """V visits, the visits of an operation (of a message: of its send) one after another in the order of its route.
 
     Row v: operation ``op`` came to ``station`` at ``arrival_s``, was taken up at ``grant_s`` and occupied a server
     until ``end_s``. Those of operation ``op`` are the rows ``start[op]:start[op + 1]``.
@@ -34,7 +34,7 @@ class StationVisits:
 
 
 def run_with_visits(plan: Plan) -> tuple[Log, StationVisits]:
-    """The log of a Plan and its visits, by the reference engine, whose times are those of the compiled one to the last
+    """The log of a Plan and its visits, by the reference engine, whose times equal the compiled engine's to the last
     bit. InputError where messages share links fairly or in packets: they have no turn at a station then."""
     if plan.loggops is not None or (
         plan.routes is not None and (plan.routes.fair is not None or plan.routes.packets is not None)

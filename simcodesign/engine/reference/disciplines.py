@@ -26,7 +26,7 @@ class LimitedStation(Station):
         return granted
 
     def can_grant(self) -> bool:
-        """Whether somebody has come, or waits while a server is free."""
+        """Whether a request has arrived, or waits while a server is free."""
         return len(self.arriving) > 0 or super().can_grant()
 
     def grant(self) -> None:

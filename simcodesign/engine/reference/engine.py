@@ -17,7 +17,7 @@ How to read it
     each in a module of its own: ``packets.py``, ``fair_links.py``, ``loggopsim.py``, ``others.py``. Resources of other
     kinds are in ``disciplines.py``, ``mailboxes.py`` and ``route_choice.py``.
 
-What a run leaves behind is a ``Log``: when every operation was done, when every message arrived, what stations did.
+A run returns a ``Log``: when every operation was done, when every message arrived, what stations did.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Simulation:
         return STATION_OF[discipline.kind](self.env, number, int(stations.servers[number]), discipline)
 
     def read_operations(self, plan: Plan) -> None:
-        """Read what each operation is, how long it takes and where it queues."""
+        """Read the kind, duration and station of each operation."""
         nowhere = [NONE] * len(plan)
         self.kind, self.duration_s = plan.kind.tolist(), plan.duration_s.tolist()
         self.station = nowhere if plan.station is None else plan.station.tolist()
@@ -130,7 +130,7 @@ class Simulation:
             self.end(op)
 
     def receive(self, op: int) -> Process:
-        """Wait for the message of one send, or for the first that comes to the mailbox."""
+        """Wait for the message of one send, or for the first that arrives in the mailbox."""
         if self.mailbox[op] != NONE:
             send = yield self.stations[self.mailbox[op]].get(op)
             self.match[op], self.match[send] = send, op
@@ -175,7 +175,7 @@ class Simulation:
             self.arrive(op)
 
     def finishes(self, op: int, time_s: float) -> None:
-        """Record when an operation ends, as soon as that is known."""
+        """Record when an operation ends, as soon as that is determined."""
         self.finish_s[op] = time_s
         self.undone -= 1
         if not self.undone:
@@ -188,7 +188,7 @@ class Simulation:
         if self.messages.route[op] != NONE:
             yield self.env.timeout_at((yield from self.messages.travel(op)))
             self.env.events += 1
-        elif self.flight_s is not None:  # it shares nothing on its way
+        elif self.flight_s is not None:  # its route has no shared stations
             yield self.env.timeout(self.flight_s[op])
         if self.kind[op] == SEND:
             self.arrive(op)

@@ -60,7 +60,7 @@ class ContractEnvironment(simpy.Environment):
         self.end_s = inf  # nothing happens later
         self.event_numbers = count()
         self.events = 0  # as the event contract counts them
-        self.services: list[Service] | None = None  # what stations served, where that is to be recorded
+        self.services: list[Service] | None = None  # what stations served, if that is to be recorded
 
     def schedule(self, event: simpy.Event, priority: int = NORMAL, delay: float = 0.0) -> None:
         """Put an event into the calendar. SimPy calls this for every event that is triggered."""
@@ -102,5 +102,5 @@ class ContractEnvironment(simpy.Environment):
         callbacks, entry.callbacks = entry.callbacks, None  # None marks an event as processed
         for callback in callbacks:
             callback(entry)
-        if not entry.ok and not entry.defused:  # a process has raised an exception that nobody handles
+        if not entry.ok and not entry.defused:  # a process has raised an exception that is not handled
             raise entry.value

@@ -1,4 +1,4 @@
-"""Messages that share links fairly. All links are one SimPy resource, since a flow uses several at a time.
+"""Fair sharing of links by messages. All links are one SimPy resource, since a flow uses several at a time.
 
 Every flow gets its max-min fair share: water is poured in, so to speak, and rises for all flows alike until a link is
 full; the flows of that link keep the fraction that they have then, and the others continue rising. When a flow begins
@@ -122,7 +122,7 @@ class FairLinks(Resource):
 
 
 class Flows(Messages):
-    """Messages that are on all stations of their routes at once (see ``FairSharing``)."""
+    """Messages that occupy all stations of their routes simultaneously (see ``FairSharing``)."""
 
     def read_routes(self, routes: Routes) -> None:
         """Read the capacities of links as well."""
@@ -133,7 +133,7 @@ class Flows(Messages):
         self.links = FairLinks(self.env, len(self.stations), capacity, loaded, routes.fair.unit)
 
     def travel(self, send: int) -> TimedProcess:
-        """Flow through the stations of the route, until the last byte is there."""
+        """Flow through the stations of the route, until the last byte arrives."""
         env, fair = self.env, self.fair
         yield env.timeout_at(max(env.now, rounded(env.now + fair.delay_s[send])))
         if fair.size_bytes[send]:

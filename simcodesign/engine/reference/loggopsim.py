@@ -53,7 +53,7 @@ class Processor:
 
 
 class Line:
-    """Those that wait for the same processor and interface. Only the first of them, by its number, tries."""
+    """Queue for one processor and interface. Only the first entry, by its number, tries."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []  # a heap
@@ -67,7 +67,7 @@ class Line:
 
 
 class LogGOPSimulation(Simulation):
-    """The processes of a Plan with ``loggops``; all times are in whole units where they can be."""
+    """The processes of a Plan with ``loggops``; all times are in whole units if possible."""
 
     def __init__(self, plan: Plan, messages: type[Messages]) -> None:
         plan, self.per_second = in_whole_units(plan)
@@ -120,13 +120,14 @@ class LogGOPSimulation(Simulation):
             self.env.process(self.operation(op, next(self.numbers), self.earliest_s(op, unknown_s=0.0)))
 
     def earliest_s(self, op: int, unknown_s: float = inf) -> float:
-        """When an operation can begin, as it looks now; ``unknown_s``: when its processor is free if nobody knows."""
+        """Earliest time at which an operation can begin, as known now; ``unknown_s``: value for an unknown free
+        time."""
         free_s = self.free_s[self.station[op]]
         earliest = max(self.ready_s[op], unknown_s if isinf(free_s) else free_s)
         return max(earliest, self.next_send_s[self.interface[op]]) if self.kind[op] == SEND else earliest
 
     def operation(self, op: int, number: int, time_s: float) -> Process:
-        """Try to begin until the processor is free; what follows from that follows at once."""
+        """Try to begin until the processor is free; then let dependent operations continue in the same instant."""
         yield self.env.turn(time_s, number)
         self.env.events += 1
         if self.kind[op] == RECEIVE:
@@ -164,7 +165,7 @@ class LogGOPSimulation(Simulation):
         self.enter(self.ends(op, end))
 
     def stand_in_line(self, line: Line, number: int, processor: Processor, earliest_s: Callable[[], float]) -> Process:
-        """Wait until processor and interface are free, and everybody with a smaller number has them or may not yet."""
+        """Wait until processor and interface are free, and no entry with a smaller number may still use them."""
         if earliest_s() <= self.env.now:
             return
         heappush(line.numbers, number)
@@ -213,14 +214,14 @@ class LogGOPSimulation(Simulation):
     # --- Messages
 
     def deliver(self, send: int, number: int) -> Process:
-        """A message comes to its receiver, and tries to be processed there."""
+        """Let a message arrive at its receiver, and try to process it there."""
         if self.messages.route[send] == NONE:
             assert self.flight_s is not None
             first_s, lag_s = self.env.now + self.flight_s[send], 0.0
         else:
             tail_s = yield from self.messages.travel(send)
             first_s = max(self.env.now, tail_s - self.spread_s[send])
-            lag_s = first_s - (tail_s - self.spread_s[send])  # the first byte came before that was known
+            lag_s = first_s - (tail_s - self.spread_s[send])  # the first byte came before its time was determined
         yield self.env.turn(first_s, number)
         self.arrival_s[send] = self.env.now
         processor, interface = self.stations[self.receiver[send]], self.receiver_interface[send]

@@ -1,4 +1,4 @@
-"""Messages of other jobs in the reference engine: they pass the stations of their routes, and nobody receives them."""
+"""Messages of other jobs in the reference engine: they pass the stations of their routes, and have no receiver."""
 
 from __future__ import annotations
 

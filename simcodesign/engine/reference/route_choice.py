@@ -19,7 +19,7 @@ Way = list[tuple[int, int]]
 class RouteChooser(Resource):
     """Where messages that have two routes choose one, as ``AlternativeRoutes`` describes.
 
-    ``route``: the route of each message, which is replaced when it chooses the other one; ``ways``: those of routes.
+    ``route``: the route of each message, which is replaced when it chooses the other one; ``ways``: the stored routes.
     """
 
     def __init__(

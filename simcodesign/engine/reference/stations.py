@@ -1,8 +1,8 @@
 """Stations: what operations and messages queue for, as SimPy resources.
 
-SimPy's own resources grant a request as soon as it is made. These wait for the end of the instant, when everybody who
-comes in this instant is there, and then grant one request, the first in the order of the event contract. As long as
-somebody waits and a server is free they arbitrate again in the same instant, after what has followed from that grant.
+SimPy's own resources grant a request as soon as it is made. These wait for the end of the instant, when all requests
+of this instant have arrived, and then grant one, the first in the order of the event contract. As long as
+a request waits and a server is free they arbitrate again in the same instant, after the consequences of that grant.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Request = tuple[float, int, float, simpy.Event]
 
 
 class Resource:
-    """What all have in common: arbitration at the end of an instant, and statistics."""
+    """Base of all stations: arbitration at the end of an instant, and statistics."""
 
     def __init__(self, env: ContractEnvironment, number: int) -> None:
         self.env, self.number = env, number
@@ -69,7 +69,7 @@ class Station(Resource):
         self.arbitrate_if_needed()
 
     def release_after(self, service_s: float) -> None:
-        """A server is free again after ``service_s``, for which nobody waits."""
+        """Free a server after ``service_s``, an event that no process waits for."""
         self.env.timeout(service_s).callbacks.append(lambda event: self.release())
 
     @property
@@ -78,7 +78,7 @@ class Station(Resource):
         return len(self.waiting) + self.servers - self.free_servers
 
     def can_grant(self) -> bool:
-        """Whether somebody waits and a server is free."""
+        """Whether a request waits and a server is free."""
         return self.free_servers > 0 and len(self.waiting) > 0
 
     def grant(self) -> None:

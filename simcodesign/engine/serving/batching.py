@@ -1,7 +1,8 @@
 """The server itself: requests wait, are admitted to the batch, and are served step by step.
 
 A step begins when the previous one has ended, or, of an idle server, when a request arrives; requests that arrive at
-that instant are there. Requests are admitted in the order of their arrival, as many as the largest batch and the memory
+that instant are included. Requests are admitted in the order of their arrival, as many as the largest batch and the
+memory
 allow, each with room for its whole prompt and output, as Orca reserves it (Yu et al., OSDI 2022, Sec. 4.2).
 
 - Continuous batching (Orca, Sec. 3.1): before each step, waiting requests are admitted and prefilled together, while
@@ -40,8 +41,8 @@ class ServerLog:
 
 @dataclass
 class BatchServer:
-    """A server on which times of steps are ``prefill_s(batch, tokens)`` and ``decode_s(batch, tokens)``; ``fits`` tells
-    whether the memory has room for so many tokens."""
+    """A server whose step times are ``prefill_s(batch, tokens)`` and ``decode_s(batch, tokens)``; ``fits`` returns
+    whether the memory has room for a number of tokens."""
 
     requests: RequestList
     largest_batch: int

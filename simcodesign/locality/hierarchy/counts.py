@@ -1,4 +1,4 @@
-"""What a simulated cache hierarchy has done: counts of each level and of the memory behind them."""
+"""Counts of a simulated cache hierarchy: of each level and of the memory behind them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INCLUSIONS = (NON_INCLUSIVE, INCLUSIVE, EXCLUSIVE)
 
 @dataclass(frozen=True)
 class Policy:
-    """What lies in several levels at once (one of ``INCLUSIONS``), and whether a store that misses fetches its line."""
+    """Inclusion policy between levels (one of ``INCLUSIONS``), and whether a store that misses fetches its line."""
 
     inclusion: str = NON_INCLUSIVE
     write_allocate: bool = True
@@ -43,7 +43,7 @@ class LevelCounts:
     """One level. Lines enter it by fills and leave it by evictions (to make space) or removals (for the sake of
     another level): ``resident_lines = fills - evictions - removals``.
 
-    ``accesses_by_kind`` of an outer level are the misses of the one before, and keep the kind of their instruction.
+    ``accesses_by_kind`` of an outer level are the misses of the previous level, and keep the kind of their instruction.
     """
 
     accesses_by_kind: ByKind

@@ -44,7 +44,7 @@ class LruEngine:
         self.accesses = self.misses = 0
 
     def run(self, chunk: Accesses) -> None:
-        """Do the accesses in turn."""
+        """Perform the accesses one after another."""
         check_keys(chunk, self.shift)
         self.accesses += len(chunk)
         address = np.ascontiguousarray(chunk.address)
@@ -79,7 +79,7 @@ class HierarchyEngine:
         )
 
     def run(self, chunk: Accesses) -> None:
-        """Do the accesses in turn. Those without kinds are loads."""
+        """Perform the accesses one after another. Accesses without kinds are loads."""
         check_keys(chunk, self.shift)
         kind = None if chunk.kind is None else np.ascontiguousarray(chunk.kind)
         if kind is None:
@@ -91,7 +91,7 @@ class HierarchyEngine:
         walk(self.state, self.sets, address, None if kind is None else kind.ctypes.data, len(address))
 
     def counts(self) -> HierarchyCounts:
-        """What has been counted so far."""
+        """Return the counts so far."""
         reached = [self.accesses, *self.state.arrays["miss"]]
         levels = tuple(self._level(n, *reached[n : n + 2]) for n in range(len(reached) - 1))
         stores = self.state.memory_stores

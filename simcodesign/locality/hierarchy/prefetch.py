@@ -1,8 +1,8 @@
 """A prefetcher that recognises sequential streams of lines: which lines it fetches ahead of their processor.
 
 It has a table of streams, of each the line that came last. A line that follows the last one of a stream, upwards or
-downwards, belongs to it and was fetched ahead; any other begins a stream, instead of the one that was not seen for the
-longest time. So n streams that come in turn are fetched ahead with n entries, and with fewer none is: each has lost its
+downwards, belongs to it and was fetched ahead; any other begins a stream, which replaces the least recently seen one.
+So n alternating streams are fetched ahead with n entries, and with fewer none is: each has lost its
 entry when its next line comes. The prefetchers of Intel's cores do so for up to 32 streams, upwards or downwards, one
 in a page (Intel 64 and IA-32 Architectures Optimization Reference Manual, on the streamer of the second-level cache).
 """
@@ -37,7 +37,7 @@ def prefetcher_for(processors: int, streams: int) -> Prefetcher:
 
 
 def sequential_share(trace: Trace, line_bytes: int, lines: int, streams: int) -> float:
-    """The fraction of the lines that come from memory which a prefetcher of so many streams fetches ahead, where
+    """The fraction of the lines from memory that a prefetcher with ``streams`` entries fetches ahead, if
     accesses with a stack distance below ``lines`` find theirs in a cache. 0 if none comes."""
     counter, prefetcher = stack_counter(line_bytes), prefetcher_for(1, streams)
     missed = ahead = 0

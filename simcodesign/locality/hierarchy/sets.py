@@ -1,4 +1,4 @@
-"""The memory of simulated caches, empty at first; ``cache_sets.c`` says how it is used.
+"""The memory of simulated caches, empty at first; ``cache_sets.c`` defines how it is used.
 
 A line is a word: its key, doubled, plus 1 if it is dirty. A level is kept in one of two ways.
 - Few ways: the words of a set are neighbours, and the times of last use follow them.
@@ -20,7 +20,7 @@ Array = NDArray[Any]
 #: The word of a place that holds no line. Keys are below 2**62, so that no line has it.
 EMPTY = -1
 NONE = -1
-#: Up to so many ways are looked at one by one.
+#: Number of ways up to which they are searched one by one.
 FEW_WAYS = 16
 #: Columns of ``shape``, the fields of ``struct cache_shape``.
 FIRST, WAYS, SETS, MASK, LISTED, HEAD, HEADS_MASK, HEADS_BITS, FIELDS = range(9)
@@ -69,7 +69,7 @@ def _aligned(words: int) -> Array:
 
 
 def _list_all(node: Array, first: int, cache: CacheGeometry) -> None:
-    """Link the places of every set of a level in a ring through the node that stands for its ends."""
+    """Link the places of every set of a level in a ring through the node that marks its ends."""
     ring = first + np.arange(cache.lines, dtype=np.int32).reshape(cache.sets, cache.ways_per_set)
     ends = first + cache.lines + np.arange(cache.sets, dtype=np.int32)[:, None]
     ring = np.hstack([ring, ends])

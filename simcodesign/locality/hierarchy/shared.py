@@ -1,9 +1,8 @@
-"""Hierarchies of several processors that share some of their caches, and prefetch, driven by a trace of each.
+"""Hierarchies of several processors with shared caches and prefetching, driven by a trace of each.
 
-The streams of the processors go through the caches one access of each in turn, in their order; a stream that has ended
-is passed over. Each has its own memory, a page behind that of the one before it: its addresses are those of its trace,
-moved.
-The caches are those of ``simulate``: non-inclusive, write-back, write-allocate, true LRU in every set.
+The streams of the processors go through the caches round robin, one access of each in their order; a stream that has
+ended is skipped. Each has its own memory, a page behind the memory of the previous one: its addresses are moved.
+The caches are as in ``simulate``: non-inclusive, write-back, write-allocate, true LRU in every set.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from simcodesign.locality.hierarchy.prefetch import Prefetcher, prefetcher_for
 from simcodesign.locality.hierarchy.sets import Array, Sets, sets_for
 from simcodesign.locality.traces.trace import Accesses, Trace, line_shift
 
-#: A page lies between the memory of one stream and that of the next, which begins at a page.
+#: A page lies between the memory of one stream and the memory of the next, which begins at a page.
 PAGE_BYTES = 4096
 
 
@@ -35,8 +34,8 @@ class SharedCaches(Record):
 
 
 class StreamCounts(NamedTuple):
-    """What became of one stream: ``misses`` of each level and lines ``written`` back by each, (levels,); ``back``: of
-    these, those that came to memory; and of its accesses the stores, and those that were fetched ahead."""
+    """Counts of one stream: ``misses`` of each level and lines ``written`` back by each, (levels,); ``back``: of
+    these, the lines that reached memory; and of its accesses the stores, and those that were fetched ahead."""
 
     accesses: int
     stores: int
@@ -46,7 +45,7 @@ class StreamCounts(NamedTuple):
     back: int
 
     def since(self, before: StreamCounts) -> StreamCounts:
-        """What was counted after ``before`` was."""
+        """Return the counts since ``before``."""
         return StreamCounts(
             self.accesses - before.accesses,
             self.stores - before.stores,
@@ -59,8 +58,8 @@ class StreamCounts(NamedTuple):
 
 class SharedHierarchy:
     """Empty caches of processors. ``caches`` (levels, processors): the number of the cache that each has at each level,
-    of those of ``geometries``; whoever shares one shares all that are farther out. ``streams`` of each prefetcher; 0:
-    there is none. ``spans``: the first address of each processor's traces, and the one after the last."""
+    as numbered in ``geometries``; sharing one implies sharing all outer ones. ``streams`` of each prefetcher; 0:
+    there is none. ``spans``: the first address of each processor's traces, and the end of the last."""
 
     def __init__(
         self,
@@ -92,7 +91,7 @@ class SharedHierarchy:
             setattr(self._state, name, array)
 
     def run(self, traces: Sequence[Trace]) -> None:
-        """One access of each trace in turn, to the end of the longest. Accesses without kinds are loads."""
+        """Perform one access of each trace round robin, to the end of the longest. Accesses without kinds are loads."""
         for who, address, kind in _in_step(traces):
             address += self._offset[who, None].astype(np.uint64)
             kind, length = np.ascontiguousarray(kind), address.shape[1]
@@ -100,7 +99,7 @@ class SharedHierarchy:
             _functions().walk_in_turn(*records, who, len(who), address, kind, length)
 
     def counts(self) -> list[StreamCounts]:
-        """What has been counted of every stream."""
+        """Return the counts of every stream."""
         state = self._state.arrays
         totals = (state[name].tolist() for name in ("accesses", "stores", "prefetched", "back"))
         return [

@@ -19,10 +19,10 @@ class Simulator(Protocol):
     """A hierarchy that continues from one chunk of a trace to the next."""
 
     def run(self, chunk: Accesses) -> None:
-        """Do the accesses in turn. Those without kinds are loads."""
+        """Perform the accesses one after another. Accesses without kinds are loads."""
 
     def counts(self) -> HierarchyCounts:
-        """What has been counted since the hierarchy was empty."""
+        """Return the counts since the hierarchy was empty."""
 
 
 def simulate_hierarchy(
@@ -60,7 +60,7 @@ def simulate_hierarchy(
     and allocates nothing; so hits do not depend on what is dirty. Dirty lines left at the end are not written back;
     they are counted apart (``dirty_lines``).
 
-    Memory is that of the geometries alone, so that a trace may be of any length. Some 200 million accesses
+    Memory is needed only for the geometries, so that a trace may be of any length. Some 200 million accesses
     a second are simulated if most hit (50 to 250 million if inclusive, exclusive or of more than 16 ways), 20 million
     if all miss three large levels.
 

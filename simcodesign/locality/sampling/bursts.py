@@ -136,7 +136,7 @@ def _table(chunk: Accesses, number: NDArray[np.int64], inside: NDArray[np.bool_]
 
 
 def _distances(table: pd.DataFrame) -> NDArray[np.int64]:
-    """Stack distances inside each burst, all at once: the same key in another burst is another key."""
+    """Stack distances inside each burst, computed together: the same key in another burst is another key."""
     key, keys = pd.factorize(table[_KEY].to_numpy())
     burst, _ = pd.factorize(table[_BURST].to_numpy())
     own: NDArray[np.int64] = burst.astype(np.int64) * len(keys) + key

@@ -29,7 +29,7 @@ MOST_KEYS = 8192
 LARGEST_SAMPLE_KEYS = 2**22
 #: Parts of the sample, from whose spread the error is estimated, and the fewest keys that one of them may expect.
 PARTS, LEAST_KEYS = 16, 8
-#: Distances of parts are distinguished to 1 in 128; those of the whole sample to 1 in half of ``most_keys``.
+#: Distances of parts are distinguished to 1 in 128; of the whole sample to 1 in half of ``most_keys``.
 _PART_BITS = 8
 #: Scaled distances are cut off at 2 to this power.
 _FARTHEST_BITS = 52
@@ -49,8 +49,8 @@ class SampledProfile:
     - which keys were drawn (a frequent one counts much): ``standard_error``, from the spread of the parts;
     - a distance D appears as a binomial number of sampled keys, so that steps of the curve are moved or smeared over
       ``size_error``: sqrt(D (1 - R) / R) lines at rate R, exactly;
-    - what depends on the rate itself, as the correction cut off at no accesses: estimated from how far the mean curve
-      of the parts is from that of the whole.
+    - what depends on the rate itself, as the correction cut off at no accesses: estimated from the distance between
+    the mean curve of the parts and the curve of the whole.
     ``interval`` puts the three together.
     """
 
@@ -85,7 +85,7 @@ class SampledProfile:
 
     def size_error(self, lines: ArrayLike) -> NDArray[np.float64]:
         """Standard error of a distance of ``lines``, in lines: sqrt(D (1 - R) / R). A step of the curve may be as far
-        from where it is plotted."""
+        from its plotted position."""
         return np.sqrt(np.asarray(lines, np.float64) * (1 - self.rate) / self.rate)
 
     def interval(self, lines: ArrayLike, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -115,7 +115,7 @@ class SampledProfile:
         return np.stack([part.miss_ratio(lines) for part in self.parts])
 
     def json_fields(self) -> dict[str, Any]:
-        """How the sample was drawn; ``level`` is that of ``interval``."""
+        """Return how the sample was drawn; ``level`` is the level of ``interval``."""
         return fields_of(self, "resolution_lines", "exact", without=("profile", "parts")) | {"level": 0.95}
 
 
@@ -178,7 +178,7 @@ class _Histogram:
     def profile(self, accesses: int, line_bytes: int) -> tuple[StackDistanceProfile, float]:
         """The profile with as many accesses as the trace has, and how many had to be put at distance 0 for that.
 
-        Keys that are used often make most of what is missing or too much, and these are used again soon.
+        Frequently used keys make most of what is missing or too much, and these are used again soon.
         """
         used = np.flatnonzero(self.weight)
         distance = np.rint(self.moment[used] / self.weight[used]).astype(np.int64)

@@ -1,8 +1,8 @@
 """Exact stack and reuse distances of address traces, of single accesses and counted.
 
-The conventions are those of ``trace``: a key is ``address >> log2(line_bytes)``. A stack distance is the number of
+The conventions are defined in ``trace``: a key is ``address >> log2(line_bytes)``. A stack distance is the number of
 distinct other keys accessed strictly between two uses of a key (Mattson et al. 1970), a reuse distance the number of
-accesses; both are 0 where a key is touched again at once, and -1 (``COLD``) at first touches, which profiles count
+accesses; both are 0 if a key is touched twice in succession, and -1 (``COLD``) at first touches, which profiles count
 apart. All accesses that a trace has are counted, whatever their kind.
 
 Traces are read in chunks, once: what is kept is at most 100 bytes for each distinct key, and the wanted output. Tens
@@ -49,14 +49,14 @@ class Counter(Meter, Protocol):
 
 
 def stack_counter(line_bytes: int = 64) -> Counter:
-    """What counts stack distances of keys of this size."""
+    """Return a counter of stack distances for keys of this size."""
     from simcodesign.locality.stack.engine import StackCounter
 
     return StackCounter(line_shift(line_bytes))
 
 
 def reuse_meter(line_bytes: int = 64) -> Meter:
-    """What measures reuse distances of keys of this size."""
+    """Return a meter of reuse distances for keys of this size."""
     from simcodesign.locality.stack.reuse import ReuseMeter
 
     return ReuseMeter(line_shift(line_bytes))
@@ -111,7 +111,7 @@ def reuse_profile(trace: Trace | Any, line_bytes: int = 64) -> StackDistanceProf
 def group_profiles(trace: Trace | Any, line_bytes: int = 64) -> dict[int, StackDistanceProfile]:
     """How often each stack distance occurs at each instruction, by its address, ascending.
 
-    Distances are those within the whole trace; added up, the profiles are that of the trace. InputError for a trace
+    Distances are within the whole trace; added up, the profiles equal the profile of the trace. InputError for a trace
     that does not say which instruction issued an access.
     """
     source = as_trace(trace)

@@ -1,12 +1,12 @@
 """Exact stack distances of real traces, counted in C: tens of millions of accesses a second.
 
-Keys are looked up in pages (``keys``), and live slots counted above the one of the last use (``slots``).
+Keys are looked up in pages (``keys``), and live slots counted above the slot of the last use (``slots``).
 A key that was the last or the last but one, as every second access is in many programs, needs neither: its distance
-is 0 or 1. The loop works on arrays that never change their size; where one is full it returns, Python enlarges it, and
+is 0 or 1. The loop works on arrays that never change their size; if one is full it returns, Python enlarges it, and
 the loop continues.
 
-Memory for each distinct key, measured: 17 to 20 bytes where keys are neighbours, of which 4 are in its page and 8 or
-more in the histogram; up to 32 where every fourth key is used; up to 93 where no two share a page.
+Memory for each distinct key, measured: 17 to 20 bytes if keys are neighbours, of which 4 are in its page and 8 or
+more in the histogram; up to 32 if one key in four is used; up to 93 if no two share a page.
 """
 
 from __future__ import annotations

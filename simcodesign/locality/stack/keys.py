@@ -1,4 +1,4 @@
-"""What is known of every key, in pages of neighbouring keys: programs touch neighbours together.
+"""State of every key, in pages of neighbouring keys: programs touch neighbours together.
 
 A page is a stretch of an array with one entry for each of its keys, 0 for none; a hash table with open addressing
 gives the page of a key. With 64 keys to a page, a page of which a single key is used would take 256 bytes for it.
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from simcodesign.core.native.records import Record
 from simcodesign.locality.stack.loops import loops
 
-#: log2 of keys in a page, and in a page where these are sparse.
+#: log2 of the keys in a page, and in a page with sparse keys.
 WIDE, NARROW = 6, 2
 #: Wide pages are sparse with fewer keys than this, on average.
 SPARSE = 16
 #: Pages for which there is memory at first, and log2 of the first hash table.
 PAGES, TABLE = 1 << 10, 11
-#: Memory grows by one page in so many. Little, as memory counts, and growing in place is cheap.
+#: Memory grows by one page in this many. Little, as memory counts, and growing in place is cheap.
 GROWTH = 8
 #: A hash table is full with four of five places taken.
 _FULL = (4, 5)

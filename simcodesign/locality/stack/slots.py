@@ -1,7 +1,7 @@
 """The order of last uses as bits: every key is one live slot, later slots are later uses, and a stack distance is the
 number of live slots above one.
 
-Live slots are bits of words; above them stand counts of blocks of 8 words (four counts in a word, so that few additions
+Live slots are bits of words; above them are counts of blocks of 8 words (four counts in a word, so that few additions
 add many), and of supers of 64 blocks in a Fenwick tree, so that even the longest distance takes tens of steps. Slots
 are given out upwards; when all are spent, the live ones are numbered again, which a multiple of as many accesses pays.
 The loops over them are in C.
@@ -31,7 +31,7 @@ class Slots(Record):
 
 
 def new_slots(capacity: int, live: int) -> Slots:
-    """Slots of which 1 to ``live`` are live; slot 0 is never used, for it stands for no use at all."""
+    """Slots of which 1 to ``live`` are live; slot 0 is never used, because it means no use at all."""
     supers = -(-capacity // SUPER_SLOTS)
     words = np.zeros(-(-capacity // 64), np.uint64)
     words[: (live + 1) >> 6] = ALL
@@ -52,7 +52,7 @@ def new_slots(capacity: int, live: int) -> Slots:
 
 
 def closed_supers(live: int) -> int:
-    """Supers that slots 1 to ``live`` fill, except for the one that the last of them is in."""
+    """Supers that slots 1 to ``live`` fill, except for the super of the last slot."""
     return live >> SUPER
 
 
@@ -62,7 +62,7 @@ def live_in_closed(live: int) -> int:
 
 
 def capacity_for(live: int, spread: int, least: int) -> int:
-    """How many slots to have for so many live ones; CapacityError when slots have no number any more."""
+    """Number of slots to allocate for ``live`` ones; CapacityError when slot numbers are exhausted."""
     capacity = min(max(least, spread * live + 64), MOST_SLOTS)
     if capacity < live + live // 8:
         raise CapacityError("a trace touches too many different lines", value=live, allowed="up to 3.8e9; larger lines")

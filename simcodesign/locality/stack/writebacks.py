@@ -1,12 +1,12 @@
-"""Lines written back by LRU caches of every size at once, from one pass over a trace.
+"""Lines written back by LRU caches of every size, from one pass over a trace.
 
 A line that is stored to is dirty until it leaves the cache. Between one store to it and the next, it leaves a fully
 associative LRU cache of C lines if one of the accesses to it after the first store, up to and with the next one, has a
 stack distance of C or more; after its last store, also if C or more other lines were accessed since its last access.
-It is then written back once, however often it comes and goes again, for it comes back clean. So the largest of these
-distances says of each interval in which sizes of caches it ends with a line that is written back: the stack algorithm
-of Thompson and Smith, "Efficient (stack) algorithms for analysis of write-back and sector memories", ACM TOCS 7(1),
-1989.
+It is then written back once, however often it comes and goes again, because it comes back clean. So the largest of
+these distances determines for each interval in which sizes of caches it ends with a line written back: the stack
+algorithm of Thompson and Smith, "Efficient (stack) algorithms for analysis of write-back and sector memories", ACM TOCS
+7(1), 1989.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simcodesign.locality.stack.keys import new_keys
 from simcodesign.locality.stack.reuse import State, run
 from simcodesign.locality.traces.trace import Addresses, Kinds, Trace, line_shift
 
-#: Accesses that can be told apart: the time of the last one stands in half a word.
+#: Maximum number of distinguishable accesses: the time of the last one is stored in half a word.
 MOST = 2**32 - 1
 # An entry of a key: the time of its last access, the largest distance since its last store, whether it is dirty.
 _TIME, _LARGEST, _DIRTY = (np.uint64(number) for number in (32, 1, 1))

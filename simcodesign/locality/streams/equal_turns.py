@@ -23,7 +23,7 @@ Spans = dict[int, tuple[int, int]]
 def repeated(loop: Loop, line_bytes: int) -> Repeated | None:
     """Return the stream of a loop as turns of which most have the distances of others; None if none need have.
 
-    ``line_bytes`` is a power of two. Of a loop with one turn, the one in it is looked at.
+    ``line_bytes`` is a power of two. A loop with one turn is replaced by its body.
     """
     while loop.turns == 1 and len(loop.body) == 1 and isinstance(loop.body[0], Loop):
         loop = loop.body[0]
@@ -46,7 +46,7 @@ def repeated(loop: Loop, line_bytes: int) -> Repeated | None:
 
 
 def _spans(nodes: tuple[Node, ...]) -> Spans:
-    """Of all accesses of these nodes."""
+    """Return the spans of all accesses of these nodes."""
     spans: Spans = {}
     for node in nodes:
         for array, (low, high) in _spans_of(node).items():

@@ -22,7 +22,7 @@ from simcodesign.locality.traces.trace import Addresses, at_least, line_shift
 
 #: No address is above this.
 END = 1 << 63
-#: Below so many accesses, what scales them to some is no finite number.
+#: Number of accesses below which their scale factor is no finite number.
 _FEWEST = 1e-290
 
 
@@ -39,7 +39,7 @@ def synthetic_stream(
 ) -> Addresses:
     """``accesses`` addresses (uint64) with the profile, when measured with lines of ``key_bytes`` (None: as it is).
 
-    Of the accesses with a distance up to d there are as many as the scaled profile has, rounded, for every d: exactly
+    The number of accesses with a distance up to d is the scaled profile's number, rounded, for every d: exactly
     the counts of the profile if they are whole and ``accesses`` is their sum. Keys are numbered from 0 as they are
     first accessed, so that new ones follow each other in memory. Equal seeds give equal streams. Takes 24 bytes an
     access and 20 a key. InputError for an empty profile, a number of accesses below 1, a size of keys that is no power

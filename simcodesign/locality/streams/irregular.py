@@ -1,6 +1,6 @@
 """Address streams that no loop nest gives: random access, a pointer chase, and the bit reversal of an FFT.
 
-What is drawn comes from NumPy's generator with the seed that is given, in pieces of fixed size, so that the stream does
+Random values come from NumPy's generator with the given seed, in pieces of fixed size, so that the stream does
 not depend on the chunks in which it is read.
 """
 

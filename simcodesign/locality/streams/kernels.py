@@ -3,7 +3,7 @@
 ``kernel_trace("matmul", n=500)`` is a trace like any other, with kinds, and with a group for each array
 (``trace.group_names``: group 1 is the first array). Arrays lie one after another in rows, each at the start of a page.
 Matrix multiply follows Listings 1 and 2 of Calotoiu et al., CLUSTER 2018 (blocked: loops jj, kk, i, j, k); STREAM is
-McCalpin's, random access that of the HPC Challenge, the FFT that of Cooley and Tukey, radix 2, in place.
+McCalpin's, random access the HPC Challenge's, the FFT by Cooley and Tukey, radix 2, in place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simcodesign.locality.traces.trace import CHUNK, LOAD, MODIFY, STORE, Access
 BASE, PAGE = 1 << 16, 4096
 #: No array may end above this address.
 END = 1 << 62
-#: How often blocked matrix multiply touches C, or the accumulator that stands for it.
+#: How often blocked matrix multiply touches C, or the accumulator that replaces it.
 C_COUNTED = ("none", "once", "load_store", "inner", "accumulator")
 
 Part = Loop | BitReversal | RandomUpdates | Chase
@@ -37,7 +37,7 @@ Value = int | bool | str
 class Size:
     """A size or option of a kernel: a whole number from ``least`` up; or one of ``words``; or yes or no.
 
-    ``default`` None: it must be given. Its type says what it is.
+    ``default`` None: it must be given. Its type determines the type of the value.
     """
 
     about: str
@@ -66,7 +66,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Program:
-    """What a kernel accesses: arrays with their sizes in bytes, and the parts of the stream one after another."""
+    """Accesses of a kernel: arrays with their sizes in bytes, and the parts of the stream one after another."""
 
     arrays: Mapping[str, int]
     parts: tuple[Part, ...]
@@ -126,7 +126,7 @@ class KernelTrace(Trace):
         self.footprint_bytes = sum(arrays.values())
         self.group_names = dict(enumerate(arrays, FIRST_GROUP))
         self.base = dict(zip(arrays, _bases(arrays), strict=True))
-        #: The first address, and the one after the last.
+        #: The first address, and the end of the last.
         self.span = (BASE, max(self.base[name] + size_bytes for name, size_bytes in arrays.items()))
 
     def __len__(self) -> int:
@@ -138,12 +138,12 @@ class KernelTrace(Trace):
         return sum(_stores(part) for part in self._program.parts)
 
     def repeated(self, line_bytes: int) -> Repeated | None:
-        """Most turns of a loop have the stack distances of others; not where it is one of several parts."""
+        """Most turns of a loop have the stack distances of others; not if it is one of several parts."""
         (first, *others) = self._program.parts
         return None if others or not isinstance(first, Loop) else repeated(first, line_bytes)
 
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
-        """All accesses in order; chunks are of no particular size, and share their kinds and groups."""
+        """All accesses in order; chunks have varying sizes, and share their kinds and groups."""
         at_least_one(most)
         return (block for part in self._program.parts for block in part.blocks(most))
 
@@ -336,7 +336,7 @@ KERNELS: dict[str, Kernel] = {
                 "n": Size("points of a side, or of a row, with the border", least=3),
                 "sweeps": Size("sweeps", default=1),
                 "rows": Size("rows of the grid, with the border; 0: n", least=0, default=0),
-                "centre": Size("whether the point itself is loaded, beside its four neighbours", default=True),
+                "centre": Size("whether the point itself is loaded, in addition to its four neighbours", default=True),
                 "element_bytes": _DOUBLE,
             },
             lambda n, sweeps, rows, centre, element_bytes: (5 + centre) * (n - 2) * ((rows or n) - 2) * sweeps,
@@ -365,7 +365,7 @@ KERNELS: dict[str, Kernel] = {
             "read and write back of random elements of a table",
             {
                 "n": Size("elements of the table"),
-                "updates": Size("elements that are drawn"),
+                "updates": Size("number of random updates"),
                 "seed": _SEED,
                 "element_bytes": _DOUBLE,
             },

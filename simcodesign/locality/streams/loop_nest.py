@@ -1,6 +1,6 @@
 """Address streams of loop nests in which every access moves on by the same number of bytes in each turn of a loop.
 
-The accesses of the inner loops are written out once, as a template; an outer turn is the template, moved by so many
+The accesses of the inner loops are written out once, as a template; an outer turn is the template, moved by some
 bytes for each array. That is two passes over an array, however deep the nest is.
 """
 
@@ -76,12 +76,12 @@ class Loop:
         yield from self.turns_from(0, self.turns, most)
 
     def turns_from(self, first: int, turns: int, most: int = LONGEST) -> Iterator[Accesses]:
-        """The accesses of so many turns from ``first`` on, in order."""
+        """Yield the accesses of ``turns`` turns from ``first`` on, in order."""
         some = replace(self, turns=turns)
         yield from _blocks(some, min(most, LONGEST), np.uint64(first) * self.moves, {}) if turns else ()
 
 
-#: What a loop is made of.
+#: Parts of a loop.
 Node: TypeAlias = Access | Loop
 
 
@@ -94,7 +94,7 @@ class Template(NamedTuple):
     group: Addresses
 
     def moved(self, moves: Moves) -> Accesses:
-        """The same accesses with every array moved. Kinds and groups are shared: not to be written to."""
+        """Return these accesses with every array moved. Kinds and groups are shared: do not write to them."""
         address = moves.take(self.array)
         address += self.address
         return Accesses(address, self.kind, self.group)

@@ -1,7 +1,7 @@
 """An LRU stack from which the key at any depth is taken, and the order of such depths; the loops are in C.
 
 The stack is a row of slots by the time of the last access: a key moves from its slot to the next free one. A bitmap
-says which slots are taken, and a tree of partial sums (P. Fenwick, "A new data structure for cumulative frequency
+marks the occupied slots, and a tree of partial sums (P. Fenwick, "A new data structure for cumulative frequency
 tables", Software: Practice and Experience 24, 1994) over its words finds the k-th of them, in time that grows with the
 logarithm of the number of keys. When the slots are used up the keys are moved together, at most once in as many
 accesses as there are keys.
@@ -47,7 +47,7 @@ def shuffle(draws: Whole, chances: NDArray[np.float64], depth: int) -> int:
 
 
 def touch(stack: Stack, distances: Whole, keys: Whole) -> None:
-    """Access the key at every distance in turn, a new one for -1; keys are numbered as they come."""
+    """Access the keys at these distances one after another, a new key for -1; keys are numbered as they come."""
     _functions().lru_touch(ctypes.byref(stack), distances, keys, len(distances))
 
 

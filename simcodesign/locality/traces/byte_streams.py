@@ -21,13 +21,13 @@ COMPRESSIONS: dict[str, tuple[bytes, Callable[[BinaryIO], Any]]] = {
     ".xz": (b"\xfd7zXZ\x00", lzma.open),
     ".bz2": (b"BZh", bz2.open),
 }
-#: What the decompressors of the standard library raise. A cut stream is an EOFError, except for zip members.
+#: Exceptions of the standard library's decompressors. A cut stream is an EOFError, except for zip members.
 _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 PIECE_BYTES = 1 << 18
 
 
 class Readable(Protocol):
-    """What fills a part of a buffer, and none of it at its end."""
+    """Reader that fills a part of a buffer, and none of it at its end."""
 
     def readinto1(self, buffer: memoryview, /) -> int: ...
 
@@ -84,7 +84,7 @@ def _damage(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         return f"the file cannot be read: {error.strerror}"
     what = "the compressed file is cut off" if isinstance(error, EOFError) else "the compressed file is corrupt"
-    return f"{what}: only what stands before can be read ({error or type(error).__name__})"
+    return f"{what}: only the part before can be read ({error or type(error).__name__})"
 
 
 def open_stream(path: Path, compression: str = "") -> Stream:
@@ -95,7 +95,7 @@ def open_stream(path: Path, compression: str = "") -> Stream:
     first, opened = COMPRESSIONS[compression]
     try:
         if not first.startswith(file.read(len(first))):
-            what = f"the file is not compressed as its suffix {compression} says"
+            what = f"the file is not compressed as its suffix {compression} suggests"
             raise InputError(what, Place(str(path), path="byte 0"))
         file.seek(0)
         return Stream(opened(file), str(path), file)

@@ -26,7 +26,7 @@ class CountedTrace(Trace):
 
     @property
     def kinds(self) -> ByKind | None:
-        """Of the accesses that were read last; None where the trace has no kinds."""
+        """Kinds of the accesses that were read last; None if the trace has no kinds."""
         return None if self._kinds is None else ByKind(*self._kinds.tolist())
 
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:

@@ -55,7 +55,7 @@ def compression_of(path: Path, named: TraceReader | None = None) -> str:
 
 
 def recognised(path: Path, compression: str) -> TraceReader:
-    """The reader that the first bytes of a file show, or its suffix. Raises InputError if neither tells."""
+    """Return the reader by the first bytes of a file, or its suffix. Raises InputError if neither determines one."""
     inner = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
     start = FileStart(inner.suffix.lower(), first_bytes(path, compression))
     reader = READERS.recognised(start)

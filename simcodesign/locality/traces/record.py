@@ -36,13 +36,13 @@ from simcodesign.locality.traces.trace import Accesses
 SUFFIX = ".npz"
 PAUSE_S = 0.005
 PIPE_BYTES = 1 << 20
-#: Columns of the file that is written, and the types that they have there.
+#: Columns of the recorded file, and their types.
 COLUMNS = {ADDRESS: np.dtype("<u8"), KIND: np.dtype("u1"), GROUP: np.dtype("<u8"), SIZE: np.dtype("<u4")}
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What was recorded. ``exit_status`` is None where the program was stopped (killed) because that was enough."""
+    """A recorded trace. ``exit_status`` is None if the program was stopped (killed) because that was enough."""
 
     path: Path
     accesses: int
@@ -70,7 +70,7 @@ def record_trace(
 ) -> Recording:
     """Runs a program and writes its data accesses from number ``skip`` on, ``most_accesses`` at most, as ``.npz``.
 
-    The program is killed as soon as there are enough; ``Recording.stopped`` says so. What it prints goes to ``stdout``
+    The program is killed as soon as there are enough; ``Recording.stopped`` records that. Its output goes to ``stdout``
     and ``stderr``, as of ``subprocess.run``, and never into the trace. The file holds the arrays ``address`` (uint64,
     bytes), ``kind`` (uint8), ``group`` (uint64, address of the instruction) and ``size`` (uint32, bytes), which
     ``open_trace`` and ``numpy.load`` read. It appears under its name when it is complete, and not at all if anything
@@ -103,7 +103,7 @@ def record_trace(
 
 
 def lackey_command(command: Sequence[str]) -> list[str]:
-    """How valgrind is called, except for where it writes to; InputError without valgrind or the program."""
+    """Return the command line of valgrind without the output path; InputError without valgrind or the program."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise InputError("recording needs valgrind, which is not installed", allowed="Debian: apt-get install valgrind")

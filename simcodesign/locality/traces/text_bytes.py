@@ -1,4 +1,4 @@
-"""What the bytes of a trace of text stand for, and what a parser makes of whole lines."""
+"""Meaning of the bytes of a text trace, and the results of parsing whole lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIN = _table({"0": LOAD, "1": STORE, "2": FETCH, "r": LOAD, "w": STORE, "i": FET
 
 
 class Parsed(NamedTuple):
-    """Accesses of whole lines, and what else stands there."""
+    """Accesses of whole lines, and the other contents of the lines."""
 
     accesses: Accesses
     lines: int

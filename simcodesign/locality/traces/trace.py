@@ -1,10 +1,10 @@
-"""What an address trace is: chunks of start addresses, each with its kind and the instruction that issued it.
+"""Address traces: chunks of start addresses, each with its kind and the instruction that issued it.
 
 Conventions of the whole package. A *key* is ``address >> log2(line_bytes)``. An access across two lines counts as one
 access to each, if the trace has sizes (``Trace.by_line``); without sizes only start addresses count. A modify is one
 access. *Stack distance*: distinct other keys accessed
-strictly between two uses of a key (0 = touched again at once); *reuse distance*: accesses strictly between two uses.
-The first touch of a key is cold (-1) and is counted apart.
+strictly between two uses of a key (0 = touched twice in succession); *reuse distance*: accesses strictly between two
+uses. The first touch of a key is cold (-1) and is counted apart.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Sizes = NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class Accesses:
-    """A chunk of n consecutive accesses: start addresses in bytes, and what else the trace knows of them.
+    """A chunk of n consecutive accesses: start addresses in bytes, and the other columns of the trace.
 
     ``group`` is the address of the instruction that issued the access (0 before the first one that the trace names);
     ``size`` is in bytes.
@@ -88,13 +88,13 @@ class Accesses:
         yield Accesses(address, kind, None if self.group is None else self.group[source])
 
     def split(self, most: int) -> Iterator[Accesses]:
-        """The same accesses in pieces of at most ``most``."""
+        """Yield these accesses in pieces of at most ``most``."""
         return (self[start : start + most] for start in range(0, len(self), most))
 
 
 class Repeated(NamedTuple):
     """A trace in parts, one after another: ``before``, ``period``, ``rest``. Between the last two the period comes
-    ``more`` times, with the same stack distances each time; the rest has those of its first turns."""
+    ``more`` times, with the same stack distances each time; the rest has the distances of its first turns."""
 
     before: Iterable[Accesses]
     period: Iterable[Accesses]
@@ -121,7 +121,7 @@ class Trace(ABC):
         return (part for chunk in self.chunks(most) for part in chunk.by_line(shift))
 
     def repeated(self, line_bytes: int) -> Repeated | None:
-        """The same accesses in parts, if it is known that stack distances repeat, so that most need not be counted."""
+        """Return these accesses in parts, if stack distances are known to repeat, so that most need not be counted."""
         return None
 
 
@@ -221,12 +221,12 @@ def empty_trace(name: str) -> InputError:
 
 
 def addresses(values: Any, place: Place) -> Addresses:
-    """The values as uint64 (n,), not copied where that is what they are; InputError for anything but addresses."""
+    """Return the values as uint64 (n,), not copied if they are; InputError for anything but addresses."""
     array = integers(values, place)
     if (at := first_negative(array)) is not None:
         allowed = f"0 to {MOST_ADDRESS}"
         raise InputError(f"entry {at} is negative", place, value=int(array[at]), allowed=allowed)
-    # As a view where it can be: signed integers that are not negative have the same bits.
+    # As a view if possible: signed integers that are not negative have the same bits.
     as_native = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     return as_native.view(np.uint64) if as_native.dtype == np.int64 else as_native.astype(np.uint64, copy=False)
 
@@ -269,5 +269,5 @@ def integers(values: Any, place: Place) -> NDArray[Any]:
 
 
 def first_negative(array: NDArray[Any]) -> int | None:
-    """Where the first negative entry stands."""
+    """Index of the first negative entry."""
     return int(np.argmax(array < 0)) if array.dtype.kind == "i" and array.size and array.min() < 0 else None

@@ -38,7 +38,7 @@ from simcodesign.locality.traces.trace import (
 WORD_BYTES = 8
 ADDRESS, KIND, GROUP, SIZE = COLUMNS = "address", "kind", "group", "size"
 _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-#: What a zip archive that is none raises.
+#: Exceptions for a file that is not a zip archive.
 _BAD_ARCHIVE = (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError, struct.error)
 
 
@@ -71,7 +71,7 @@ class RawTrace(Trace):
 
 @dataclass(frozen=True)
 class Header:
-    """What the header of an array of integers says."""
+    """Fields of the header of an array of integers."""
 
     dtype: np.dtype[Any]
     count: int
@@ -174,7 +174,7 @@ class NpzTrace(Trace):
 
 
 def column_chunks(stream: Stream, most: int) -> Iterator[NDArray[Any]]:
-    """The entries of an array in a stream of bytes, checked to be all that its header says."""
+    """The entries of an array in a stream of bytes, checked to match its header."""
     header, most = read_header(stream), min(most, CHUNK)
     left = header.count
     while left:
@@ -250,7 +250,7 @@ def sniff_npy(start: FileStart) -> Match:
 
 
 def sniff_npz(start: FileStart) -> Match:
-    """What a zip archive begins with."""
+    """Match the first bytes of a zip archive."""
     return Match.CERTAIN if start.content.startswith(b"PK\x03\x04") else Match.NONE
 
 

@@ -1,4 +1,4 @@
-"""What reads one format of address traces, and the registry of all; each registers itself in its own module."""
+"""Readers of address traces, one for each format, and their registry; each registers itself in its own module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TraceReader(Reader[Callable[[Path, str, bool], Trace]]):
 
     #: Whether it names the instructions fetched, which may then be accesses too.
     has_instructions: bool = False
-    #: Whether any first bytes may be data, so that only a suffix tells that a file is compressed.
+    #: Whether any first bytes may be data, so that only a suffix shows that a file is compressed.
     is_any_bytes: bool = False
 
 

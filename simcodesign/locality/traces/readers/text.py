@@ -72,7 +72,7 @@ MESSAGE_LINE = re.compile(rb"[ \t]*(==|--|\*\*|#)")
 
 
 class TextTrace(Trace):
-    """A file of text. Groups are there where it names instructions; those are accesses only with ``instructions``."""
+    """A file of text. It has groups if it names instructions; instructions are accesses only with ``instructions``."""
 
     def __init__(self, path: Path, text: TextFormat, compression: str = "", instructions: bool = False) -> None:
         self.name, self._path, self._compression = str(path), path, compression
@@ -82,7 +82,7 @@ class TextTrace(Trace):
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
         at_least_one(most)
         if self._grouped is None:
-            # Mostly the first block tells; only a trace without any instruction is read to its end for this.
+            # Usually the first block is enough; only a trace without any instruction is read to its end for this.
             with open_stream(self._path, self._compression) as stream:
                 self._grouped = any(block.fetches for block in parsed_blocks(stream, self._text))
         some = False
