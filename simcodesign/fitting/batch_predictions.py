@@ -1,7 +1,7 @@
-"""Errors and predictions of the best models of all series at once, vectorised, without intervals.
+"""Errors and predictions of the best models of all series together, vectorised, without intervals.
 
 A ``Fit`` with its leverages, rivals and interval takes a millisecond; if there are a hundred thousand series only
-the few that are shown are worth it.
+the few that are displayed are worth it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ BEYOND = 4.0
 
 @dataclass(frozen=True)
 class BatchPredictions:
-    """Of S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its ``smape`` in
+    """Results for S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its
+    ``smape`` in
     percent, how many ``terms`` it has without the constant, and how many ``rivals`` are level with it; of its points
     how many there are, and at how many its relative error is below 5 % (``small``) and 20 % (``moderate``)."""
 

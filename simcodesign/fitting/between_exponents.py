@@ -1,10 +1,11 @@
-"""What a prediction may be off because the true exponents lie between those that were tried.
+"""Error of a prediction because the true exponents lie between the exponents that were tried.
 
-A model whose exponents are those of a set nearly meets values that grow otherwise, and what it leaves is no noise: from
+A model whose exponents come from a set nearly meets values that grow otherwise, and its residuals are no noise: from
 it alone the prediction would look far too certain. To first order the model with other exponents is the model plus
 multiples of its tangents: of each factor x^i log2(x)^j the term times ln x, and times ln ln x. Fitted with these, the
 points say how far the prediction would move (its bias) and how uncertainly: the width is the root of the sum of both
-squares. By the inequality of Cauchy and Schwarz no model of the same terms that meets the points is farther off, to
+squares. The inequality of Cauchy and Schwarz implies that no model of the same terms that meets the points is farther
+off, to
 first order, than the bias.
 """
 
@@ -20,7 +21,7 @@ from simcodesign.fitting.selection.term_basis import Array, Index
 
 @dataclass(frozen=True)
 class Between:
-    """Of S models with their exponents counted as fitted: ``widths`` of Student's t distributions around their
+    """S models with their exponents counted as fitted: ``widths`` of Student's t distributions around their
     predictions, with ``freedoms`` degrees of freedom, both (S,)."""
 
     widths: Array
@@ -28,7 +29,8 @@ class Between:
 
 
 def between_exponents(family: Family, rows: Index, point: Array) -> Between:
-    """Of some models of a family at a point (m,): with powers and logarithms of their factors fitted where that leaves
+    """Evaluate some models of a family at a point (m,): with powers and logarithms of their factors fitted if that
+    leaves
     a degree of freedom, otherwise with powers alone, otherwise as they are."""
     each = family.root.ndim > 1
     root = family.root[rows] if each else np.broadcast_to(family.root, (len(rows), len(family.root)))
@@ -56,7 +58,7 @@ def between_exponents(family: Family, rows: Index, point: Array) -> Between:
 
 
 def _with_tangents(family: Family, rows: Index, point: Array) -> tuple[Array, Array]:
-    """The columns of models and their tangents, first those of powers, then those of logarithms: at the points
+    """The columns of models and their tangents, first for powers, then for logarithms: at the points
     (S, q, K) and at a point (S, q)."""
     shapes = family.shapes.take(rows)
     uses = np.asarray(shapes.uses)

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class CollectiveShape(NamedTuple):
-    """What a collective operation is as a function of the number of processes, and how it is written."""
+    """Shape of a collective operation as a function of the number of processes, and how it is written."""
 
     numeric: Callable[[Array], Array]
     formula: str

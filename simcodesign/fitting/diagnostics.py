@@ -1,4 +1,4 @@
-"""What the reader of a model must know: outliers and warnings, each of a kind and in words."""
+"""Outliers and warnings about a model for its reader, each of a kind and in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.noise_free import ROUNDING as MET
 from simcodesign.fitting.selection.term_basis import Array
 
-#: Kinds of warnings; the last four are of one series only, the others many series may share.
+#: Kinds of warnings; the last four concern a single series, the others may be shared by many series.
 FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET, FALLING = "few points", "together", "below zero", "not met", "falling"
 UNDECIDED, BETWEEN = "undecided", "between exponents"
 OUTLIER, OUTLIER_REPETITION = "outlier", "outlier repetition"
@@ -31,7 +31,7 @@ _ALIKE = 0.1
 #: From this correlation with the logarithm of a parameter on, values fall with it (five values without any trend: one
 #: series in twenty).
 _FALLS = 0.8
-#: With more degrees of freedom than these, what is left of the values says how far to trust a model.
+#: With more degrees of freedom than these, the residuals show how far to trust a model.
 _FEW_FREEDOMS = 2
 #: Larger numbers of standard deviations are not written out.
 _COUNTABLE = 1000
@@ -59,7 +59,8 @@ class Outlier:
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a series was fitted: at most so many ``terms``, ``negative`` coefficients or not; ``exact``: no noise;
+    """Options with which a series was fitted: maximum number of ``terms``, ``negative`` coefficients or not;
+    ``exact``: no noise;
     ``shrinking``: exponents below 0 or not."""
 
     terms: int
@@ -99,7 +100,7 @@ def outliers(family: Family, parameters: tuple[str, ...]) -> tuple[Outlier, ...]
 def series_warnings(
     family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, settings: FitSettings
 ) -> Iterator[FitWarning]:
-    """The warnings about the first of the models, which stand level with each other."""
+    """The warnings about the first of the models, which are level with each other."""
     undecided, not_met = _undecided(models, target), _not_met(family, models[0], settings)
     texts = (
         (FEW_POINTS, _few_points(family, models[0].parameters)),
@@ -118,12 +119,12 @@ def _few_points(family: Family, parameters: tuple[str, ...]) -> str:
     there = family.root > 0
     few = [name for name, x in zip(parameters, family.points[there].T, strict=True) if len(set(x.tolist())) < 5]
     if family.counts == 1:
-        return "There is one point only: nothing says how the values grow."
+        return "There is one point only: the growth of the values is unknown."
     return f"Fewer than five values of {', '.join(few)}: the growth is a guess." if few else ""
 
 
 def _together(family: Family, parameters: tuple[str, ...]) -> str:
-    """Parameters of which one is a product of powers of the others at all points: their parts cannot be told apart."""
+    """Parameters of which one is a product of powers of the others at all points: their parts cannot be separated."""
     logs = np.log(family.points[family.root > 0])
     logs = logs - logs.mean(0)
     varied = np.flatnonzero((np.abs(logs) > 1e-9).any(0))
@@ -135,8 +136,8 @@ def _together(family: Family, parameters: tuple[str, ...]) -> str:
         return ""
     names = " and ".join(parameters[place] for place in varied[tied])
     return (
-        f"{names} vary together at all points: nothing tells what each of them does, and away from such points the "
-        "model and its interval say nothing."
+        f"{names} vary together at all points: the effect of each one is unknown, and away from such points the "
+        "model and its interval are meaningless."
     )
 
 
@@ -159,7 +160,7 @@ def _not_met(family: Family, model: Model, settings: FitSettings) -> str:
     sums = "no model of one term" if terms == 1 else sums
     more = "terms may have to be subtracted (negative coefficients) or shrink (negative exponents)"
     more = "other exponents or more terms may be needed" if settings.negative else more
-    return f"The values have no noise, but {sums} meets them: what the model says beyond them is a guess; {more}."
+    return f"The values have no noise, but {sums} meets them: beyond them the model is a guess; {more}."
 
 
 def _falling(family: Family, parameters: tuple[str, ...]) -> str:
@@ -257,7 +258,8 @@ def _far(outlier: Outlier) -> str:
 
 
 def _deviations(outlier: Outlier | OutlierRepetition) -> str:
-    """Where the others meet the model nearly to rounding, how many times farther this one is off says nothing."""
+    """If the others meet the model nearly to rounding, the number of times that this one is farther off is
+    meaningless."""
     far = abs(outlier.deviations)
     if far < _COUNTABLE:
         return f"{far:.1f} standard deviations"

@@ -28,7 +28,7 @@ from simcodesign.fitting.weights import block_of
 
 __all__ = ["Fit", "Fits", "Outlier", "fit"]
 
-#: Numbers of a block of series that are in memory at once.
+#: Numbers of a block of series that are in memory together.
 _NUMBERS_IN_MEMORY = 500_000
 _MAX_TERMS = 8
 #: Sizes of values whose squares, and the squares of 1e12 times smaller ones, are floats of full precision.
@@ -68,7 +68,7 @@ def fit(
     """Fit each series of ``measurements`` with a model of the performance-model normal form.
 
     ``measurements``: the path of a file, or what ``read_table`` returns.
-    ``exponents``: ``extrap``, ``paper`` or own pairs. ``terms``: the most terms beside the constant.
+    ``exponents``: ``extrap``, ``paper`` or own pairs. ``terms``: maximum number of terms in addition to the constant.
     ``collectives``: operations that may be factors, with the parameter of processes, e.g. ``("Alltoall", "p")``.
     ``negative_exponents``, ``negative_coefficients``: whether these may be below 0. ``refine``: exponents between those
     of the set where the data ask for them. ``weighting``: see ``weights``.
@@ -116,7 +116,7 @@ def fit(
 def _watched(
     blocks: Iterator[tuple[int, Ranked]], on_progress: Callable[[int], object] | None
 ) -> Iterator[tuple[int, Ranked]]:
-    """The blocks of series, each told when it is finished."""
+    """Yield the blocks of series, reporting each when it is finished."""
     for start, ranked in blocks:
         if on_progress:
             on_progress(len(ranked.scores))

@@ -24,13 +24,13 @@ from simcodesign.fitting.selection.model_ranking import Ranked
 from simcodesign.fitting.selection.term_basis import Array, Index, Shapes
 from simcodesign.fitting.weights import block_of
 
-#: Models this many nats behind the best cannot be told from it: odds of seven to one.
+#: Models this many nats behind the best are indistinguishable from it: odds of seven to one.
 RIVALRY = 2.0
-#: Numbers that are in memory at once when intervals of many series are computed: columns and tangents of their models.
+#: Numbers in memory together when intervals of many series are computed: columns and tangents of their models.
 _NUMBERS_IN_MEMORY = 4_000_000
 #: Series whose models are solved together when one is read: for most of them that is cheaper than one by one.
 _SOLVED_TOGETHER = 32
-#: The same where outlier repetitions are sought.
+#: Likewise when outlier repetitions are sought.
 _SEARCHED_TOGETHER = 128
 
 
@@ -59,7 +59,7 @@ class Fit(ShownInNotebooks, Drawn):
 
     @property
     def values(self) -> Array:
-        """What was measured, (points, repetitions): the means where repetitions are not stored; NaN if none was."""
+        """Measured values, (points, repetitions): the means if repetitions are not stored; NaN if none was measured."""
         there = self.family.root > 0
         means = np.where(there, self.family.scaled / np.where(there, self.family.root, 1.0), np.nan)
         return np.asarray(means)[:, None]
@@ -78,7 +78,7 @@ class Fit(ShownInNotebooks, Drawn):
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
         prediction = predict(self.family, as_point(self.model.parameters, point), checked_level(level))
-        # What is measured as zero or more is so elsewhere too, where the model says so.
+        # If all measurements are zero or more, so is the interval elsewhere, if the prediction is.
         above = prediction.value >= 0 and bool((self.family.scaled >= 0).all())
         return replace(prediction, low=max(prediction.low, 0.0)) if above else prediction
 
@@ -111,7 +111,7 @@ class LazyFit(Fit):
 
     @cached_property
     def _level(self) -> Family:
-        """The models that stand level with the first."""
+        """The models that are level with the first."""
         scores = self.family.scores
         return self.family.first(max(1, int((scores <= scores[0] + RIVALRY).sum())))
 
@@ -125,7 +125,7 @@ class LazyFit(Fit):
 
     @cached_property
     def _values(self) -> tuple[Array, Array, Array]:
-        """Where something was measured: the values, the model's, and those of the model fitted without the point."""
+        """At the measured points: the values, the model's, and the values of the model fitted without the point."""
         solution = self._level.solution()
         there = self.family.root > 0
         root = self.family.root[there]
@@ -237,7 +237,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return (self._fit(row) for row in range(len(self)))
 
     def of(self, region: str, metric: str | None = None) -> Fit:
-        """The fit of a region, and of a metric where it has several. Raises InputError if there is not exactly one."""
+        """The fit of a region, and of a metric if it has several. Raises InputError if there is not exactly one."""
         rows = [
             row
             for row, pair in enumerate(zip(self.measurements.regions, self.measurements.metrics, strict=True))
@@ -251,7 +251,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return self._fit(rows[0])
 
     def predictions(self, point: Mapping[str, float] | Sequence[float], level: float = 0.9) -> Predictions:
-        """What ``Fit.predict`` says of each series, of all at once: arrays (S,).
+        """Return the prediction of ``Fit.predict`` for all series together: arrays (S,).
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
@@ -278,7 +278,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return replace(self, measurements=copied, blocks=blocks)
 
     def family(self, row: int) -> Family:
-        """All remembered models of a series, which are solved with those of its neighbours."""
+        """All remembered models of a series, which are solved together with the models of its neighbours."""
         start, ranked = self.blocks[self._place(row)]
         step = min(_SOLVED_TOGETHER, self._step(ranked))
         first = (row - start) // step * step
@@ -297,7 +297,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return Family(points, block.root, block.scaled, ranked.best, constant, scores.astype(np.float64), free)
 
     def model(self, row: int) -> Model:
-        """The best model of a series; those of a whole block are solved together."""
+        """The best model of a series; the models of a whole block are solved together."""
         place = self._place(row)
         if place not in self._solved:
             family = self.best(place)
@@ -307,7 +307,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return model_of(self.measurements.parameters, coefficients[own], shapes, own)
 
     def outlier_repetitions(self, row: int) -> tuple[OutlierRepetition, ...]:
-        """Outlier repetitions of a series, which are sought with those of its neighbours; none without ``again``."""
+        """Outlier repetitions of a series, which are sought together with its neighbours; none without ``again``."""
         if self.again is None or self.measurements.values.shape[2] < LEAST:
             return ()
         first = row - row % _SEARCHED_TOGETHER
@@ -350,7 +350,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return LazyFit(self, row)
 
     def _step(self, ranked: Ranked) -> int:
-        """Of how many series all models are in memory at once."""
+        """Number of series whose models are all in memory together."""
         models, terms = ranked.terms.shape[1:]
         numbers = models * (1 + terms * (1 + len(self.measurements.parameters))) * len(self.measurements.points)
         return max(1, _NUMBERS_IN_MEMORY // int(numbers))
@@ -360,7 +360,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return (slice(start, min(start + step, series)) for start in range(0, series, step))
 
     def _families(self, start: int, ranked: Ranked, rows: slice) -> tuple[Family, Index]:
-        """The models of some series of a block, one series after the other, and where each begins."""
+        """The models of some series of a block, one series after the other, and the start of each."""
         scores = ranked.scores[rows]
         row, model = np.nonzero(np.isfinite(scores))
         block = self._block(slice(start + rows.start, start + rows.stop))

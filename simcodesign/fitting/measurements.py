@@ -17,17 +17,17 @@ IntArray = npt.NDArray[np.int64]
 
 MAX_PARAMETERS = 4
 SMALLEST, LARGEST = 1e-24, 1e24
-"""Of a coordinate where models are fitted or predict: products of powers of these, squared, are still numbers."""
+"""Limits of a coordinate in fits and predictions: products of powers of these, squared, are still numbers."""
 MEMORY_STEP = 1 << 20
-"""Values looked at in one go: a check needs this much memory beside the block, however large the block is."""
+"""Values processed in one go: a check needs this much memory in addition to the block, however large the block is."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """What was measured where: S series at K points in m parameters, up to R repetitions each.
+    """Measured values: S series at K points in m parameters, up to R repetitions each.
 
     ``parameters``: the m names, m = 1 to 4. ``points``: (K, m), positive, finite, all different.
-    ``regions`` and ``metrics``: S names each; a series is one pair of them, and no pair stands twice.
+    ``regions`` and ``metrics``: S names each; a series is one pair of them, and no pair occurs twice.
     ``values``: (S, K, R), in the unit of the metric, finite; NaN where a repetition, or all of a point, is missing.
     Every series has at least one value. The arrays are handed out read-only; float64 arrays are kept without a copy.
 
@@ -54,7 +54,7 @@ class Measurements:
 
     @cached_property
     def counts(self) -> IntArray:
-        """Repetitions that are there, (S, K)."""
+        """Number of repetitions present, (S, K)."""
         counts = np.empty(self.values.shape[:2], dtype=np.int64)
         for part in self._parts():
             counts[part] = np.count_nonzero(~np.isnan(self.values[part]), axis=2)
@@ -63,7 +63,7 @@ class Measurements:
 
     @cached_property
     def means(self) -> FloatArray:
-        """Mean over the repetitions that are there, (S, K); NaN if there is none."""
+        """Mean over the present repetitions, (S, K); NaN if there is none."""
         means = np.full(self.values.shape[:2], np.nan)
         for part in self._parts():
             block, counts = self.values[part], self.counts[part]
@@ -150,7 +150,7 @@ class Measurements:
                 raise InputError("a series without a value", self.place(part.start + int(np.argmax(empty))))
 
     def place(self, row: int, point: int | None = None) -> Place:
-        """Where a series, or one of its points, stands, in words for a message."""
+        """Position of a series, or of one of its points, in words for a message."""
         text = f"region {shorten(self.regions[row])}, metric {shorten(self.metrics[row])}"
         if point is not None:
             text += f" at {point_text(self.parameters, self.points[point])}"
@@ -201,7 +201,7 @@ def check_points(parameters: Sequence[str], points: FloatArray, place: Place | N
 
 
 def _read_only(array: object, dimensions: int, name: str) -> FloatArray:
-    """A read-only view of the array, or of a float64 copy where it is something else."""
+    """A read-only view of the array, or of a float64 copy if it has another type."""
     try:
         block = np.asarray(array, dtype=np.float64).view()
     except (TypeError, ValueError) as error:

@@ -23,7 +23,7 @@ from simcodesign.fitting.collective_shapes import COLLECTIVES
 
 Array = NDArray[np.float64]
 
-#: Coefficients of a fit are right to this fraction at best; within it of a number of so few digits they are that
+#: Coefficients of a fit are right to this fraction at best; within it of a number with few digits they are that
 #: number.
 _ROUNDING, _ROUND_DIGITS = 1e-11, 6
 #: Largest denominator that is printed as a fraction; finer exponents are printed as decimals.
@@ -53,7 +53,7 @@ class Factor:
         return float(self.exponent) + steps[0], float(self.log) + steps[1]
 
     def evaluate(self, x: Array) -> Array:
-        """Its value at x; outside of where it is defined, not a number."""
+        """Return the value at x; not a number if it is undefined."""
         with np.errstate(all="ignore"):
             result = np.power(x, float(self.exponent)) if self.exponent else np.ones_like(x)
             if self.log:
@@ -171,7 +171,7 @@ def _exponent_text(exponent: Fraction) -> str:
 
 
 def _exponent_in_full(exponent: Fraction) -> str:
-    # The exponents of the sets in use are fractions of small numbers; others are those of a float.
+    # The exponents of the sets in use are fractions of small numbers; others are arbitrary floats.
     return str(exponent) if exponent.denominator <= 1000 else repr(float(exponent))
 
 

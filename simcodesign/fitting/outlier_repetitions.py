@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 #: The most that are sought in a series.
 MOST = 3
-#: Repetitions of a point of which one can be told apart: of two that differ, nothing says which is the outlier.
+#: Minimum number of repetitions: of two that differ, it is undetermined which is the outlier.
 LEAST = 3
 #: Chance, per series, that one is called an outlier though none is.
 _FALSE_ALARM = 0.01
@@ -39,7 +39,7 @@ class OutlierRepetition:
 
 
 def outlier_repetitions(values: Array, relative: bool = True) -> list[tuple[OutlierRepetition, ...]]:
-    """Those of each series of (S, K, R), NaN if one is missing, the farthest first; at most ``MOST`` of a series.
+    """Outliers of each series of (S, K, R), NaN if one is missing, the farthest first; at most ``MOST`` of a series.
 
     ``relative``: measurements vary in proportion to their size, otherwise by as much at all points.
     """
@@ -80,7 +80,8 @@ def _sizes(values: Array, there: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True)
 class _Farthest:
-    """Of each series, (S,): place, mean of the others, studentised distance (0 if there is none), and freedom."""
+    """Farthest repetition of each series, (S,): place, mean of the others, studentised distance (0 if there is none),
+    and freedom."""
 
     point: NDArray[np.int64]
     repetition: NDArray[np.int64]

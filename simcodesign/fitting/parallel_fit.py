@@ -1,4 +1,4 @@
-"""Fitting many series: block by block in bounded memory, and by several processes where that is worth their start.
+"""Fitting many series: block by block in bounded memory, and by several processes if that is worth their start.
 
 The series are fitted in blocks of a size that depends on the search alone, never on who works on them: the results are
 the same to the last bit, whatever the number of processes. Work begins at home; processes are started when they would
@@ -28,7 +28,7 @@ from simcodesign.fitting.selection.term_basis import is_listed
 
 T = TypeVar("T")
 
-#: Series of a block: all of one basis of terms; fewer where each takes long.
+#: Series of a block: all of one basis of terms; fewer if each takes long.
 BLOCK, FEW, FEWEST = 256, 64, 4
 #: Candidate terms from which on a series takes long.
 _MANY_SHAPES = 10_000
@@ -40,7 +40,7 @@ _AHEAD = 2
 
 @dataclass(frozen=True)
 class Task(Generic[T]):
-    """What is done with each block of series: fitted with these options of ``fit``, and made into something."""
+    """Work on each block of series: fit it with these options of ``fit``, and convert the result."""
 
     make: Callable[[Fits], T]
     options: FitKeywords
@@ -60,7 +60,7 @@ def fitted(
 ) -> Iterator[T]:
     """``make(fits)`` of each block of series, in their order; ``make`` must be picklable where ``jobs`` > 1.
 
-    ``jobs``: the most processes. ``options``: those of ``fit``. ``on_progress``: called with the number of series
+    ``jobs``: the most processes. ``options``: options of ``fit``. ``on_progress``: called with the number of series
     that were finished. ``min_saving_s``: seconds of work saved from which on processes are started,
     by default ``WORTH_S``.
     Raises what ``fit`` raises, and SimcodesignError when a process dies.
@@ -85,7 +85,7 @@ def fitted(
 
 
 def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
-    """The fits of all series, from those of blocks of them in their order."""
+    """The fits of all series, from the fits of blocks in their order."""
     starts = [0]
     for part in parts:
         starts.append(starts[-1] + len(part))

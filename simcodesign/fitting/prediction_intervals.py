@@ -1,6 +1,6 @@
 """Prediction intervals that know that the model was chosen, not given.
 
-An interval is of a further measurement: the mean of as many repetitions as the points have (of the most, where they
+An interval covers a further measurement: the mean of as many repetitions as the points have (the maximum, if they
 differ; with one repetition, of a single measurement).
 
 Every remembered model of a series predicts a value with Student's t distribution around it: its variance is that of
@@ -8,12 +8,12 @@ the coefficients (and fitted exponents, to first order) and of one further measu
 weights exp(-score / 2), the score being a description length in nats; the interval holds the middle of that mixture.
 Where one model is far ahead it is the textbook interval of regression; if several are level it spans all of them.
 
-The half: the remembered models are a few of all that were tried, those of short description, and stand for the others.
+The half: the remembered models are a few of all that were tried, with short descriptions, and represent the others.
 With the full difference the intervals for exponents off the grid were too narrow on made-up measurements.
 
 Where even the last of many remembered models is nearly as good as the first, those that were not remembered are too,
-and their exponents lie between and beyond those of the remembered. Then the exponents of every model count as fitted:
-their uncertainty, to first order, is that of the models left out.
+and their exponents lie between and beyond the exponents of the remembered. Then the exponents of every model count as
+fitted: their uncertainty, to first order, is the uncertainty of the models left out.
 
 A quarter of the mixture is the best model with exponents between those tried (``between_exponents``): without it the
 intervals around models of few points without noise had almost no width, and in general they held too few values that
@@ -34,7 +34,7 @@ from simcodesign.fitting.selection.candidates import KEPT
 from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.term_basis import Array, Index
 
-#: The part of the mixture that stands for exponents between those that were tried.
+#: The part of the mixture for exponents between the tried ones.
 BETWEEN = 0.25
 #: Nats of description length that count as one in the mixture.
 SPREAD = 2.0
@@ -83,17 +83,17 @@ class Mixture:
         return self._quantile(tail, *ends), self._quantile(1 - tail, *ends)
 
     def _reach(self, tail: float) -> tuple[float, float]:
-        """The lowest and the highest quantile of a single model: that of the mixture lies between."""
+        """The lowest and the highest quantile of a single model: the quantile of the mixture lies between."""
         used = self.weights > 0
         reach = special.stdtrit(self.freedoms, 1 - tail) * self.widths
         return float((self.centres - reach)[used].min()), float((self.centres + reach)[used].max())
 
     def _quantile(self, probability: float, low: float, high: float) -> float:
-        """By Brent's method between ``low`` and ``high``."""
+        """Find the quantile by Brent's method between ``low`` and ``high``."""
         size = _PRECISION * max(abs(low), abs(high))
         if high - low <= size:
             return low + (high - low) / 2
-        # Models without error are steps, which may stand at an end.
+        # Models without error are steps, which may be at an end.
         if self.below(low) >= probability:
             return low
         if self.below(high) <= probability:
@@ -103,7 +103,7 @@ class Mixture:
             return float(optimize.brentq(miss, low, high, xtol=_PRECISION * size, rtol=_PRECISION, maxiter=_MOST_STEPS))
 
     def _miss(self, probability: float) -> Callable[[float], float]:
-        """How far below or above the probability a value lies; quick, for it is called often."""
+        """How far below or above the probability a value lies; quick, because it is called often."""
         freedoms, weights = self.freedoms, self.weights
         scale = 1 / np.maximum(self.widths, 1e-300)
         shift = self.centres
@@ -129,12 +129,12 @@ def weights_of(scores: Array) -> Array:
 
 
 def mixture(family: Family, point: Array) -> Mixture:
-    """What the models of a family, which are of one series, say about a measurement at a point (m,)."""
+    """Distribution of a measurement at a point (m,), by the models of a family, which belong to one series."""
     return _with_between(of_models(family, point), family, np.zeros(1, dtype=np.int64), point)
 
 
 def of_models(family: Family, point: Array) -> Mixture:
-    """The same without exponents between those that were tried."""
+    """Mixture without exponents between the tried ones."""
     weights = weights_of(family.scores)
     if len(weights) >= KEPT and len(weights) * weights[-1] > _MISSING:
         family = family.fitted
@@ -166,7 +166,8 @@ def _mixed(family: Family, point: Array, weights: Array) -> Mixture:
 
 
 def predict(family: Family, point: Array, level: float) -> Prediction:
-    """The prediction of the best model at a point (m,), with the interval of all of them, which are of one series."""
+    """The prediction of the best model at a point (m,), with the interval of all of them, which belong to one
+    series."""
     distribution = mixture(family, point)
     value = float(distribution.centres[0])
     if family.counts < 2 or not np.isfinite(distribution.widths).all():
@@ -176,12 +177,12 @@ def predict(family: Family, point: Array, level: float) -> Prediction:
     return Prediction(value, min(low, value), max(high, value), level)
 
 
-# --- Many series at once ---------------------------------------------------------------------------------------
+# --- Many series together -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Those of S series, as in ``Prediction``: ``value``, ``low`` and ``high``, all (S,)."""
+    """Predictions of S series, as in ``Prediction``: ``value``, ``low`` and ``high``, all (S,)."""
 
     value: Array
     low: Array
@@ -190,8 +191,8 @@ class Predictions:
 
 
 def predict_all(family: Family, starts: Index, point: Array, level: float) -> Predictions:
-    """The predictions of S series at a point (m,), whose models stand one after the other in the family: those of each
-    from ``starts`` (S,) on, best first. As ``predict`` says of each alone, except for rounding."""
+    """The predictions of S series at a point (m,), whose models follow one another in the family: the models of each
+    from ``starts`` (S,) on, best first. Equal to ``predict`` for each alone, except for rounding."""
     sizes = np.diff(np.append(starts, len(family.scores)))
     weights = np.exp(-(family.scores - np.repeat(family.scores[starts], sizes)) / SPREAD)
     weights /= np.repeat(np.add.reduceat(weights, starts), sizes)
@@ -217,7 +218,7 @@ def _counted_as_fitted(family: Family, rows: Flags) -> Family:
 
 
 def _quantiles(mixed: Mixture, sizes: Index, tail: float) -> Array:
-    """The quantiles ``tail`` and 1 - ``tail`` of the mixtures of S series, of so many models each, (2, S)."""
+    """The quantiles ``tail`` and 1 - ``tail`` of the mixtures of S series, with ``sizes`` models each, (2, S)."""
     starts = np.append(0, np.cumsum(sizes)[:-1])
     reach = special.stdtrit(mixed.freedoms, 1 - tail) * mixed.widths
     used = mixed.weights > 0
@@ -241,16 +242,16 @@ def _quantiles(mixed: Mixture, sizes: Index, tail: float) -> Array:
 
 
 def _zeros(miss: Callable[[Array, Flags], Array], low: Array, high: Array) -> Array:
-    """Where rising functions become zero between ``low`` and ``high``, all at once.
+    """Find the zeros of rising functions between ``low`` and ``high``, all together.
 
-    Inverse quadratic interpolation within a bracket, bisection where it is not to be trusted: Chandrupatla, "A new
+    Inverse quadratic interpolation within a bracket, bisection if it is not to be trusted: Chandrupatla, "A new
     hybrid quadratic/bisection algorithm", Advances in Engineering Software 28 (1997).
     """
     size = _PRECISION * np.maximum(np.abs(low), np.abs(high))
     open_: Flags = np.ones(low.shape, dtype=np.bool_)
     a, b = high, low
     f_a, f_b = miss(a, open_), miss(b, open_)
-    # Models without error are steps, which may stand at an end.
+    # Models without error are steps, which may be at an end.
     zeros = np.where(f_b >= 0, b, np.where(f_a <= 0, a, b + (a - b) / 2))
     open_ &= (f_b < 0) & (f_a > 0) & (np.abs(a - b) > size)
     share = np.full(low.shape, 0.5)

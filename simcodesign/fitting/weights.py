@@ -16,7 +16,7 @@ from simcodesign.fitting.selection.candidate_fits import Block, Flags
 from simcodesign.fitting.selection.term_basis import Array, Index
 
 WEIGHTINGS = ("relative", "absolute")
-#: A value this much smaller than the largest of its series weighs no more than that share of it would.
+#: A value this much smaller than the largest of its series gets the weight of that fraction.
 _SMALLEST = 1e-12
 
 
@@ -32,7 +32,7 @@ def block_of(means: Array, counts: Index, weighting: str, free: bool, exact: Fla
 
 
 def _sizes(values: Array, weighting: str) -> Array:
-    """What the error of each value is proportional to, (S, K)."""
+    """Scale of the error of each value, (S, K)."""
     size = np.abs(values)
     largest = size.max(1, keepdims=True)
     if weighting == "absolute":

@@ -1,6 +1,6 @@
 """Which demand of a workload a measured metric is: by its name, or as the user declares it.
 
-The requirements are those of Calotoiu et al., CLUSTER 2018, Table I, all per process: bytes used, operations, bytes
+The requirements are from Calotoiu et al., CLUSTER 2018, Table I, all per process: bytes used, operations, bytes
 sent and received, loads and stores, stack distance. Metrics are taken to be in SI units.
 """
 
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from simcodesign.core.errors import InputError, nearest
 
-#: Demand -> names of metrics that are known to be it, beside its own. Case and the characters between words do not
+#: Demand -> names of metrics that mean it, in addition to its own. Case and the characters between words do not
 #: matter.
 METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -41,7 +41,7 @@ PATTERNS: Mapping[str, tuple[str, str]] = MappingProxyType(
         **{f"halo{dims}d": ("exchange", "") for dims in range(1, 5)},
     }
 )
-#: Units that may stand behind a name, in brackets: those in which a demand is what it is; a time in ms is not seconds.
+#: Units allowed in brackets behind a name: units in which a demand is its value; a time in ms is not seconds.
 UNITS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "seconds": ("s", "sec", "second", "seconds"),
@@ -53,13 +53,13 @@ UNITS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _OTHER_PATTERNS = {"broadcast": "bcast", "all_to_all": "alltoall"}
-#: What leaves a metric out.
+#: Name that leaves a metric out.
 NONE = "none"
 #: Demands of messages; of the second, half is sent.
 SENT = ("bytes_sent", "bytes_sent_received")
 #: Patterns of neighbours in a process grid.
 HALOS = tuple(pattern for pattern, (step, _) in PATTERNS.items() if step == "exchange")
-#: What would be charged twice if two metrics of a region were it.
+#: Demands that would be charged twice if two metrics of a region were mapped to the same one.
 _PARTS = {
     **dict.fromkeys(("flops", "instructions", "seconds"), ("computation",)),
     **dict.fromkeys(SENT, ("messages",)),
@@ -77,7 +77,7 @@ class Use:
 
     @property
     def parts(self) -> set[tuple[str, str]]:
-        """What it is charged as."""
+        """The parts that it is charged as."""
         return {(part, self.pattern) for part in _PARTS.get(self.demand, (self.demand,))}
 
     @property
@@ -141,7 +141,7 @@ def _given(demand: str) -> Use | None:
 def without_twins(region: str, uses: Sequence[tuple[str, Use]]) -> tuple[list[tuple[str, Use]], list[str]]:
     """The metrics of a region that are charged, and notes about those that are not, as they would be charged twice.
 
-    Of two metrics for one part the one that the user named counts. Raises InputError if that does not decide.
+    If two metrics match one part, the metric that the user named counts. Raises InputError if that does not decide.
     """
     kept: list[tuple[str, Use]] = []
     notes = []

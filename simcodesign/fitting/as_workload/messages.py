@@ -1,4 +1,4 @@
-"""Models of the bytes that a rank sends, as steps of a program that send so many.
+"""Models of the bytes that a rank sends, as steps of a program that send them.
 
 A factor Allreduce(p), Bcast(p) or Alltoall(p) becomes that collective operation, with the other factors as its
 payload; what is left goes to the neighbours of a periodic process grid. What a rank sends on average is then the
@@ -28,19 +28,19 @@ _SENT_AS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Part:
-    """What goes by one pattern: of a collective operation the ``payload``, otherwise the bytes themselves."""
+    """Bytes sent by one pattern: of a collective operation the ``payload``, otherwise the bytes themselves."""
 
     pattern: str
     payload: Model
 
     @property
     def sent(self) -> str:
-        """What a rank sends on average per unit of the payload, as a factor of an expression; empty for 1."""
+        """Bytes that a rank sends on average per unit of the payload, as a factor of an expression; empty for 1."""
         return f"*{_shape(self.pattern, 'P')}" if self.pattern in _SENT_AS else ""
 
 
 def parts_of(model: Model, ranks: str, neighbours: str) -> list[Part]:
-    """The parts of a model: those of collective operations of the parameter ``ranks``; the rest goes to neighbours."""
+    """The parts of a model: collective operations of the parameter ``ranks``; the rest goes to neighbours."""
     payloads: dict[str, list[Term]] = {}
     rest = []
     for term in model.terms:
@@ -80,7 +80,7 @@ def payload_step(pattern: str, payload: str, halves: bool) -> str:
 
 
 def bytes_step(pattern: str, sent: str, halves: bool) -> str:
-    """The step in which a rank sends so many bytes on average; half of them if ``halves``."""
+    """The step in which a rank sends ``sent`` bytes on average; half of them if ``halves``."""
     operation, algorithm = PATTERNS[pattern]
     twice = 2 if halves else 1
     if pattern in _SENT_AS:

@@ -19,7 +19,7 @@ from simcodesign.fitting.normal_form import Model, Term
 RANKS = ("p", "processes", "procs", "ranks", "nprocs", "cores")
 #: Letters of each part of a name.
 _LONGEST = 24
-#: Of a parameter: eight terms of four parameters stay within the length of an expression.
+#: Maximum for a parameter: eight terms of four parameters stay within the length of an expression.
 _LONGEST_PARAMETER = 12
 #: Values of a parameter that are listed one by one.
 _LISTED = 12
@@ -85,7 +85,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class MeasuredParameters:
-    """All measured parameters, that of the processes (``P``) first if there is one, and the names that are taken."""
+    """All measured parameters, the processes (``P``) first if there are any, and the names in use."""
 
     every: tuple[MeasuredParameter, ...]
     names: Names
@@ -101,7 +101,7 @@ class MeasuredParameters:
 
 
 def measured_parameters(measurements: Measurements, ranks: str | None) -> MeasuredParameters:
-    """The parameters of the measurements; ``ranks`` is the one of the processes (None: that with one of ``RANKS``).
+    """The parameters of the measurements; ``ranks`` is the number of processes (None: a parameter named in ``RANKS``).
 
     Raises InputError for a name that there is not, and if several may be meant.
     """

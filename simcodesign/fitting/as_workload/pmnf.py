@@ -1,7 +1,7 @@
 """Fitted models as a workload file, which both readings run: a phase for each region, an equation for each model.
 
-The file says of every model how good it is. Which metric is which demand is decided in ``fitted_demands``, and what
-becomes of the bytes that are sent in ``fitted_messages``.
+The file lists the quality of every model. ``fitted_demands`` decides which metric is which demand, and
+``fitted_messages`` how the sent bytes are charged.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def workload_text(
     """The workload whose demands are the fitted models.
 
     ``source``: the file of the measurements. ``ranks``: the parameter that is the number of processes, which becomes
-    ``P`` (None: the one of ``fitted_names.RANKS``). ``demands``: which metric is which demand
+    ``P`` (None: one named in ``fitted_names.RANKS``). ``demands``: which metric is which demand
     (``fitted_demands.allowed_demands``), where its name does not say so. ``regions``: only these. ``pattern``: halo1d
     to halo4d, the neighbours to which bytes go that no collective operation sends. ``element_bytes``: of the elements
     in which stack distances are counted.
@@ -199,7 +199,9 @@ class _Writer:
         steps["written"] = [f"write: {{bytes: {names[key]}}}" for key in ("bytes_written",) if key in names]
         ordered = [step for key in ("read", "computed", "memory", "sent", "written") for step in steps.get(key, ())]
         if "seconds" in names and len(ordered) > 1:
-            self.note("seconds are charged beside messages, memory or disks, whose time they may contain", region)
+            self.note(
+                "seconds are charged in addition to messages, memory or disks, whose time they may contain", region
+            )
         if ordered:
             self._phase(region, ordered)
 
@@ -209,7 +211,7 @@ class _Writer:
         accesses, distances = demands & {*_ACCESSES}, "stack_distance" in demands
         if accesses and not distances:
             self.note(
-                f"{' and '.join(sorted(accesses))} left out: no stack distance says where they are served", region
+                f"{' and '.join(sorted(accesses))} left out: no stack distance determines the serving level", region
             )
         if distances and not accesses:
             self.note("stack distance left out: there are no loads and stores that have it", region)
@@ -235,7 +237,7 @@ class _Writer:
         """The equations of bytes sent, and the steps that send them."""
         wanted, halves = (each.fit.region, each.fit.metric), each.use.demand != SENT[0]
         by_terms = not each.use.pattern and has_collective(model, "P")
-        if by_terms and has_negative(model):  # its parts would not add up to it where one of them is cut off at zero
+        if by_terms and has_negative(model):  # its parts would not add up to it if one of them is cut off at zero
             what = f"{one_line(each.fit.metric)!r} goes to neighbours, not by collective operations"
             self.note(f"{what}: a coefficient is below zero", each.fit.region)
         if not by_terms or has_negative(model):
@@ -293,7 +295,7 @@ class _Writer:
             yield "  - compute: {flops: 0}        # nothing but the footprint was measured"
 
     def _footprint(self) -> Iterator[str]:
-        """The largest of the regions' footprints: each is that of the whole process."""
+        """The largest footprint of the regions, each of which is a footprint of the whole process."""
         names = self.footprints
         while len(names) > _AT_ONCE:
             groups = [names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE)]
@@ -303,7 +305,7 @@ class _Writer:
             yield f"footprint: {_largest(names)}"
 
     def _messages(self) -> Iterator[str]:
-        """What a reader must know of how bytes are sent."""
+        """Notes for the reader on how bytes are sent."""
         if "allreduce" in self.patterns:
             yield "  # allreduce: log2(P) payloads are sent by a rank where P is a power of two, fewer for other P"
         if self.patterns & {*HALOS[1:]}:

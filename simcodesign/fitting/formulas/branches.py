@@ -1,8 +1,8 @@
 """Forms with ``min`` and ``max`` as if it were known at which points which argument counts: starts for the search.
 
-Where the argument that counts is known, coefficients within it mostly enter linearly, and follow at once. What is
+If the argument that counts is known, coefficients within it mostly enter linearly, and follow directly. The search
 tried is a change from one argument to the other at some value of one parameter, as from short messages to long ones;
-the search then finds where it is. So are maxima of linear functions fitted, by turns of supposing and solving (Magnani
+then finds the value. Maxima of linear functions are fitted likewise, by alternately supposing and solving (Magnani
 and Boyd, Optimization and Engineering 10 (2009)).
 """
 
@@ -21,7 +21,7 @@ from simcodesign.fitting.selection.term_basis import Array
 
 def forms_by_branch(form: Form, points: Array) -> Iterator[Form]:
     """The form with a case distinction instead of every ``min`` and ``max``, by whether a parameter is above a value
-    between those that it has at points (K, m); none where no non-linear coefficient stands in one."""
+    between its values at points (K, m); none if no non-linear coefficient is in one."""
     if not _in_extremes(form.tree) & {*form.nonlinear}:
         return
     for name, values in zip(form.parameters, points.T, strict=True):
@@ -35,7 +35,7 @@ def forms_by_branch(form: Form, points: Array) -> Iterator[Form]:
 
 
 def _in_extremes(node: Node) -> set[str]:
-    """The names that stand in a ``min`` or ``max``."""
+    """Return the names in a ``min`` or ``max``."""
     if isinstance(node, Call) and node.function in ("min", "max"):
         return {*names_in(node)}
     return {name for part in parts_of(node) for name in _in_extremes(part)}

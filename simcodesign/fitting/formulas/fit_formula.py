@@ -51,7 +51,7 @@ def fit_formula(
     Linear least squares for coefficients that enter linearly, variable projection for the others. Points where a
     formula's condition does not hold are left out.
 
-    Raises InputError for a formula that cannot be fitted, as ``form_of`` says, two of one name, one that is undefined
+    Raises InputError for a formula that cannot be fitted (see ``form_of``), two of one name, one that is undefined
     at measured points for all coefficients tried, an unknown weighting, and values that
     ``fit`` refuses for their size.
 

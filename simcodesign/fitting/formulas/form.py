@@ -1,7 +1,7 @@
-"""A formula with unknown coefficients: which names are parameters, which are known, and how each coefficient enters.
+"""A formula with unknown coefficients: parameters, known names, and how each coefficient enters.
 
 A coefficient enters linearly if the symbolic derivative by it has neither itself nor another linear coefficient in it.
-Of ``a*(b + c*m)`` either ``a`` or ``b`` and ``c`` can be linear: the larger set is taken.
+In ``a*(b + c*m)`` either ``a`` or ``b`` and ``c`` can be linear: the larger set is taken.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from simcodesign.fitting.selection.term_basis import Array
 MAX_NONLINEAR = 6
 #: Names, numbers and operations of a symbol once others are put in.
 _MAX_NODES = 5000
-#: ``p`` stands for this in formulas.
+#: Name of ``p`` in formulas.
 _RANKS = "P"
 
 
 @dataclass(frozen=True)
 class Form:
     """A formula over ``parameters``, the ``known`` values that it uses, and coefficients: ``linear`` and ``nonlinear``
-    ones, each in the order in which they are written; ``exponents`` are those of the latter that stand in an exponent.
+    ones, each in the order in which they are written; ``exponents`` are the nonlinear ones within an exponent.
 
     ``tree``: the total, symbols of the formula's own put in.
     """
@@ -48,7 +48,7 @@ class Form:
 
     @property
     def name(self) -> str:
-        """That of the formula."""
+        """Name of the formula."""
         return self.formula.name
 
     @property
@@ -75,7 +75,7 @@ class Form:
         return values
 
     def values(self, points: Array, coefficients: Mapping[str, float]) -> Array:
-        """The formula at points (K, m), (K,); not finite where it is undefined."""
+        """Return the formula at points (K, m), (K,); not finite if undefined."""
         return self.evaluated(self.tree, self.names_at(points), coefficients, len(points))
 
     def evaluated(
@@ -87,14 +87,14 @@ class Form:
             return np.broadcast_to(np.asarray(node.evaluate(every), dtype=np.float64), (count,))
 
     def holds(self, points: Array) -> Flags:
-        """At which points (K, m) the formula's condition holds, (K,)."""
+        """Whether the formula's condition holds at points (K, m), (K,)."""
         if self.formula.valid is None:
             return np.ones(len(points), dtype=np.bool_)
         values = self.evaluated(self.formula.valid.tree, self.names_at(points), {}, len(points))
         return np.asarray(np.nan_to_num(values) != 0)
 
     def text_with(self, numbers: Mapping[str, float], *, digits: int | None = None) -> str:
-        """The expression with numbers instead of names, written so that they read back exactly unless ``digits`` says
+        """The expression with numbers instead of names, written so that they read back exactly unless ``digits`` limits
         how many are shown."""
         return text_of(_signs_put_out(with_nodes(self.tree, {name: _number(x, digits) for name, x in numbers.items()})))
 
@@ -161,7 +161,7 @@ def form_of(formula: Formula, parameters: Sequence[str], known: KnownNames) -> F
 
 
 def linear_names(tree: Node, names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the names in which the tree is linear, all together; in their order."""
+    """Return the names in which the tree is linear, all together; in their order."""
     reach = {name: {*names_in(derivative(tree, name))} for name in names}
     own = [name for name in names if name not in reach[name]]
     clash = {a: {b for b in own if b in reach[a] or a in reach[b]} for a in own}
@@ -194,7 +194,7 @@ def _bounded(tree: Node, symbol: Expression) -> Node:
 
 
 def _with_word(formula: Formula, known: KnownNames) -> dict[str, float]:
-    """What is known, t_w as a time per value where the formula says the bytes of one."""
+    """Known values, with t_w as a time per value if the formula gives the bytes of one."""
     values = known.values
     if formula.word is None or "t_w" not in known.of_machine or "t_w" in known.given:
         return values
@@ -225,7 +225,7 @@ def _check_names(formula: Formula, unknown: Sequence[str], known: Sequence[str])
 
 def _check_steps(total: Expression, tree: Node, unknown: Sequence[str]) -> None:
     if stuck := [name for name in unknown if name in _in_steps(tree)]:
-        what = f"{stuck[0]} stands in a comparison, rounding or remainder, where least squares cannot vary it"
+        what = f"{stuck[0]} is in a comparison, rounding or remainder, where least squares cannot vary it"
         raise InputError(what, total.place, value=total.text, allowed=f"a value for it: --set {stuck[0]}=... (known=)")
 
 
@@ -241,6 +241,6 @@ def _in_steps(node: Node) -> set[str]:
 
 
 def _exponents(node: Node) -> set[str]:
-    """The names that stand in an exponent."""
+    """Return the names within exponents."""
     own = {*names_in(node.right)} if isinstance(node, Operation) and node.symbol == "**" else set()
     return own.union(*(_exponents(part) for part in parts_of(node)))

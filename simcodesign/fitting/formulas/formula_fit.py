@@ -61,7 +61,7 @@ class FormulaFit(PlainResult):
 
     @property
     def name(self) -> str:
-        """That of the formula."""
+        """Name of the formula."""
         return self.form.name
 
     @property
@@ -127,7 +127,7 @@ class FormulaFit(PlainResult):
 
     @property
     def cross_validated_smape(self) -> float:
-        """The same error with each point predicted without it; nan where no point can be spared."""
+        """SMAPE with each point predicted without it; nan if no point can be spared."""
         spare = 1 - self.uncertainty.leverages
         if (spare < 1e-6).any():
             return np.nan
@@ -155,7 +155,7 @@ class FormulaFit(PlainResult):
 
     @cached_property
     def warnings(self) -> tuple[tuple[str, str], ...]:
-        """What the reader must know: (kind, sentence)."""
+        """Warnings for the reader: (kind, sentence)."""
         return tuple(self._warnings())
 
     def _warnings(self) -> Iterator[tuple[str, str]]:
@@ -165,7 +165,7 @@ class FormulaFit(PlainResult):
             if len(of_group) == 1:
                 yield NO_EFFECT, f"{of_group[0]} has no effect at these points."
             else:
-                yield UNDETERMINED, f"{listed(of_group)} cannot be told apart by these points."
+                yield UNDETERMINED, f"{listed(of_group)} cannot be distinguished by these points."
         for name in self._at_bound:
             yield AT_BOUND, f"The exponent {name} has run to its bound, {self.values[name]:g}."
         if self.left_out:
@@ -176,7 +176,7 @@ class FormulaFit(PlainResult):
     @np.errstate(all="ignore")  # far from the points a form may overflow
     def predict(self, point: Mapping[str, float] | Sequence[float], level: float | None = None) -> Prediction:
         """The formula's value at a point, with the interval in which a further measurement lies with probability
-        ``level`` (that of the fit if None), as ``Fit.predict`` says it; nan outside its range.
+        ``level`` (default: the level of the fit), as ``Fit.predict`` defines it; nan outside its range.
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
@@ -195,7 +195,7 @@ class FormulaFit(PlainResult):
         return Prediction(value, max(low, 0.0) if above and np.isfinite(low) else low, value + width, level)
 
     def json_fields(self) -> dict[str, Any]:
-        """What stands in JSON."""
+        """Return the fields for JSON."""
         shown = attributes_of(self, "name", "region", "metric", "formula", "text", "coefficients", "level", "r2")
         shown["known"] = self.form.known
         errors = {"smape_percent": self.smape, "cross_validated_smape_percent": self.cross_validated_smape}
@@ -210,7 +210,7 @@ class FormulaFit(PlainResult):
 
 @dataclass(frozen=True, eq=False)
 class FormulaFits(PlainResult, Sequence[FormulaFit]):
-    """Formulas fitted to series: those of each series after each other, in the order in which they were given."""
+    """Formulas fitted to series: all fits of each series one after another, in the order in which they were given."""
 
     measurements: Measurements = field(repr=False)
     forms: tuple[Form, ...]
@@ -229,7 +229,7 @@ class FormulaFits(PlainResult, Sequence[FormulaFit]):
         return len(self.fits)
 
     def of_series(self, row: int) -> tuple[FormulaFit, ...]:
-        """Those of one series, by its number in the measurements."""
+        """Return the fits of one series, by its number in the measurements."""
         count = len(self.forms)
         return self.fits[row * count : (row + 1) * count]
 

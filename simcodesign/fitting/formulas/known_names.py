@@ -1,4 +1,4 @@
-"""Names of a formula that are known before it is fitted: constants of a machine, and values that are given."""
+"""Names of a formula with values before it is fitted: constants of a machine, and given values."""
 
 from __future__ import annotations
 

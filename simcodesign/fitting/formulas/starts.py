@@ -9,7 +9,7 @@ from simcodesign.fitting.selection.term_basis import Array
 
 #: Exponents are sought between minus this and this.
 EXPONENT_BOUND = 8.0
-#: Exponents of starts: those of published models are between.
+#: Exponents of starts: the exponents of published models are between.
 _EXPONENTS = (-3.0, 4.0)
 #: Starts of one, two, and more coefficients: powers of two, which Sobol's sequence asks for.
 _COUNTS = (256, 2048, 4096)

@@ -1,8 +1,8 @@
 """How well the points determine coefficients: from how the form grows with each of them at the best fit.
 
 The form is taken as linear around the best fit, as in every nonlinear regression (Bates and Watts, Nonlinear Regression
-Analysis and Its Applications (1988), chapter 2). A direction in which no point tells anything apart is a null vector of
-the columns: the coefficients in it cannot be told apart, and have no interval.
+Analysis and Its Applications (1988), chapter 2). A direction that no point determines is a null vector of
+the columns: the coefficients in it cannot be distinguished, and have no interval.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _SHARE = 1e-6
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Of Q coefficients at K points: ``columns`` (K, Q), by how much the weighted form grows with each; weighted
+    """Uncertainty of Q coefficients at K points: ``columns`` (K, Q), by how much the weighted form grows with each;
+    weighted
     ``residuals`` (K,); ``free`` (Q,): not held at a bound."""
 
     columns: Array
@@ -38,7 +39,8 @@ class Uncertainty:
 
     @cached_property
     def _parts(self) -> tuple[Array, Array, Array]:
-        """Of the free columns, scaled to length one: left vectors (K, R), singular values (R,) and right vectors (R, F)
+        """Decompose the free columns, scaled to length one: left vectors (K, R), singular values (R,) and right
+        vectors (R, F)
         up to the rank, and a basis of the null space (F - R, F) behind them."""
         scaled = (self.columns / self._sizes)[:, self.free]
         left, singular, right = np.linalg.svd(scaled, full_matrices=True)
@@ -75,8 +77,9 @@ class Uncertainty:
         return whole
 
     def groups(self) -> list[Index]:
-        """The coefficients that cannot be told apart, those of one group in one array; alone stands one without any
-        effect at the points."""
+        """The coefficients that cannot be distinguished, one array for each group; a coefficient without any effect at
+        the
+        points is a group of its own."""
         linked = np.abs(self._null_space) > _SHARE
         left = {*np.flatnonzero(linked.any(0)).tolist()}
         groups = []
@@ -90,7 +93,8 @@ class Uncertainty:
         return groups
 
     def spread(self, gradient: Array) -> float:
-        """The standard deviation of what grows by ``gradient`` (Q,) with each coefficient, as a fraction of that of a
+        """The standard deviation of a quantity that grows by ``gradient`` (Q,) with each coefficient, as a fraction of
+        the deviation of a
         weighted residual; nan for what the points do not determine."""
         scaled = np.where(self.free, gradient / self._sizes, 0.0)
         length = float(np.linalg.norm(scaled))
@@ -100,7 +104,8 @@ class Uncertainty:
         return float(np.linalg.norm(right[: self.rank] @ scaled[self.free] / singular))
 
     def half_widths(self, level: float) -> Array:
-        """Of the intervals of the coefficients, by Student's t, (Q,); nan for one that is held or undetermined."""
+        """Half widths of the intervals of the coefficients, by Student's t, (Q,); nan for one that is held or
+        undetermined."""
         quantile = student(self.freedom, level)
         spreads = np.array([self.spread(one) for one in np.eye(len(self.free))])
         return np.asarray(np.where(self.free, quantile * np.sqrt(self.variance) * spreads, np.nan))

@@ -23,7 +23,7 @@ from simcodesign.fitting.selection.term_basis import Array
 
 #: Starts that are followed to the bottom of their valleys.
 _FOLLOWED = 12
-#: Of the starts so many give the values of coefficients to starts that are made of them.
+#: Number of starts whose coefficients are combined into further starts.
 _SEEDS = 4
 #: As many of them that end in the lowest valley so far are enough; sums of squares that differ by less are the same.
 _AGREEING, _SAME = 4, 1e-9
@@ -31,7 +31,7 @@ _MOST_STEPS = 300
 _TOLERANCE = 1e-15
 #: Singular values below this fraction of the largest count as zero, columns scaled to length one.
 RANK_TOLERANCE = 1e-10
-#: What is left below this fraction of the values is rounding.
+#: Residuals below this fraction of the values are rounding.
 _ROUNDING = 1e-14
 
 
@@ -94,7 +94,7 @@ class Problem:
             return form.evaluated(node, self._names, coefficients, len(self.root)) * self.root
 
     def residuals(self, nonlinear: Array) -> Array:
-        """What is left of the weighted values, (K,)."""
+        """Residuals of the weighted values, (K,)."""
         return self.inner(nonlinear).residuals
 
     def jacobian(self, nonlinear: Array) -> Array:
@@ -163,8 +163,8 @@ def _searched(problem: Problem) -> Array | None:
 
 
 def _branch_starts(problem: Problem, seeds: Array) -> Array:
-    """Starts (S, N) that follow where it is supposed which argument of ``min`` and ``max`` counts; coefficients that
-    are non-linear even so are those of the ``seeds``."""
+    """Starts (S, N) that suppose which argument of ``min`` and ``max`` counts; coefficients that
+    are non-linear even so have the values of the ``seeds``."""
     form, found = problem.form, [np.empty((0, len(problem.form.nonlinear)))]
     bound = np.array([EXPONENT_BOUND if name in form.exponents else np.inf for name in form.nonlinear])
     for other in forms_by_branch(form, problem.points):
@@ -178,7 +178,7 @@ def _branch_starts(problem: Problem, seeds: Array) -> Array:
 
 
 def _spread(starts: Array) -> list[int]:
-    """Of starts, best first, those that are followed: the best, and others that are not its near neighbours."""
+    """Indices of the starts to follow: the best, and others that are not its near neighbours. Starts are best first."""
     scale = np.maximum(np.abs(starts), 0.1)
     chosen: list[int] = []
     for number, start in enumerate(starts):

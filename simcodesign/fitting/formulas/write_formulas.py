@@ -1,7 +1,7 @@
 """Fitted formulas as a file of formulas, which ``compare --formula`` takes.
 
 Coefficients are written as numbers in their places: what is compared checks the units of every term, and a number that
-stands for a coefficient takes the unit that its term needs. Constants of a machine stay under their names, so that the
+is a coefficient takes the unit that its term needs. Constants of a machine stay under their names, so that the
 formula can be compared on other machines.
 """
 
@@ -21,7 +21,7 @@ from simcodesign.fitting.readers.sweep_table import RATIO, READINGS, TOTALS
 
 
 def formulas_text(fits: FormulaFits, source: str = "", given: Mapping[str, float] | None = None) -> str:
-    """The file's text. ``source``: what they were fitted to; ``given``: values that are put in beside coefficients.
+    """The file's text. ``source``: what they were fitted to; ``given``: further values to insert.
 
     A fit to a component of a sweep (``simulated_communication_s``) is a formula of that component; any other is taken
     as one of the total in seconds. InputError for a column of a sweep that is no time.

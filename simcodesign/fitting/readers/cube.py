@@ -105,7 +105,7 @@ def run_of(file: Path, prefix: str = "") -> Run:
 
 @dataclass(frozen=True)
 class CubePackage:
-    """What is used of pycubexr: the class that opens a file, and the errors of metrics that hold no plain numbers."""
+    """Parts of pycubexr in use: the class that opens a file, and the errors of metrics that hold no plain numbers."""
 
     opened: Any
     left_out: tuple[type[Exception], ...]
@@ -154,7 +154,7 @@ def check_archive(file: Path) -> None:
             with tarfile.open(fileobj=opened, mode="r:") as archive:
                 unpacked_bytes = sum(member.size for member in archive)
         except tarfile.TarError:
-            return  # who reads it says what is wrong with it
+            return  # its reader reports what is wrong with it
     check_size(unpacked_bytes, DATA_BYTES, Place(str(file)), "what the file unpacks to")
 
 

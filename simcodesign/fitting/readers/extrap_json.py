@@ -3,7 +3,7 @@
 New: ``{"parameters": [..], "measurements": {REGION: {METRIC: [{"point": [..], "values": [..]}]}}}``.
 Old: tables ``parameters``, ``callpaths``, ``metrics`` of ``{id, name}``, ``coordinates`` of ``{id,
 parameter_value_pairs: [{parameter_id, parameter_value}]}`` and ``measurements`` of ``{callpath_id, coordinate_id,
-metric_id, value}``; repeated rows are repetitions, and parameters stand in the order of their ids.
+metric_id, value}``; repeated rows are repetitions, and parameters are in the order of their ids.
 
 The parser folds what it meets into rows (``extrap_json_rows``); here they get their names and points.
 """
@@ -72,7 +72,7 @@ def finish_new(folder: Folder, content: dict[str, object]) -> tuple[str, ...]:
             raise why_no_slot(slot).under(".measurements" + step(region))
     if [slot.number for slot in regions.values()] != list(range(folder.slots)) or folder.open:
         raise JsonError(
-            "measurements stand elsewhere than in measurements", allowed=f"{{region: {{metric: [{ROW_FORM}]}}}}"
+            "measurements are elsewhere than in measurements", allowed=f"{{region: {{metric: [{ROW_FORM}]}}}}"
         )
     folder.rows.regions = {region: slot.number for region, slot in regions.items()}
     check_dimensions(folder.rows, parameters)
@@ -82,7 +82,7 @@ def finish_new(folder: Folder, content: dict[str, object]) -> tuple[str, ...]:
 
 
 def why_no_slot(metrics: object) -> JsonError:
-    """What is wrong with something that should be the metrics of a region."""
+    """Return the error of something that should be the metrics of a region."""
     if not isinstance(metrics, dict):
         return JsonError("not an object of metrics", shown(plain(metrics)), "{metric: [..]}")
     for metric, rows in metrics.items():
@@ -110,7 +110,7 @@ def finish_old(folder: Folder, content: dict[str, object]) -> tuple[str, ...]:
             form = '{"callpath_id": 1, "coordinate_id": 1, "metric_id": 1, "value": 1.2}'
             raise JsonError("not a measurement", shown(plain(row)), form, f".measurements[{index}]")
     if len(measured) != len(folder.old[0]):
-        raise JsonError("measurements stand elsewhere than in measurements")
+        raise JsonError("measurements are elsewhere than in measurements")
     callpath_ids, coordinate_ids, metric_ids, values = (np.frombuffer(column) for column in folder.old)
     regions = {identity: rows.region(name) for identity, name in callpaths.items()}
     kinds = {identity: rows.metric(name) for identity, name in metrics.items()}
@@ -168,7 +168,7 @@ def identity_of(entry: object, known: dict[float, int] | dict[float, str], path:
 
 
 def member(entry: object, key: str, path: str) -> object:
-    """What stands in an object under a key. Raises JsonError if it is no object, or has no such key."""
+    """Return the value of an object's key. Raises JsonError if it is no object, or has no such key."""
     if not isinstance(entry, dict):
         raise JsonError("not an object", shown(plain(entry)), f'an object with "{key}"', path)
     if key not in entry:
@@ -177,7 +177,7 @@ def member(entry: object, key: str, path: str) -> object:
 
 
 def listed(entry: object, key: str, path: str = "") -> list[object]:
-    """The list that stands under a key. Raises JsonError if there is none."""
+    """Return the list under a key. Raises JsonError if there is none."""
     values = member(entry, key, path)
     if not isinstance(values, list):
         raise JsonError("not a list", shown(plain(values)), "[..]", f"{path}.{key}")
@@ -185,7 +185,7 @@ def listed(entry: object, key: str, path: str = "") -> list[object]:
 
 
 def translated(ids: FloatArray, part: slice, numbers: dict[float, int], key: str) -> IntArray:
-    """The numbers that a column of ids stands for."""
+    """Convert a column of ids to their numbers."""
     distinct, codes = np.unique(ids[part], return_inverse=True)
     unknown = [identity for identity in distinct.tolist() if identity not in numbers]
     if unknown:
@@ -239,7 +239,7 @@ def without_collection() -> Iterator[None]:
 
 
 def sniff(start: FileStart) -> Match:
-    """An object, whatever stands in it."""
+    """Match any object."""
     return Match.POSSIBLE if start.text.startswith("{") else Match.NONE
 
 

@@ -1,6 +1,7 @@
 """Objects of Extra-P's JSON folded into rows while the parser meets them, innermost first.
 
-Each object that holds a value becomes a row, so that beside the text there is never a tree of all measurements. What is
+Each object that holds a value becomes a row, so that memory holds the text but never a tree of all measurements. What
+is
 wrong inside is carried outward, each level adding its part of the path.
 """
 
@@ -50,7 +51,7 @@ class Folder:
     old: tuple[array[float], ...] = field(default_factory=lambda: tuple(array("d") for _ in OLD_ROW))
 
     def fold(self, pairs: Pairs) -> object:
-        """What stands for a JSON object: ROW, a Slot, the dict itself, or the JsonError of it."""
+        """Convert a JSON object to ROW, a Slot, the dict itself, or the JsonError of it."""
         # The usual row, in as few steps as can be: what it holds is looked at region by region.
         if len(pairs) == 2 and pairs[0][0] == "point" and pairs[1][0] == "values":
             point = pairs[0][1]
@@ -75,7 +76,7 @@ class Folder:
         return checked_object(pairs)
 
     def slot(self, pairs: Pairs) -> Slot:
-        """``{METRIC: [row, ..], ..}``: all that was measured in a region."""
+        """Read ``{METRIC: [row, ..], ..}``: all measurements of a region."""
         checked_object(pairs)
         lists = [(metric, len(rows)) for metric, rows in pairs if type(rows) is list]
         if sum(length for _, length in lists) != len(self.open):
@@ -133,7 +134,7 @@ def all_numbers(lists: list[object]) -> TypeGuard[list[list[float]]]:
 
 
 def as_numbers(points: list[object], values: list[object]) -> tuple[list[list[float]], list[list[float]]]:
-    """The same, known to be numbers; a bare number is a list of one. Raises JsonError at the first that is none."""
+    """Return both as checked numbers; a bare number is a list of one. Raises JsonError at the first that is none."""
     if all_numbers(points) and all_numbers(values):
         return points, values
     return (
@@ -172,5 +173,5 @@ def is_rows(value: object) -> bool:
 
 
 def plain(value: object) -> object:
-    """A value of the text in words, where it has been folded."""
+    """Return a value as in the text, in words if it has been folded."""
     return "measurements" if isinstance(value, Row | Slot) else value

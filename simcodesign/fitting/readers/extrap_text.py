@@ -28,7 +28,7 @@ TOKEN = re.compile(r"[()]|[^\s(),;]+")
 
 @dataclass
 class TextReader:
-    """What has been read so far, and where in it the next line of DATA belongs."""
+    """State of the reader: the part read so far, and the place of the next line of DATA."""
 
     rows: Rows
     parameters: list[str] = field(default_factory=list)
@@ -188,7 +188,7 @@ def parse_points(text: str, parameters: int, place: Place) -> list[tuple[float, 
 
 
 def split_point(group: list[float], parameters: int, place: Place) -> list[tuple[float, ...]]:
-    """What stands between two parentheses: a point, or several of one parameter."""
+    """Read the text between two parentheses: a point, or several of one parameter."""
     if parameters == 1:
         return [(value,) for value in group]
     if len(group) != parameters:

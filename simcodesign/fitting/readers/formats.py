@@ -7,13 +7,13 @@
 | jsonlines | one JSON object a line, with ``params`` and ``value`` | .jsonl .ndjson |
 | talpas | the same with ``parameters``, and ``;`` for ``,`` | .txt |
 | csv | a tidy table: parameters, region, metric, value, repetition | .csv .tsv |
-| parquet | the same table, or that of a sweep; needs pyarrow | .parquet .pq |
+| parquet | such a table, or a sweep's; needs pyarrow | .parquet .pq |
 | sweep | the table of a sweep, in CSV | .csv |
 | extrap | an experiment that Extra-P has saved | .extra-p |
 | cube | a folder of Score-P's runs; needs pycubexr (extra ``cube``) | a folder |
 | osu imb nccl hpl hpcg stream ior mdtest pico caliper smpi gemm training | what benchmarks print, or gzip of it | any |
 
-What a file begins with counts for more than its suffix. Each format registers itself in ``READERS``, in the module of
+The first bytes of a file take precedence over its suffix. Each format registers itself in ``READERS``, in the module of
 this package that reads it; other packages bring theirs by entry points ``simcodesign.measurement_readers``.
 """
 
@@ -31,7 +31,7 @@ from simcodesign.fitting.measurements import Measurements
 
 
 class ReadMeasurements(Protocol):
-    """What reads one format. ``partial``: whether a series may lack points that others have."""
+    """Reader of one format. ``partial``: whether a series may lack points that others have."""
 
     def __call__(self, path: Path, partial: bool = ...) -> Measurements: ...
 
@@ -68,10 +68,10 @@ def read_measurements(
     reader = named or recognised(start, path)
     if start.is_folder and not reader.reads_folder:
         folders = ", ".join(name for name, reader in READERS.items() if reader.reads_folder)
-        raise InputError("a folder in place of a file", Place(str(path)), allowed=f"a folder for format {folders}")
+        raise InputError("a folder instead of a file", Place(str(path)), allowed=f"a folder for format {folders}")
     if reader.reads_folder and not start.is_folder:
         allowed = "the folder that holds a folder for each run"
-        raise InputError("a file in place of a folder of runs", Place(str(path)), allowed=allowed)
+        raise InputError("a file instead of a folder of runs", Place(str(path)), allowed=allowed)
     if not start.is_folder and not start.text:
         raise InputError("the file is empty", Place(str(path)), allowed=f"measurements: {READERS.names}")
     if value is not None:
@@ -85,7 +85,7 @@ def read_measurements(
 
 
 def recognised(start: FileStart, path: Path) -> MeasurementReader:
-    """The reader that the first bytes of a file show, or its suffix. Raises InputError if neither tells."""
+    """Return the reader by the first bytes of a file, or its suffix. Raises InputError if neither determines one."""
     reader = READERS.recognised(start)
     if reader is None:
         raise InputError(
@@ -98,7 +98,7 @@ def recognised(start: FileStart, path: Path) -> MeasurementReader:
 
 
 def start_of(path: Path) -> FileStart:
-    """What shows the format of a file. Raises InputError if it cannot be read."""
+    """Return the properties that show the format of a file. Raises InputError if it cannot be read."""
     suffix = path.suffix.lower()
     if is_folder(path):
         return FileStart(suffix, is_folder=True)

@@ -65,9 +65,9 @@ class LineReader:
             self.flush()
 
     def quick(self, texts: list[str]) -> bool:
-        """Take in lines of the usual kind, all together; False, and nothing done, where any is of another kind.
+        """Read lines of the usual kind, all together; False, and nothing done, if any is of another kind.
 
-        Of the usual kind are a single value and a point met before; the places of errors are not known here.
+        The usual kind has a single value and a known point; the places of errors are not determined here.
         """
         joined = ",".join(texts)
         try:
@@ -96,7 +96,7 @@ class LineReader:
         return True
 
     def record(self, line: int, record: object) -> None:
-        """What a line says, taken in. Raises JsonError."""
+        """Read the record of one line. Raises JsonError."""
         if type(record) is not dict:
             raise JsonError("not a measurement", record, f'{{"{self.key}": {{"p": 16}}, "value": 1.2}}')
         for needed in (self.key, "value"):
@@ -141,7 +141,7 @@ class LineReader:
         return {name: given[name] for name in self.parameters}
 
     def place(self, line: int, given: dict[str, float]) -> Place:
-        """Where the coordinate stands that is out of range."""
+        """Position of the coordinate that is out of range."""
         for name, value in given.items():
             check_coordinate(value, lambda name=name: Place(self.rows.file, line, self.key + step(name)))  # type: ignore[misc]
         return Place(self.rows.file, line)
@@ -188,7 +188,7 @@ def with_commas(text: str) -> str:
 
 
 def first_object(start: FileStart) -> str:
-    """The first line where it begins with an object, and the file is not called a table."""
+    """Return the first line if it begins with an object, and the file is not named as a table."""
     if not start.text.startswith("{") or start.suffix in (".csv", ".tsv"):
         return ""
     return start.lines[0]

@@ -1,4 +1,4 @@
-"""What the readers of JSON share: the standard library's parser with our errors, and what is wrong inside a value."""
+"""Shared parts of the JSON readers: the standard library's parser with our errors, and errors inside a value."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FINITE = "finite numbers"
 
 
 class JsonError(Exception):
-    """What is wrong inside a JSON value, and where: ``path`` grows at its front while it is carried outward."""
+    """An error inside a JSON value, and its place: ``path`` grows at its front while it is carried outward."""
 
     def __init__(self, what: str, value: object = None, allowed: str | None = None, path: str = "") -> None:
         super().__init__(what)
         self.what, self.value, self.allowed, self.path = what, value, allowed, path
 
     def under(self, step: str) -> JsonError:
-        """The same, seen from one level further out."""
+        """Return the error, seen from one level further out."""
         return JsonError(self.what, self.value, self.allowed, step + self.path)
 
     def error(self, file: str, line: int | None = None) -> InputError:
@@ -30,7 +30,7 @@ class JsonError(Exception):
 
 
 def step(key: str) -> str:
-    """One key as a step of a path: ``.key``, or ``["main->foo"]`` where it is no identifier."""
+    """One key as a step of a path: ``.key``, or ``["main->foo"]`` if it is no identifier."""
     return f".{key}" if key.isidentifier() else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
@@ -43,7 +43,7 @@ def decoder(fold: Callable[[Pairs], object] | None = None) -> json.JSONDecoder:
 
 
 def decoded(parser: json.JSONDecoder, text: str, file: str, line: int | None = None) -> object:
-    """What a JSON text says. Raises InputError naming line and column; ``line`` is that of a text of one line."""
+    """Decode a JSON text. Raises InputError naming line and column; ``line`` is the number of a text of one line."""
     try:
         return parser.decode(text)
     except json.JSONDecodeError as error:

@@ -14,7 +14,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 def merge(parts: Sequence[Measurements], names: Sequence[str], *, partial: bool = False) -> Measurements:
-    """All parts as one; ``names`` say in messages where each is from. Points and series stay in the order they come in.
+    """Join all parts; ``names`` identify them in messages. Points and series stay in the order they come in.
 
     ``partial``: a series may lack points that others have.
     Raises InputError for parts of other parameters and, unless ``partial``, for a series that lacks a point.

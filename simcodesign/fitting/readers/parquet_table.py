@@ -1,4 +1,4 @@
-"""Tables in Parquet: tidy ones of measurements, columns as ``tidy_table`` says, and those of sweeps. Needs pyarrow."""
+"""Tables in Parquet: tidy ones of measurements with the columns of ``tidy_table``, and sweeps. Needs pyarrow."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_parquet(path: Path, partial: bool = False, value: str | None = None) ->
 
 
 def unpacked_bytes(metadata: Any) -> int:
-    """How large the columns are decompressed, as the file says."""
+    """Decompressed size of the columns, from the file's metadata."""
     return sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
 
 

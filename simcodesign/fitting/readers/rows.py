@@ -98,7 +98,7 @@ class Rows:
         self.count += len(codes)
 
     def measurements(self, parameters: tuple[str, ...], locate: Callable[[int], Place] | None = None) -> Measurements:
-        """The block of all rows; ``locate`` tells where a row (from 0) stands in the file.
+        """The block of all rows; ``locate`` returns the position of a row (from 0) in the file.
 
         Raises InputError if a series lacks a point (unless ``partial``), or has a named repetition twice.
         """
@@ -136,7 +136,7 @@ class Rows:
 
     def _block(self, grid: Grid, locate: Callable[[int], Place] | None) -> FloatArray:
         cells = len(grid.regions) * len(grid.points)
-        if not self.partial and cells > self.count:  # said before anything as large as the cells is made
+        if not self.partial and cells > self.count:  # reported before anything as large as the cells is made
             raise self._lacking(grid)
         self._check_room(cells, 1)
         filled = np.zeros(cells, dtype=np.int32)
@@ -163,7 +163,7 @@ class Rows:
         return block.reshape(len(grid.regions), len(grid.points), repetitions)
 
     def _lacking(self, grid: Grid) -> InputError:
-        """What to say if there are fewer rows than cells: some series must lack a point."""
+        """Return the error for fewer rows than cells: some series must lack a point."""
         lengths = np.zeros(len(grid.regions), dtype=np.int64)
         for chunk in self._chunks:
             np.add.at(lengths, chunk.pairs[chunk.codes], 1)
@@ -180,7 +180,7 @@ class Rows:
                 "the measurements are too scattered to be one block of series, points and repetitions",
                 Place(self.file),
                 value=f"{self.count:,} values for {cells:,} pairs of series and point, up to {repetitions:,} each",
-                allowed="series that share their points; files apart for those that do not",
+                allowed="series with common points; separate files for the others",
             )
 
 
@@ -210,7 +210,7 @@ class Grid:
         return InputError(
             f"a point is missing: other series have a value there{more}",
             Place(self.file, path=self.text(cell)),
-            allowed="every point in every series; or --partial (partial=True) to go on with the gaps",
+            allowed="every point in every series; or --partial (partial=True) to continue with the gaps",
         )
 
     def twice(self, cell: int, place: Place | None) -> InputError:
@@ -237,7 +237,7 @@ def label_order(labels: list[str]) -> Codes:
 
 
 def count_into(filled: Codes, cells: IntArray) -> None:
-    """Add to each number of ``filled`` how often its index stands among the cells."""
+    """Add to each number of ``filled`` how often its index occurs among the cells."""
     low, high = int(cells.min()), int(cells.max()) + 1
     if high - low <= 4 * len(cells):  # near each other, as most files have them: many times faster
         filled[low:high] += np.bincount(cells - low).astype(np.int32)
@@ -246,7 +246,7 @@ def count_into(filled: Codes, cells: IntArray) -> None:
 
 
 def ranks(cells: IntArray) -> IntArray:
-    """How often the number of each row stood in the rows before it."""
+    """How often the number of each row occurred in the rows before it."""
     if len(cells) == 0 or (cells[1:] > cells[:-1]).all():
         return np.zeros(len(cells), dtype=np.int64)
     order = np.argsort(cells, kind="stable")
@@ -259,7 +259,7 @@ def ranks(cells: IntArray) -> IntArray:
 
 
 def fill_named(block: FloatArray, cells: IntArray, chunk: Chunk, twice: Callable[[int, int], InputError]) -> None:
-    """Put the values of a chunk where their named repetitions stand; ``twice`` makes the error of a taken place."""
+    """Put the values of a chunk at their named repetitions; ``twice`` makes the error of a taken place."""
     named = chunk.repetitions
     assert named is not None
     bad = (ranks(cells * block.shape[1] + named) > 0) | ~np.isnan(block[cells, named])

@@ -3,7 +3,7 @@
 Axes with numbers are parameters; one with texts (``network.topology.kind``) makes a region of each of its texts; the
 axis ``seed`` numbers repetitions. Every column of results is a metric (``simulated_makespan_s``). An empty result, as
 points that failed have, is a missing measurement; results of which there are none at all are left out, and so are times
-and errors of formulas (``formula_NAME_s``), which nobody measured, and spreads of measured times (``measured_low_s``)
+and errors of formulas (``formula_NAME_s``), which were not measured, and spreads of measured times (``measured_low_s``)
 and errors against them.
 """
 
@@ -37,24 +37,24 @@ from simcodesign.fitting.readers.tidy_table import (
     is_finite,
 )
 
-#: The first and the last column of a sweep, how the columns of readings begin, and those of other results.
+#: The first and the last column of a sweep, the prefixes of the columns of readings, and other results.
 POINT, ERROR, READINGS = "point", "error", ("forecast_", "simulated_")
 RATIO = "ratio"
-#: Times and errors of formulas, which nobody measured.
+#: Times and errors of formulas, which were not measured.
 OF_FORMULA = re.compile(r"formula(_.+)?_(s|error)")
-#: Of measured times their spread, and the errors of others against them.
+#: Spread of measured times, and the errors of others against them.
 OF_MEASURED = re.compile(r"measured_(low_s|high_s|n|interval|.+_error)")
 SEED = "seed"
-#: The times of the whole program, those of the simulation first.
+#: The times of the whole program, the simulated time first.
 TOTALS = ("simulated_makespan_s", "forecast_makespan_s")
 
 Locate = Callable[[int, str], Place]
-"""Where a row (from 0) and column of a sweep stand in the file."""
+"""Position of a row (from 0) and column of a sweep in the file."""
 
 
 @dataclass(frozen=True)
 class SweepTable:
-    """The cells of a sweep, column by column: texts or numbers as they stand in the file."""
+    """The cells of a sweep, column by column: texts or numbers as in the file."""
 
     columns: Mapping[str, Sequence[object]]
     locate: Locate
@@ -69,7 +69,7 @@ class SweepTable:
 
     @property
     def axes(self) -> list[str]:
-        """The columns of what is varied, which come before all results; those of formulas come after them."""
+        """The columns of varied parameters, which come before all results; columns of formulas come after them."""
         results = self.results
         before = takewhile(lambda name: name not in results, self.columns)
         return [name for name in before if name not in (POINT, ERROR)]

@@ -36,7 +36,7 @@ ALLOWED_COLUMNS = (
 )
 
 Locate = Callable[[int, str], Place]
-"""Where a row (from 0) and column of a table stand in the file."""
+"""Position of a row (from 0) and column of a table in the file."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def numbers_of(column: pd.Series, where: Callable[[int], Place]) -> FloatArray:
 
 
 def coded(column: pd.Series, where: Callable[[int], Place]) -> tuple[IntArray, list[object]]:
-    """A column as whole numbers, and what each stands for. Raises InputError for an entry that is missing."""
+    """A column as whole numbers, and the value of each number. Raises InputError for an entry that is missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, entries = np.asarray(column.cat.codes), column.cat.categories.tolist()
     else:
@@ -184,7 +184,7 @@ def points_of(
 
 
 def coordinates_of(codes: IntArray, entries: list[object], where: Callable[[int], Place]) -> FloatArray:
-    """What the entries of a column of coordinates are as numbers, which must be positive."""
+    """Convert the entries of a column of coordinates to numbers, which must be positive."""
     values = np.empty(len(entries))
     for index, entry in enumerate(entries):
 
@@ -193,7 +193,7 @@ def coordinates_of(codes: IntArray, entries: list[object], where: Callable[[int]
 
         if isinstance(entry, str):
             text = entry.strip()
-            # The place is looked up in the file, and so only where it is needed.
+            # The place is looked up in the file, and so only if it is needed.
             values[index] = number(text, Place() if is_finite(text) else place(), "a coordinate that is not a number")
         elif isinstance(entry, int | float | np.integer | np.floating) and not isinstance(entry, bool):
             values[index] = float(entry)

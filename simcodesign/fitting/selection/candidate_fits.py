@@ -1,7 +1,7 @@
-"""The search: weighted least squares of every candidate model for many series at once.
+"""The search: weighted least squares of every candidate model for many series together.
 
 All series have the same points, so the columns of candidate terms are made once. What a hypothesis needs of a series
-are sums such as that of w x^2 and w x y over the points: for all series and all terms they are three matrix products.
+are sums, for example of w x^2 and w x y over the points: for all series and all terms they are three matrix products.
 Weights differ from series to series; the sums are linear in them.
 
 ``root`` (S, K) are roots of weights, zero where a value is missing, and ``scaled`` (S, K) the values times them.
@@ -18,7 +18,7 @@ from simcodesign.fitting.selection.term_basis import Array, Basis, Index
 
 Flags = NDArray[np.bool_]
 
-#: A column of which less than this is left beside the others says nothing of its own.
+#: A column of which less than this is left after projecting out the others contributes nothing of its own.
 _SMALLEST = 1e-10
 #: Products of matrices with fewer multiplications are done by one thread.
 _ONE_THREAD = 200_000
@@ -58,7 +58,7 @@ class Pool:
     rss: Array
 
     def sized(self, terms: int) -> Pool:
-        """With room for so many terms."""
+        """Return the pool with room for ``terms`` terms."""
         missing = terms - self.terms.shape[2]
         return Pool(np.pad(self.terms, ((0, 0), (0, 0), (0, missing)), constant_values=-1), self.constant, self.rss)
 
@@ -104,7 +104,7 @@ def join(pools: list[Pool]) -> Pool:
 
 
 def smallest(values: Array, count: int) -> Index:
-    """Where the smallest values of each row stand, in ascending order."""
+    """Positions of the smallest values of each row, in ascending order."""
     count = min(count, values.shape[1])
     if count < values.shape[1]:
         part = np.argpartition(values, count - 1, axis=1)[:, :count]
@@ -231,7 +231,7 @@ def _centred(block: Block, basis: Basis, index: Index, constant: bool) -> _Centr
         columns -= means[:, :, None] * unit[:, None, :]
         scaled = scaled - along[:, None] * unit
     squares = np.einsum("sak,sak->sa", columns, columns)
-    # Of a column that is nearly the constant nothing but rounding is left: it is taken out.
+    # A column that is nearly the constant leaves nothing but rounding: it is taken out.
     usable = squares > _SMALLEST * (squares + means**2)
     scale = np.where(usable, 1.0 / np.sqrt(np.where(usable, squares, 1.0)), 0.0)
     columns *= scale[:, :, None]
@@ -265,7 +265,7 @@ def grown(block: Block, basis: Basis, terms: Index, constant: Flags) -> Array:
 
 def orthonormal(columns: Array) -> tuple[Array, Array]:
     """Gram and Schmidt for columns (..., q, K): unit vectors (..., q, K) and the matrix (..., q, q) that turns
-    coefficients of the unit vectors into those of the columns. Columns that add nothing become zero."""
+    coefficients of the unit vectors into coefficients of the columns. Columns that add nothing become zero."""
     count = columns.shape[-2]
     units = np.zeros_like(columns)
     inverse = np.zeros((*columns.shape[:-1], count))

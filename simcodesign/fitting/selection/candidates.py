@@ -40,10 +40,10 @@ COEFFICIENT, FACTOR = 2.0, 2.0
 ROUNDING = 1e-9
 #: How many models of each kind continue to the final comparison.
 KEPT = 16
-#: How many pairs of terms continue: so many that those which the data cannot tell apart are among them.
+#: Number of pairs of terms that continue: enough to include the pairs that the data cannot distinguish.
 MANY = 48
 #: Gain in nats that a smooth correction of the residuals must promise before all pairs of terms are tried. Noise alone
-#: promises so much to one series in twenty: of 25 points, 22 left by a product and five by the polynomial besides.
+#: promises as much to one series in twenty: of 25 points, 22 left by a product and five more by the polynomial.
 PROMISE = 7.5
 #: A relative residual (root mean square) beyond this is not taken for noise.
 COARSE_ERROR = 0.15
@@ -65,7 +65,7 @@ class Limits:
 
 
 def coefficient_limit(counts: Index) -> Index:
-    """Coefficients that so many points can bear: one for three points, two for three to eight, at least one."""
+    """Coefficients that a number of points can bear: one for three points, two for three to eight, at least one."""
     return np.maximum(np.minimum(np.maximum(counts // 3, 2), counts - 1), 1)
 
 
@@ -106,7 +106,7 @@ def candidates(block: Block, basis: Basis, limits: Limits) -> Pool:
 
 
 def ordered(pool: Pool, block: Block, basis: Basis, limits: Limits, count: int) -> Pool:
-    """The best so many models, and among them the best one of each number of terms."""
+    """The best ``count`` models, and among them the best one of each number of terms."""
     nats = order(pool, block, basis, limits)
     ranks = nats.copy()
     sizes = pool.size
@@ -152,7 +152,7 @@ def best_pairs(block: Block, basis: Basis, first: Index, second: Index, count: i
     """The best pairs of one of ``first`` and one of ``second``, (A,) or (S, A), with constant and without.
 
     Without it, all pairs are tried only for the series whose best pair would have a negative constant. For the others
-    they are those of the best pairs with constant: where it matters little, the same terms are best.
+    they are the terms of the best pairs with constant: it matters little, and the same terms are best.
     """
     rss, below = pairs(block, basis, first, second, True)
     series, _, width = rss.shape
@@ -192,7 +192,7 @@ def _taken(index: Index, chosen: Index) -> Index:
 
 
 def _more(pool: Pool, terms: int, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The pool with models of so many terms, for the series in which they may pay."""
+    """The pool with models of ``terms`` terms, for the series in which they may pay."""
     pool = pool.sized(max(terms, pool.terms.shape[2]))
     few = len(basis.columns) <= _FEW  # then to try costs little more than to ask
     open_ = np.asarray((few | promising(pool, block, basis)) & (limits.coefficients > terms))
@@ -215,7 +215,7 @@ def _more(pool: Pool, terms: int, block: Block, basis: Basis, limits: Limits) ->
 
 
 def widened(pool: Pool, count: int) -> Pool:
-    """A copy with places for at least so many models for each series, the new ones infinite."""
+    """A copy with places for at least ``count`` models for each series, the new ones infinite."""
     more = max(count - pool.rss.shape[1], 0)
     return Pool(
         np.pad(pool.terms, ((0, 0), (0, more), (0, 0)), constant_values=-1),
@@ -225,7 +225,7 @@ def widened(pool: Pool, count: int) -> Pool:
 
 
 def distinct(pool: Pool) -> Pool:
-    """Models that stand twice are kept once: the others are made infinite."""
+    """Keep duplicate models once: the others are made infinite."""
     terms = -np.sort(-pool.terms, axis=2)  # the places without a term stay last
     keys = pool.constant.astype(np.int64)
     for column in range(terms.shape[2]):
@@ -248,7 +248,7 @@ def promising(pool: Pool, block: Block, basis: Basis) -> Flags:
     rest = np.maximum(rss - (along**2).sum(1), 0.0)
     counts = (block.root > 0).sum(1)
     gain = length(rss, block.total, counts) - length(rest, block.total, counts)
-    # What is farther off than noise usually is need not be smooth: a term may matter at one end only.
+    # Deviations larger than usual noise need not be smooth: a term may matter at one end only.
     return np.asarray((gain > PROMISE) | (rss > COARSE_ERROR**2 * block.total))
 
 
@@ -305,7 +305,7 @@ def _near(block: Block, basis: Basis, centres: Index, count: int) -> Pool:
 
 
 def _chunks(count: int, numbers: int) -> list[Index]:
-    """Series in parts of which arrays of so many numbers per series stay in the cache."""
+    """Series in parts for which arrays of ``numbers`` numbers per series stay in the cache."""
     size = max(1, CACHE // max(numbers, 1))
     return [np.arange(start, min(start + size, count)) for start in range(0, count, size)]
 
@@ -313,7 +313,7 @@ def _chunks(count: int, numbers: int) -> list[Index]:
 def _coarse_pairs(block: Block, basis: Basis, open_: Flags, known: Array) -> tuple[Index, Flags]:
     """Where to start for pairs of terms, (S, starts, 2), and for which series, (S,), that may pay.
 
-    Those are the series that are ``open_``, and those in which some pair of the coarse set already leaves less than
+    These are the series that are ``open_``, and those in which some pair of the coarse set already leaves less than
     what is ``known`` (S,) to be left. For others there are no starts.
     """
     coarse = basis.coarse

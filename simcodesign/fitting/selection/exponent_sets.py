@@ -47,7 +47,7 @@ class ExponentSet:
         object.__setattr__(self, "pairs", pairs)
 
     def with_negative(self) -> ExponentSet:
-        """The same with x^-i log2(x)^j for every pair with a power."""
+        """Return the set with x^-i log2(x)^j for every pair with a power."""
         return ExponentSet(f"{self.name} and negative", (*self.pairs, *((-i, j) for i, j in self.pairs if i)))
 
 
@@ -91,7 +91,7 @@ def _pair(item: Any) -> Pair:
 
 
 def as_fraction(number: Any) -> Fraction:
-    """1/3 for 1/3, "1/3" and 0.3333333333333333: a float stands for the simple fraction nearest to it."""
+    """1/3 for 1/3, "1/3" and 0.3333333333333333: a float becomes the simple fraction nearest to it."""
     if isinstance(number, float):
         return Fraction(number).limit_denominator(1000)
     return Fraction(number)

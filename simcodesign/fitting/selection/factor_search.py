@@ -1,15 +1,16 @@
 """Sums of products in many parameters, searched factor by factor instead of product by product.
 
 With 42 factors for each of four parameters there are three million products, and far more sums of them. A model is a
-choice of one factor, or of none, for each term and parameter. All factors that may stand at one place of a model are
-compared at once: with the other terms projected out, what a factor needs of the points are sums over those with the
+choice of one factor, or of none, for each term and parameter. All factors possible at one place of a model are
+compared together: with the other terms projected out, what a factor needs of the points are sums over those with the
 same value of its parameter, a few numbers for each value. Which parameters a term depends on changes along the way.
 
 Models grow term by term. To each of the best so far a term is added, begun in every set of parameters with a product of
-coarse factors; then the factors of all terms are exchanged in turn for the best ones until none is better (coordinate
-descent). A sum of terms in one parameter each looks like a product as long as only one of them is there; begun in
-all sets of parameters it is found all the same. Exchanges of one factor at a time end in valleys; two moves leave them:
-- the exponents are fitted as real numbers, all at once, and the factors nearest to them are taken (``_snapped``);
+coarse factors; then the factors of all terms are exchanged, one after another, for the best ones until none is better
+(coordinate descent). A sum of terms in one parameter each looks like a product as long as it has only one of them;
+begun in all sets of parameters it is found all the same. Exchanges of one factor at a time end in valleys; two moves
+leave them:
+- the exponents are fitted as real numbers, all together, and the factors nearest to them are taken (``_snapped``);
 - each term of the best models is taken out and another begun in its place, in every set of parameters (``_replaced``;
   sequential replacement in the selection of variables: A. J. Miller, "Subset Selection in Regression", 2002, ch. 3).
 The search is no proof: a better sum may exist.
@@ -41,11 +42,11 @@ _BEAM, _ROUNDS = 12, (48, 24, 12, 12, 12)
 #: How often, at most, and for how many models exponents are fitted as real numbers, and terms are replaced.
 _SNAPS, _SNAPPED = 3, 8
 _REPLACEMENTS, _REPLACED = 3, 3
-#: Models that are handed over; so many of them with all exchanges of one factor.
+#: Number of models that are handed over; number of them with all exchanges of one factor.
 _HANDED_OVER, _VARIED = 48, 3
 #: Nats that a change must gain.
 _GAIN = 1e-6
-#: A column of which less than this fraction is left beside the others says nothing of its own.
+#: A column of which less than this fraction is left after projecting out the others contributes nothing of its own.
 _SMALLEST = 1e-10
 
 
@@ -64,7 +65,7 @@ class Models:
         return Models(self.choices[index], self.constant[index], self.nats[index])
 
     def best(self, count: int) -> Models:
-        """The best so many, best first; none that may not be."""
+        """Return the best ``count`` models, best first; only possible ones."""
         return self.rows(smallest(self.nats[None], count)[0]).possible
 
     @property
@@ -96,8 +97,8 @@ def _together(parts: list[Models]) -> Models:
 
 @dataclass(frozen=True)
 class _Projection:
-    """Columns of N models beside which others are tried: ``vectors`` (N, 1 + q, K) are what these leave of the values,
-    and the columns as unit vectors; ``inverse`` (N, q, q) turns coefficients of these into those of the columns;
+    """Columns of N models to which others are compared: ``vectors`` (N, 1 + q, K) are the residuals of the values, and
+    the columns as unit vectors; ``inverse`` (N, q, q) turns coefficients of these into coefficients of the columns;
     ``along`` (N, q): the values along them; ``rss`` (N,)."""
 
     vectors: Array
@@ -108,7 +109,7 @@ class _Projection:
     def with_one_more(self, products: Array, squares: Array, free: bool) -> Array:
         """Residual sums (N, C) with each of C columns added; infinite where a coefficient is negative and may not be.
 
-        Of the columns: their products with the vectors (N, 1 + q, C), and their squares (N, C) or (C,).
+        For the columns: their products with the vectors (N, 1 + q, C), and their squares (N, C) or (C,).
         """
         moments, parts = products[:, 0], products[:, 1:]
         left = squares - (parts**2).sum(1)
@@ -204,7 +205,8 @@ class FactorSearch:
         return models
 
     def _settled(self, models: Models) -> Models:
-        """Models with all factors exchanged in turn until none is better, best first; the worse ones fall out."""
+        """Exchange all factors of the models one after another until none is better; best first, the worse are
+        dropped."""
         for count in _ROUNDS:
             models = models.distinct.best(count)
             before, columns = models.choices, self._columns(models.choices)
@@ -216,9 +218,10 @@ class FactorSearch:
         return self._scored(models.choices, models.constant)
 
     def _improved(self, models: Models, columns: Array, term: int) -> Models:
-        """Each model with the factors of one term exchanged, in turn, for those of the shortest description.
+        """Exchange the factors of one term of each model, one after another, for the factors with the shortest
+        description.
 
-        ``columns``: those of the models (N, T, K), which follow.
+        ``columns``: the columns of the models (N, T, K), which follow.
         """
         base = self._projection(np.delete(columns, term, 1), models.constant)
         choices, nats = models.choices.copy(), models.nats.copy()
@@ -266,7 +269,7 @@ class FactorSearch:
         return self._scored(best.choices, best.constant)
 
     def _projection(self, columns: Array, constant: Flags) -> _Projection:
-        """Of the constant and columns (N, T, K)."""
+        """Project out the constant and columns (N, T, K)."""
         units, inverse = orthonormal(np.concatenate([constant[:, None, None] * self.root, columns], 1))
         along = units @ self.scaled
         rest = self.scaled - (along[:, None] @ units)[:, 0]
@@ -281,12 +284,12 @@ class FactorSearch:
         return np.broadcast_to(row, (count, len(row)))
 
     def _scored(self, choices: Index, constant: Flags) -> Models:
-        """The models with residual sums right to rounding, best first; without those of wrong coefficients."""
+        """The models with residual sums right to rounding, best first; without models with wrong coefficients."""
         made = self._judged(choices, constant, self.residual_sums(choices, constant))
         return made.best(len(made))
 
     def residual_sums(self, choices: Index, constant: Flags) -> Array:
-        """Of models by least squares, (N,); infinite where a coefficient is negative and may not be."""
+        """Residual sums of models by least squares, (N,); infinite if a coefficient is negative and may not be."""
         columns = np.concatenate([constant[:, None, None] * self.root, self._columns(choices)], 1)
         solution = solve(columns, self._repeated(self.scaled, len(choices)))
         good = self.free | (solution.coefficients >= 0).all(1)

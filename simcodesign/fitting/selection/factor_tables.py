@@ -1,4 +1,4 @@
-"""The factors that may stand for each parameter of a term, as tables over the values of the parameter."""
+"""The possible factors for each parameter of a term, as tables over the values of the parameter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _COARSE = 4
 
 @dataclass(frozen=True)
 class FactorTables:
-    """Of K points in m parameters, for each parameter: ``levels`` (K,) and ``members`` (K, L) say which of its L values
+    """Factors at K points in m parameters. For each parameter, ``levels`` (K,) and ``members`` (K, L) map its L values
+    to
     each point has; ``tables`` (C, L) are its factors at these values, row 0 (all ones) for no factor; ``shapes``: the
     factors as terms, in the order of the rows from 1 on.
     """
@@ -33,7 +34,7 @@ class FactorTables:
         return len(self.tables)
 
     def values(self, choices: Index, axis: int) -> Array:
-        """What the factors (N,) of one parameter are at the points, (N, K)."""
+        """Values of the factors (N,) of one parameter at the points, (N, K)."""
         return np.take(self.tables[axis][choices], self.levels[axis], axis=1)
 
     def columns(self, choices: Index) -> Array:
@@ -69,7 +70,7 @@ class FactorTables:
         return np.stack([self._slopes[axis][choices[..., axis]] for axis in range(self.parameters)], -1)
 
     def nearest(self, slopes: Array, choices: Index) -> Index:
-        """For each factor (N, T, m) the one that grows nearest to a power; no factor if there is none."""
+        """For each factor (N, T, m) the factor that grows nearest to a power; no factor if there is none."""
         made = choices.copy()
         for axis, own in enumerate(self._slopes):
             nearest = np.abs(slopes[..., axis, None] - own).argmin(-1)

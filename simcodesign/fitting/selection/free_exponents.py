@@ -1,6 +1,7 @@
 """Exponents off the grid: least squares in exponents and coefficients together, from the best models of the grid.
 
-Gauss and Newton for many series at once. In the tangent plane of a model the exponents are coefficients as well, of the
+Gauss and Newton for many series together. In the tangent plane of a model the exponents are coefficients as well, of
+the
 columns x^i ln(x_l), so that one projection gives the step, and at the end leverages and thus the cross-validation error
 to first order. A step that does not reduce the residual is halved.
 """
@@ -100,7 +101,8 @@ def fit_free_exponents(block: Block, points: Array, start: Powers) -> FreeExpone
 
 
 def _errors(powers: Powers, rss: Array, leverages: Array, inverse: Array, coefficients: Array, block: Block) -> Array:
-    """Standard errors of the exponents (S, T, m): those of the coefficients of the tangents, per height of a term."""
+    """Standard errors of the exponents (S, T, m): the errors of the coefficients of the tangents, per height of a
+    term."""
     freedom = np.maximum((block.root > 0).sum(1) - leverages.sum(1), 1.0)
     terms, axes = powers.exponents.shape[1:]
     slopes = (inverse[:, 1 + terms :] ** 2).sum(2).reshape(-1, terms, axes)

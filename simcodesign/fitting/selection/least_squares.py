@@ -1,4 +1,4 @@
-"""Models of a series as plain least squares: coefficients, errors, what each model says at a point."""
+"""Models of a series as plain least squares: coefficients, errors, value of each model at a point."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simcodesign.fitting.selection.term_basis import Array, Index, Shapes
 class Solved:
     """Least squares of N models with Q columns each: ``coefficients`` (N, Q), ``residuals`` and ``leverages`` (N, K),
     ``numbers`` (N,), how many columns say something of their own, and ``inverse`` (N, Q, Q), which turns coefficients
-    of the orthonormal columns into those of the columns."""
+    of the orthonormal columns into coefficients of the columns."""
 
     coefficients: Array
     residuals: Array
@@ -24,12 +24,12 @@ class Solved:
     inverse: Array
 
     def variance(self, columns: Array) -> Array:
-        """The variance of each model where its columns are ``columns`` (N, Q), as a fraction of that of the
+        """The variance of each model if its columns are ``columns`` (N, Q), as a fraction of the variance of the
         residuals."""
         return np.asarray((np.einsum("npq,np->nq", self.inverse, columns) ** 2).sum(1))
 
     def some(self, rows: slice) -> Solved:
-        """Of some of the models."""
+        """Return the solutions of some of the models."""
         parts = (self.coefficients, self.residuals, self.leverages, self.numbers, self.inverse)
         return Solved(*(part[rows] for part in parts))
 
@@ -48,7 +48,7 @@ class Family:
     """N models at K points: ``shapes`` (N, T, m), ``constant`` (N,), ``scores`` (N,) in nats.
 
     ``free`` (N,): the exponents were fitted too. ``root``, ``scaled``: as in ``search``, zero where missing; (K,) for
-    the models of one series, best first, and (N, K) where each model has a series of its own. What is solved is kept.
+    the models of one series, best first, and (N, K) if each model has a series of its own. Solutions are kept.
     """
 
     points: Array
@@ -64,7 +64,7 @@ class Family:
         return self if count >= len(self.scores) else self._some(slice(0, count), self.root, self.scaled)
 
     def split(self, starts: Index) -> list[Family]:
-        """The models of each series, which stand one after the other from ``starts`` on; all are solved together."""
+        """The models of each series, which follow one another from ``starts`` on; all are solved together."""
         ends = [*starts[1:].tolist(), len(self.scores)]
         pairs = zip(starts.tolist(), ends, strict=True)
         return [self._some(slice(start, end), self.root[start], self.scaled[start]) for start, end in pairs]
@@ -83,7 +83,7 @@ class Family:
 
     @cached_property
     def fitted(self) -> Family:
-        """The same models, the exponents of all of them counted as fitted."""
+        """Return these models, the exponents of all of them counted as fitted."""
         made = replace(self, free=np.ones_like(self.free))
         made.__dict__["plain"] = self.plain  # coefficients are the same
         return made
@@ -128,7 +128,7 @@ class Family:
         return terms, parameters
 
     def _tangents(self, columns: Array, points: Array) -> Array:
-        """Of the models with fitted exponents the columns, and how each model changes with its exponents."""
+        """The columns of models with fitted exponents, and how each model changes with its exponents."""
         rows, (terms, parameters) = self._fitted_rows, self._pairs
         logs = (np.log(points) - np.log(self.points).mean(0)).T
         own = columns[rows]
@@ -152,7 +152,7 @@ class Family:
         return numbers
 
     def at(self, point: Array) -> tuple[Array, Array]:
-        """Each model's value at a point (m,), and its variance as a fraction of that of the residuals, both (N,)."""
+        """Each model's value at a point (m,), and its variance as a fraction of the residuals' variance, both (N,)."""
         columns = self.columns(point[None])
         variance = self.plain.variance(columns[:, :, 0])
         if self.free.any():
@@ -174,8 +174,9 @@ class Family:
 
 
 def further_measurement(root: Array, scaled: Array) -> tuple[Flags, Array]:
-    """By the weights of the measured values, as in ``Family``: whether the error of a further measurement is relative,
-    and the root of the weight of a measurement of such values (or, where it is relative, of the value one); () or (N,).
+    """From the weights of the measured values, as in ``Family``: whether the error of a further measurement is
+    relative,
+    and the root of the weight of a measurement of such values (if relative, of the value one); () or (N,).
     """
     there = root > 0
     sizes = np.maximum(np.abs(scaled), 1e-300 * root)

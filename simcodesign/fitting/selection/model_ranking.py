@@ -2,7 +2,7 @@
 
 The leave-one-out error of a linear model needs no second fit: the residual of a point in the model fitted without it is
 r / (1 - h), h its leverage (the diagonal of the hat matrix). Compared are K/2 ln(sum of their squares) + price. Leaving
-out charges about one nat for each coefficient already, which is taken off its price.
+out charges about one nat for each coefficient already, which is subtracted from its price.
 
 An exponent off the grid costs what a factor of the grid does, and its further digits: as many as the data determine. It
 is known within sqrt(2 pi) standard errors (the width of a flat distribution as high as the normal one); the logarithm
@@ -36,19 +36,19 @@ from simcodesign.fitting.selection.free_exponents import FreeExponentFit, Powers
 from simcodesign.fitting.selection.noise_free import with_noise_free_models
 from simcodesign.fitting.selection.term_basis import Array, Basis, Index, Shapes, slopes_of, stacked_shapes
 
-#: What leaving out charges for a coefficient by itself.
+#: Charge of leaving out for a coefficient by itself.
 CHARGED = 1.0
-#: The same less what a fitted exponent gains from noise, half a nat.
+#: That charge less the gain of a fitted exponent from noise, half a nat.
 _CHARGED_NET = 0.5
 #: Exponents are not distinguished more finely than this. Without noise they would be known to all digits, and models
 #: with one term too many, whose exponents are known less well, would be cheaper.
 _FINEST = 1e-3
-#: Models that are remembered for each series, unless they are so many nats behind the best that they do not matter:
+#: Models that are remembered for each series, unless they are this many nats behind the best and do not matter:
 #: even many of them weigh less than a hundredth in an interval.
 REMEMBERED, FORGOTTEN = 48, 16.0
 #: Exponents off the grid may lie between these; models beyond are not accepted.
 _FROM, _TO = 0.02, 6.0
-#: Two terms are refined where they are at most so many nats behind one.
+#: Two terms are refined if they are at most this many nats behind one.
 _WORTH = 1.0
 
 

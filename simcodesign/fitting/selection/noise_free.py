@@ -4,7 +4,7 @@ The ordinary search follows good terms to better ones among their neighbours. Te
 (p - 1) n, are good together only. Where the best model leaves less than any measurement's noise, but still a smooth
 curve and more than rounding, all pairs of terms are therefore tried, and three terms of the sets that make up most sums
 in practice: the best pairs and any other, and terms in one parameter or with the same factors in all parameters but
-one. Data are also free of noise where repeated measurements are all equal, or where all points with the
+one. Data are also free of noise if repeated measurements are all equal, or if all points with the
 same value of one parameter are: then whatever the best model leaves.
 """
 
@@ -37,11 +37,12 @@ ROUNDING, NOISE = 1e-8, 1e-3
 LEVELS = 12.0
 #: Pairs that are tried with one more term, triples of a set that continue, sets of terms with the same factors.
 _PAIRS, _TRIPLES, _SETS = 256, 64, 6
-#: Of each part of the pairs and triples, the best so many.
+#: Number of the best pairs and triples that are kept in each part.
 _KEPT = 16
 #: More candidate terms than this have too many pairs (some seconds for each series).
 _MOST = 10_000
-#: What is left of a column beside others, as a fraction of its square, below which it says nothing of its own.
+#: Fraction of a column's square that remains after projecting out others, below which it contributes nothing of its
+#: own.
 _SMALLEST = 1e-10
 
 
@@ -88,7 +89,7 @@ def _within_levels(best: Pool, block: Block, basis: Basis) -> Array:
 
 
 def _shortened(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """With the best model's parts where it meets the values to rounding: some other term may do nothing."""
+    """Shorten the best model if it meets the values to rounding: some other term may do nothing."""
     best = pool.best(pool.rss, 1)
     met = best.rss[:, 0] <= (ROUNDING**2 * block.total)
     rows = np.flatnonzero(met & (best.size[:, 0] >= 2))

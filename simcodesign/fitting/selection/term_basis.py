@@ -1,7 +1,7 @@
-"""The candidate terms of a search as arrays: every product of factors, its values at the points, who is near whom.
+"""The candidate terms of a search as arrays: every product of factors, its values at the points, and its neighbours.
 
 A *shape* is a term without its coefficient. Shapes are rows of three small tables (exponent, logarithm and collective
-operation of every parameter), so that any number of them is evaluated at once.
+operation of every parameter), so that any number of them is evaluated together.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from simcodesign.fitting.selection.exponent_sets import ExponentSet
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: Products of factors are listed for so few parameters and up to so many of them; others are searched factor by factor.
+#: Products of factors are listed up to this many parameters and products; others are searched factor by factor.
 _MAX_PARAMETERS, MAX_SHAPES = 2, 100_000
 #: Shapes from which pairs of terms are sought first, and how many neighbours of each are tried then.
 COARSE, NEIGHBOURS = 64, 48
 #: So many shapes that it pays to look which of their factors are the same.
 _REPEATED = 500
-#: So few terms that the neighbours of all are looked up at once.
+#: Number of terms up to which the neighbours of all are looked up together.
 _FEW = 5000
 
 
@@ -104,7 +104,7 @@ def _factors(exponents: Array, logs: Array, collectives: Index, x: Array) -> Arr
 
 @lru_cache(maxsize=4096)
 def fraction(exponent: float) -> Fraction:
-    """The simple fraction that a float stands for, or the float itself."""
+    """Return the simple fraction nearest to a float, or the float itself."""
     simple = Fraction(exponent).limit_denominator(1000)
     return simple if abs(float(simple) - exponent) < 1e-12 else Fraction(exponent)
 
@@ -184,7 +184,7 @@ class Basis:
 
 
 def is_listed(choices: Sequence[int]) -> bool:
-    """Whether all products of factors are listed, of which there are so many for each parameter."""
+    """Whether all products of factors are listed, given the number of ``choices`` for each parameter."""
     return len(choices) <= _MAX_PARAMETERS and math.prod(choices) <= MAX_SHAPES
 
 
@@ -193,13 +193,13 @@ _NOTHING: Choice = (0.0, 0.0, 0)
 
 
 def axis_choices(exponents: ExponentSet, collectives: Sequence[str] = ()) -> list[Choice]:
-    """What may stand for one parameter: nothing, a collective operation, powers with logarithms."""
+    """Possible factors of one parameter: nothing, a collective operation, powers with logarithms."""
     powers = [(float(i), float(j), 0) for i, j in exponents.pairs]
     names = list(COLLECTIVES)
     for name in collectives:
         if name not in names:
             raise InputError("an unknown collective operation", value=name, allowed=nearest(name, names))
-    # Collective operations come first: given by name, they stand for a power of the same values.
+    # Collective operations come first: given by name, they replace a power of the same values.
     alone = [(0.0, 0.0, names.index(name) + 1) for name in collectives]
     return [_NOTHING, *alone, *powers]
 

@@ -1,1 +1,1 @@
-"""What benchmarks print, as tables of tidy measurements."""
+"""Outputs of benchmarks, as tables of tidy measurements."""

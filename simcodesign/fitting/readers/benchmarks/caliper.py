@@ -1,10 +1,11 @@
 """Caliper, Thicket and Hatchet: seconds by region of a program, as CSV, or in Caliper's own files.
 
-CSV: one column names the region (``region``, ``path``, ``name`` or ``node``). Of times there are either the aggregates
+CSV: one column names the region (``region``, ``path``, ``name`` or ``node``). Times are either the aggregates
 of Caliper's ``spot`` and ``mpi-report`` queries over ranks, ``avg#inclusive#sum#time.duration`` with ``min#...``,
 ``max#...`` (as Thicket's tables have them), its ``runtime-report`` (``Avg time/rank``, ``Min time/rank``, ``Max
 time/rank``), or Hatchet's ``time`` and ``time (inc)`` (exclusive and inclusive), one row for each node of the call tree
-and rank. Other columns of numbers are parameters (``ranks``, ``mpi.world.size`` and ``jobsize`` are P), those of words
+and rank. Other columns of numbers are parameters (``ranks``, ``mpi.world.size`` and ``jobsize`` are P), columns of
+words
 labels; what identifies a node (``line``, ``nid``, ``file``, ``module`` ...) and further metrics with an inclusive
 column are neither. Caliper's own files: ``caliper_profiles``.
 
@@ -41,7 +42,7 @@ REGIONS = ("region", "path", "name", "node", "function")
 #: Units by which a format is named.
 ASKED = ("s", "ms", "us", "ns")
 RANKS = ("ranks", "mpi.world.size", "jobsize", "P")
-#: Columns that say nothing of what was measured, but where from.
+#: Columns that describe the source of a measurement, not its conditions.
 LEFT_OUT = ("nid", "rank", "thread", "profile", "file", "hash", "line", "module", "type", "end_line", "load_module")
 STATISTIC = re.compile(
     r"(?:(?P<kind>avg|min|max|sum)#)?(?P<scope>inclusive#)?(?:sum#|scale#)?(?:sum#)?time\.duration(?P<ns>\.ns)?"
@@ -194,7 +195,7 @@ def _row(entries: Mapping[str, str], columns: Columns, place: Place) -> Benchmar
 
 def _describes(title: str, titles: Mapping[str, str]) -> bool:
     """Whether a column describes what a row was measured at: no time, count, region or file, and no metric that has an
-    inclusive column beside it."""
+    inclusive counterpart."""
     is_time = (
         "#" in title or title.startswith(("time", "Time")) or bool(REPORT.fullmatch(title) or METRIC.fullmatch(title))
     )

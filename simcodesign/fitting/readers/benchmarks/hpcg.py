@@ -29,7 +29,7 @@ FINAL = re.compile(
 
 
 def read_hpcg(path: Path) -> BenchmarkTable:
-    """A time and a rate for each part. A result that is not VALID is said in the notes."""
+    """Read a time and a rate for each part. A result that is not VALID is mentioned in the notes."""
     parameters: dict[str, float] = {}
     found: list[tuple[str, str, float, int]] = []
     notes: list[str] = []

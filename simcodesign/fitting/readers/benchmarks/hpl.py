@@ -20,7 +20,7 @@ RESIDUAL = re.compile(r"\|\|Ax-b\|\|.*(PASSED|FAILED)")
 
 
 def read_hpl(path: Path) -> BenchmarkTable:
-    """A time and a rate for each run; runs whose residual failed are left out, and said in the notes."""
+    """Read a time and a rate for each run; runs whose residual failed are left out, and mentioned in the notes."""
     rows: list[BenchmarkRow] = []
     failed: set[int] = set()
     for line, text in numbered_lines(path, "hpl"):

@@ -3,7 +3,8 @@
 A benchmark's part of the output has ``# Benchmarking NAME``, ``# #processes = N``, titles of columns (``#bytes
 #repetitions t[usec] Mbytes/sec``; ``t_min[usec] t_max[usec] t_avg[usec]``; ``Mbytes/sec Msg/sec``; ``t_ovrl[usec]
 t_pure[usec] t_CPU[usec] overlap[%]``) and rows. ``t[usec]`` of PingPong is half of the way there and back. With -multi,
-``# Benchmarking Multi-NAME`` and ``# ( 8 groups of 2 processes each running simultaneous )``: P is that of a group, and
+``# Benchmarking Multi-NAME`` and ``# ( 8 groups of 2 processes each running simultaneous )``: P is the size of a
+group, and
 each group has a row of its own if there is a column ``Group``. Other ranks of the run wait: ``# ( 14 additional
 processes waiting in MPI_Barrier)``. Bandwidths of Uniband and Biband add up all pairs together, P/2 of them. IMB-MT
 prints ``(threads: N)`` and the bytes of all threads. Rows that were not measured say why instead (``out-of-mem.``,

@@ -1,6 +1,6 @@
 """nccl-tests (and rccl-tests): times of collectives among GPUs, out of place and in place; the text and ``--json``.
 
-Titles stand in two lines of comments (``size count type redop root time algbw busbw #wrong time algbw busbw #wrong``,
+Titles are in two lines of comments (``size count type redop root time algbw busbw #wrong time algbw busbw #wrong``,
 bytes, microseconds, GB/s of 10^9 bytes); a line ``#  Rank  0 ...`` names every rank's device, and newer versions print
 ``# Collective test starting: all_reduce_perf``. ``size`` is the larger of what a rank sends and gets (``row_bytes``
 makes ours of it), ``count`` the elements passed to the operation: a P-th of size in allgather, reduce_scatter,
@@ -49,7 +49,7 @@ ELEMENT_BYTES = {
 }
 UNKNOWN = "collective"
 CPU_TIME = "times of {} are how long the calls took (-C 1), not the operations: left out."
-NO_BYTES = "nothing tells the ranks of {}: its rows have no bytes."
+NO_BYTES = "the number of ranks of {} is unknown: its rows have no bytes."
 UNNAMED = "no line names the operation, and 'collective' may be {}."
 Columns = Mapping[str, str]
 """Cells of a row by the titles of one of its times."""

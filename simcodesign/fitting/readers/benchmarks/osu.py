@@ -3,9 +3,11 @@ columns, with ``-c`` a validation.
 
 Each test prints ``# OSU MPI Latency Test v7.3``, the titles of columns (``# Size Avg Latency(us) Min Latency(us) Max
 Latency(us) Iterations``) and rows of numbers; a file may hold several tests. Non-blocking collectives have
-``Overall(us) Compute(us) ... Pure Comm.(us) Min Comm.(us) Max Comm.(us) Overlap(%)``: the time is that of communication
+``Overall(us) Compute(us) ... Pure Comm.(us) Min Comm.(us) Max Comm.(us) Overlap(%)``: the time is the communication
+time
 alone. A row whose validation failed is left out. ``Transmit Size``, with ``-D``, shows derived datatypes. MB/s are 10^6
-bytes a second; of ``osu_mbw_mr`` they are of all pairs. The number of processes is not printed. Source: README of OMB 5
+bytes a second; for ``osu_mbw_mr`` the sum over all pairs. The number of processes is not printed. Source: README of
+OMB 5
 to 7, c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
 
 The versions in Python in mpi4py's folder ``demo`` print ``# MPI Latency Test``, without OSU and a version, and ``# Size
@@ -38,7 +40,7 @@ ONE_SIDED = re.compile(r"#\s*(Window creation|Synchronization):\s*(\S+)")
 #: The type of elements, which matters to operators alone.
 DATATYPE = re.compile(r"#\s*Datatype:\s*(\w+)")
 OPERATORS = re.compile(r"(?:\w+_)?(?:all)?reduce(?:_scatter\w*)?|(?:\w+_)?scan")
-#: What messages of a derived datatype are, which have a column of the bytes that are sent: not contiguous.
+#: Label of messages of a derived datatype, which have a column of the sent bytes: not contiguous.
 DERIVED = "derived datatype"
 #: Numbers that comments above the titles state -> parameters.
 _STATED = {
@@ -96,7 +98,7 @@ class _Test:
 
     @property
     def data(self) -> str:
-        """What the operation is on, if that matters."""
+        """Return the data type and operator of the operation, if they matter."""
         if "transmit" in self.columns:
             return DERIVED
         return self.datatype if OPERATORS.fullmatch(self.operation) else ""

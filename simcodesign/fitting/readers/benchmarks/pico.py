@@ -1,7 +1,7 @@
 """PICO: collectives by named algorithms on named job shapes, a CSV table with statistics in nanoseconds.
 
 Columns ``collective_type, algo_name, nnodes (2x2x2), tasks_per_node, buffer_size, n_iter, min, percentile_10, ...,
-median, ..., max``; times are of the slowest rank over ``n_iter`` iterations. ``buffer_size`` is that of the whole
+median, ..., max``; times are of the slowest rank over ``n_iter`` iterations. ``buffer_size`` is the size of the whole
 buffer: of all P blocks, for example in ALLGATHER and ALLTOALL (``row_bytes`` makes ours of it). The value is the
 median. Source: HLC-Lab/pico, README, bench/bench_utils.c and its results.
 """

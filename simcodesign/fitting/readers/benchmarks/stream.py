@@ -25,7 +25,7 @@ THREADS = re.compile(r"Number of Threads (?:counted|requested)\s*=\s*(\d+)")  # 
 REPEATED = re.compile(r"Each (?:kernel|test) (?:will be executed|is run)\s+(\d+)\s+times")
 #: Parts of HPC Challenge that readers here take, or that hold nothing else.
 TAKEN = ("HPL", "StarSTREAM", "SingleSTREAM", "Summary")
-NOTE = "StarSTREAM is of one rank while all are at work: it is not the bandwidth of a node, memory.bandwidth is kept."
+NOTE = "StarSTREAM is a rank's rate while all are at work: it is not the bandwidth of a node, memory.bandwidth is kept."
 
 
 def read_stream(path: Path) -> BenchmarkTable:

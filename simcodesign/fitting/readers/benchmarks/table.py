@@ -1,4 +1,4 @@
-"""Tables of what benchmarks print: one row a measurement, in SI units, with the line of the file it stands in.
+"""Tables of benchmark outputs: one row a measurement, in SI units, with its line in the file.
 
 A format of this package is one module that registers a ``BenchmarkReader`` (``add_benchmark``) in the registry of all
 measurements. ``read_benchmark`` reads a file as rows, for calibration and comparison; ``read_measurements`` reads the
@@ -36,7 +36,7 @@ QUANTITIES = {
     "flop_rate": "FLOP/s",
     "operation_rate": "1/s",
 }
-#: Columns of the tidy table, beside the parameters and labels.
+#: Columns of the tidy table, in addition to the parameters and labels.
 TIDY = ("phase", "component", "value", "low", "high", "count", "interval", "source")
 
 
@@ -44,12 +44,12 @@ TIDY = ("phase", "component", "value", "low", "high", "count", "interval", "sour
 class BenchmarkRow:
     """One measurement: ``value`` in the unit of its ``quantity`` (``QUANTITIES``), over ``repetitions``.
 
-    ``operation``: what was measured, by the names of this project where it has one (``broadcast``, ``all_to_all``).
+    ``operation``: the measured operation, by the names of this project if it has one (``broadcast``, ``all_to_all``).
     ``component``: the part of a time that it is (``communication``, ``computation``, ``memory``, ``disk``, ``total``).
-    ``parameters``: ``bytes``, ``P`` (ranks), ``nodes``, ``n`` ...; ``labels``: the same in words (``algorithm``).
-    ``low`` to ``high``: its spread, None where the benchmark prints none; ``interval`` says what these are.
+    ``parameters``: ``bytes``, ``P`` (ranks), ``nodes``, ``n`` ...; ``labels``: parameters in words (``algorithm``).
+    ``low`` to ``high``: its spread, None if the benchmark prints none; ``interval`` describes these bounds.
     ``data``: type, operator and layout of what was sent, if they matter: rows of other data are no repetitions.
-    ``waiting``: ranks of the run that had no part in the operation. ``line``: where in the file it stands, from 1.
+    ``waiting``: ranks of the run that had no part in the operation. ``line``: its line in the file, from 1.
     """
 
     operation: str
@@ -83,7 +83,7 @@ class BenchmarkTable:
     notes: tuple[str, ...] = ()
 
     def with_parameters(self, values: Mapping[str, float]) -> BenchmarkTable:
-        """The same where rows that lack a parameter have it from here."""
+        """Return the table with these parameters added to rows that lack them."""
         return replace(self, rows=tuple(replace(row, parameters={**values, **row.parameters}) for row in self.rows))
 
 
@@ -232,8 +232,8 @@ def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements
 
 def tidy_text(tables: Sequence[BenchmarkTable], more: Mapping[str, Sequence[str]] | None = None) -> str:
     """All rows as one CSV table, as ``--measured`` takes it (``describe.measured_tables.table``): parameters, labels,
-    phase, component, value, low, high, count, interval, source (file and line), ``data`` where it differs within an
-    operation, and ``quantity`` where not all are times.
+    phase, component, value, low, high, count, interval, source (file and line), ``data`` if it differs within an
+    operation, and ``quantity`` if not all are times.
 
     ``more``: further columns, an entry for each row of all tables in their order.
     """

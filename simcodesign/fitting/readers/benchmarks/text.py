@@ -37,7 +37,7 @@ _RANKS = (re.compile(r" *(\d+): ?"), re.compile(r"\[(\d+)\] ?"))
 
 @lru_cache(maxsize=8)  # every reader asks for the same one
 def unpacked_start(start: FileStart) -> FileStart:
-    """Return the start of a file, unpacked and without ranks; the suffix ``.gz`` has no meaning and is dropped."""
+    """Return the start of a file, unpacked and without ranks; the suffix ``.gz`` is dropped."""
     content, suffix = start.content, start.suffix
     if content.startswith(_GZIP):
         try:
