@@ -1,1 +1,1 @@
-"""What is made with the simulator: sweeps, replications, exploration, requirements, validation."""
+"""Studies made with the simulator: sweeps, replications, exploration, requirements, validation."""

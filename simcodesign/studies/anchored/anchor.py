@@ -121,10 +121,11 @@ def anchored(
 ) -> Anchored:
     """Anchor the forecast, or the simulation, at measurements on fewer ranks.
 
-    What was measured over what is predicted, at the largest number of ranks that was measured and the nearest sizes,
+    The ratio of measurement to prediction, at the largest measured number of ranks and the nearest sizes,
     is carried on to this design point; collective operations keep the algorithms that they take there.
     ``measured``: tables as ``compare`` takes them. Rows count if they are of this machine and of fewer ranks, if their
-    sizes are within a factor of 8, and if they are not of one node where this is of several. ``simulate``: whether the
+    sizes are within a factor of 8, and if they do not use a single node while this point uses several. ``simulate``:
+    whether the
     simulation is anchored. ``level``: of the interval, which comes from how the ratio changes between measured numbers
     of ranks. Other arguments as for ``simulate``.
 

@@ -21,7 +21,7 @@ class FrozenAlgorithms:
 
     @classmethod
     def at(cls, anchor: Scenario) -> FrozenAlgorithms:
-        """Return those of a scenario."""
+        """Return the algorithms of a scenario."""
         every = _open_choices(anchor).values()
         return cls(tuple((demand, *algorithms) for demand, algorithms in every if len(algorithms) == 1))  # type: ignore[misc]
 
@@ -44,7 +44,8 @@ class FrozenAlgorithms:
 
 
 def _open_choices(scenario: Scenario) -> dict[int, tuple[Collective, set[str]]]:
-    """Of each operation that is left to rules and runs, by the identity of its demand: it, and its algorithms."""
+    """Map the identity of each demand whose algorithm is left to rules, and that runs, to the demand and its
+    algorithms."""
     chosen: dict[int, tuple[Collective, set[str]]] = {}
     for step in Evaluation.at_points(scenario.bind(), by_rank=False).program.demands():
         if isinstance(step.demand, Collective) and step.demand.chosen_by and np.any(np.asarray(step.repetitions) > 0):

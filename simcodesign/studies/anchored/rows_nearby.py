@@ -16,7 +16,7 @@ from simcodesign.describe.measured_tables.rows import NODES_USED
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import Scenario
 
-#: The largest factor between a size that was measured and the one that is predicted.
+#: The largest factor between a measured size and the predicted one.
 NEARBY = 8.0
 _SAME = 1e-9
 #: The machine with changes in its file.
@@ -26,7 +26,7 @@ MachineWith = Callable[[Mapping[str, object]], Machine]
 @dataclass(frozen=True)
 class MeasuredRow:
     """A measured time on fewer ``ranks``: of ``scenario``, with sizes ``at``, which differ by these ``factors`` from
-    those of the prediction. ``changes``: of the machine's file. ``phase``: the only one, empty for all that run."""
+    the sizes of the prediction. ``changes``: of the machine's file. ``phase``: the only one, empty for all that run."""
 
     ranks: float
     measured_s: float
@@ -136,7 +136,7 @@ def _sizes_and_changes(one: MeasuredTimes, point: DesignPoint) -> tuple[dict[str
 
 
 def _factor(name: str, value: float | str, point: DesignPoint) -> float:
-    """Of a parameter, between what was measured and what is predicted: 1 or more."""
+    """Factor by which a parameter differs between the measurement and the prediction: 1 or more."""
     here, parameter = point.values[name], point.workload.parameters[name]
     if isinstance(value, str) or parameter.choices:
         if value != here:

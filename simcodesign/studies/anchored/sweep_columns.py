@@ -60,7 +60,7 @@ def with_anchored_columns(table: pd.DataFrame, sweep: Sweep, times: Sequence[Mea
 
 
 def _answers(table: pd.DataFrame, sweep: Sweep, times: tuple[MeasuredTimes, ...]) -> dict[str, list[Anchored | None]]:
-    """Of each reading that the table has, its anchored prediction at each row; None for points without results."""
+    """Each reading of the table with its anchored prediction at each row; None for points without results."""
     evaluator, groups = SweepEvaluator(sweep), dict[object, Anchors]()
     read = {name: time_s for name in PREFIXES if (time_s := read_s(table, name)) is not None}
     every: dict[str, list[Anchored | None]] = {name: [] for name in read}

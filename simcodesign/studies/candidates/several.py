@@ -42,8 +42,8 @@ Machines = MachineSource | Sequence[MachineSource]
 class Candidate(PlainResult):
     """A workload on a machine, forecast and simulated, ``at`` a value of the axis if there is one.
 
-    ``comparison``: with one simulation, that of the first replication if there are several (``replicated``).
-    ``against``: its simulated time against that of the first machine, with the same workload at the same value,
+    ``comparison``: with one simulation, the first replication if there are several (``replicated``).
+    ``against``: its simulated time against the time of the first machine, with the same workload at the same value,
     replication by replication; None for the first one. ``costs``: price, power, and energy and costs of the run by
     both readings (of several replications, the first), named as columns of a sweep; empty where the machine states
     none.
@@ -91,7 +91,7 @@ class Candidate(PlainResult):
         return relative_error(self.forecast_s, self.simulated.mean)
 
     def change(self, rung: Rung) -> Interval:
-        """What an effect adds, in the mean of the replications."""
+        """Change by an effect, in the mean of the replications."""
         if self.replicated is None:
             return Interval(rung.change_s, rung.change_s, rung.change_s, 1, 1.0, same=True)
         return self.replicated.interval("change_s", rung.effect)
@@ -103,7 +103,7 @@ class Candidate(PlainResult):
 
     @property
     def measured(self) -> MeasuredValue | None:
-        """The total that was measured; None if none was."""
+        """The measured total; None if none was measured."""
         return None if (known := self.comparison.measured) is None else known.total
 
     @property
@@ -156,7 +156,7 @@ class SeveralComparisons(PlainResult, Drawn):
 
     @property
     def groups(self) -> list[list[Candidate]]:
-        """Those that differ by their machine only."""
+        """Candidates that differ by their machine only."""
         groups: dict[tuple[object, ...], list[Candidate]] = {}
         for one in self.comparisons:
             groups.setdefault((one.workload, *one.at.values()), []).append(one)
@@ -185,7 +185,7 @@ class SeveralComparisons(PlainResult, Drawn):
 
 #: Machines whose times differ by a smaller share are equally fast.
 EQUALLY_FAST = 1e-9
-#: By what machines are ordered.
+#: Criteria by which machines can be ordered.
 READINGS = ("forecast", "simulated")
 
 
@@ -196,8 +196,9 @@ def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
 
 
 def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
-    """The same, with machines together that are equally fast (except for rounding), or between which and the fastest of
-    them the replications show no difference: the paired interval of their times holds 0."""
+    """Rank a group, with machines together that are equally fast (except for rounding), or between which and the
+    fastest
+    of them the replications show no difference: the paired interval of their times includes 0."""
     candidates = {one.machine: one for one in group}
     ranks: list[list[str]] = []
     for name in order_of(group, reading):
@@ -367,7 +368,7 @@ def compare_experiments(
 
 
 def _costs(one: Experiment, comparison: Comparison) -> dict[str, float]:
-    """What the machine and a run on it cost, by both readings."""
+    """Costs of the machine and of a run on it, by both readings."""
     if not one.scenario.machine.custom.components:
         return {}
     readings = {"forecast": comparison.forecast, "simulated": comparison.simulation}
@@ -392,7 +393,7 @@ def _check_apart(experiments: Sequence[Experiment]) -> None:
 
 
 def _groups(experiments: Sequence[Experiment], name: str, values: Sequence[float]) -> Iterator[list[Experiment]]:
-    """Those that differ by their machine only, workload by workload, value by value."""
+    """Experiments that differ by their machine only, workload by workload, value by value."""
     by_workload: dict[str, list[Experiment]] = {}
     for one in experiments:
         by_workload.setdefault(one.scenario.workload.name, []).append(one)
@@ -416,7 +417,7 @@ def differences(first: Candidate, other: Candidate) -> dict[Key, PairedIntervals
 
 
 def against(first: Candidate, other: Candidate, level: float) -> PairedIntervals:
-    """The simulated times of ``other`` against those of ``first``, pair by pair; a time that
+    """The simulated times of ``other`` against the times of ``first``, pair by pair; a time that
     is always the same has a pair for each other."""
     sides = first.times_s, other.times_s
     certain = first.replicated is None and other.replicated is None

@@ -1,1 +1,1 @@
-"""What would help: by how much the time falls when one thing of machine or workload gets better."""
+"""Elasticities: how much the time falls when one property of machine or workload improves."""

@@ -18,13 +18,13 @@ from simcodesign.describe.network.size_segments import UP_TO, segment_at
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import Scenario
 
-#: Constants that are better when they are larger, beside rates; all others are costs.
+#: Constants that are better when they are larger, in addition to rates; all others are costs.
 LARGER_IS_BETTER = (
     *("processor.clock", "memory.outstanding", "network.S", "failures.mtbf"),
     *("memory.prefetch.streams", "memory.prefetch.depth"),
     *("accelerator.memory.capacity", "node.memory.cache", "storage.metadata_rate"),
 )
-#: Those that are better when they are larger, up to 1.
+#: Constants that are better when they are larger, up to 1.
 _SHARES = ("accelerator.efficiency",)
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")
@@ -59,7 +59,7 @@ class Change:
 
 def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
     """All of a machine that may be better: rates and sizes ``factor`` times, times and costs divided by it. The
-    machine's own parameters get larger, since nobody knows which side of them is the better one."""
+    machine's own parameters get larger, because their better side is unknown."""
     yield from _constants(machine, factor)
     yield from _links_and_interfaces(machine, factor)
     yield from _groups_of_links(machine, factor)
@@ -98,7 +98,7 @@ def _constants(machine: Machine, factor: float) -> Iterator[Change]:
         paths, what = [path], path
         segment = segment_at(path)
         if path in _MESSAGE_BYTES or (segment is not None and segment[1] in ("per_byte", "G")):
-            # Of segments, only the fastest messages might outrun what they pass.
+            # Among segments, only the fastest messages might outrun what they pass.
             least = value / factor if segment is not None else 0.0
             others = [other for other in (_LINK_BYTES, _INTERFACE_BYTES) if other in constants]
             paths += [other for other in others if np.any(np.asarray(constants[other]) > least)]
@@ -111,7 +111,7 @@ def _constants(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
-    """Links alone and interfaces alone, where they are as fast as messages without a constant of their own."""
+    """Links alone and interfaces alone, if they are as fast as messages without a constant of their own."""
     network, constants = machine.network, machine.constants()
     for path, words in ((_LINK_BYTES, "links"), (_INTERFACE_BYTES, "interfaces")):
         differs = path == _LINK_BYTES and network.has_own_links
@@ -121,7 +121,7 @@ def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def _groups_of_links(machine: Machine, factor: float) -> Iterator[Change]:
-    """The links of each group alone, if there are several, or where they have speeds of their own."""
+    """The links of each group alone, if there are several, or if they have speeds of their own."""
     network = machine.network
     groups = [place for place, group in enumerate(network.topology.link_groups) if group.links]
     if (len(groups) < 2 and not network.has_own_links) or not 1 <= len(groups) <= MOST_GROUPS:
@@ -176,7 +176,7 @@ def _with_local_messages(name: str, messages: LocalMessages, machine: Machine) -
 
 
 def _whole_disk(machine: Machine, factor: float) -> Iterator[Change]:
-    """All constants of the disk together, where it has several."""
+    """All constants of the disk together, if it has several."""
     constants = machine.constants()
     paths = [path for path, value in constants.items() if path.startswith("disk.") and np.any(np.asarray(value) != 0)]
     if len(paths) > 1:

@@ -1,4 +1,4 @@
-"""What would help: the time of both readings when one thing after another is better, all else and all draws equal."""
+"""Elasticities: the time of both readings when one property after another improves, all else and all draws equal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simcodesign.studies.elasticities.changes import Change, machine_changes
 from simcodesign.studies.elasticities.reasons import bottleneck_lines, reason_for_nothing
 from simcodesign.studies.elasticities.spreads import spread_changes
 
-#: By how much everything gets better, unless another share is asked for.
+#: Relative improvement of every property, unless another one is requested.
 IMPROVEMENT = 0.1
 #: Shares of the time that are no change but rounding.
 ROUNDING = 1e-12
@@ -84,11 +84,11 @@ def elasticities(
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
 ) -> Elasticities:
-    """By what fraction the forecast and the simulated time fall when one thing is better by ``improvement``.
+    """Measure how much the forecast and simulated times fall when one property improves by ``improvement``.
 
     Tried are each constant, links, interfaces, each group of links, each cache, imbalance and noise, and each other
     algorithm of each collective operation. The random numbers are the same in all simulations (common random numbers),
-    so that differences are those of the change alone. ``on_cost`` is called before they begin.
+    so that differences are caused by the change alone. ``on_cost`` is called before they begin.
 
     Other arguments as for ``simulate``. Raises InputError as ``simulate`` does, and for an ``improvement`` that is not
     above 0.
@@ -110,9 +110,9 @@ def elasticities_of(
     on_cost: OnCost | None = None,
     on_progress: OnProgress | None = None,
 ) -> Elasticities:
-    """``elasticities``, of what is one object already; ``simulation``: its Result, where that is known."""
+    """Evaluate ``elasticities`` for an experiment; ``simulation``: its Result, if it exists."""
     if not 0 < improvement < float("inf"):
-        raise InputError("improvement", value=improvement, allowed="a share above 0, as 0.1 for 10 %")
+        raise InputError("improvement", value=improvement, allowed="a fraction above 0, as 0.1 for 10 %")
     scenario = _with_own_constants(experiment.scenario)
     base = simulation or simulate_experiment(experiment, on_progress=on_progress)
     forecasted = forecast(experiment.scenario)

@@ -72,7 +72,7 @@ def _percent(share: float) -> str:
 
 
 def bottleneck_lines(result: Result) -> list[str]:
-    """What the critical path consists of, and where most was waited for: a sentence each."""
+    """Describe the critical path, and the longest waits: a sentence each."""
     lines = []
     total_s = float(result.makespan_s)
     parts = sorted(

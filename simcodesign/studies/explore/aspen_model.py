@@ -49,7 +49,7 @@ _PROBE = 1e12  # an amount so large that the fixed cost of one use is negligible
 class AspenModel:
     """An application on a machine. ``given``: parameters that are fixed to other values than in the files.
 
-    Metrics beside those of ``METRICS``: for each resource that is used its amount (``flops``) and seconds
+    Metrics in addition to ``METRICS``: for each used resource its amount (``flops``) and seconds
     (``flops_time``), and every property of the machine (``component.property``). Raises InputError as ``run_time``.
     """
 
@@ -174,7 +174,7 @@ class AspenModel:
         metrics |= _amounts(timing.blocks) | part_costs(self.machine, machine_values)
         with np.errstate(all="ignore"):
             metrics |= self.machine.property_values(timing.machine_names)
-        return {name: metrics.get(name, 0.0) for name in self.dimensions}  # 0: a resource that is used elsewhere only
+        return {name: metrics.get(name, 0.0) for name in self.dimensions}  # 0: a resource used elsewhere only
 
     def metrics(self, simulated: Result, parameters: Mapping[str, Any]) -> dict[str, FloatOrArray]:
         """The metrics at one point with the time of a simulation."""
@@ -182,7 +182,7 @@ class AspenModel:
         return self._metrics(timing, float(simulated.makespan_s))
 
     def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
-        """The same metrics by simulation, at one point; options of ``simulate_aspen``."""
+        """Return the metrics by simulation, at one point; options of ``simulate_aspen``."""
         parameters = self.parameters(values)
         result = simulate_aspen(self.application, self.machine, self.socket, parameters, kernel=self.kernel, **options)
         return self.metrics(result, parameters)
@@ -197,7 +197,7 @@ class AspenModel:
 class AspenMachineModel:
     """A machine without an application: power, memory, and what it is capable of.
 
-    Metrics beside those of ``MACHINE_METRICS``: for each resource of the socket the rate of all its instances without
+    Metrics in addition to ``MACHINE_METRICS``: for each resource of the socket the rate of all its instances without
     traits, for amounts so large that the fixed cost of one use is negligible (``flops_rate``); the number of each
     component (``count.component``); ``rack_units``, ``die_area`` and ``price`` where components state them; and every
     property (``component.property``).
@@ -219,7 +219,7 @@ class AspenMachineModel:
 
     @property
     def name(self) -> str:
-        """Of the machine."""
+        """Name of the machine."""
         return f"{self.machine.name} ({self.socket})" if self.socket else self.machine.name
 
     @property

@@ -47,11 +47,11 @@ class BoundSensitivity:
 
     @property
     def relative(self) -> float:
-        """The same as a fraction of the optimum."""
+        """Change of the objective as a fraction of the optimum."""
         return self.objective_change / abs(self.objective) if self.objective else math.nan
 
     def json_fields(self) -> dict[str, Any]:
-        """With the change of the objective, which is that of the solution."""
+        """Return the fields, with the change of the objective instead of the solution's objective."""
         return fields_of(self, "objective_change", without=("objective",))
 
 

@@ -1,7 +1,8 @@
 """The unit of an expression over metrics, as far as it follows from the units of its names.
 
-Units are products of powers of s, B and J; operations and cycles count as numbers. A plain number may stand for
-anything, so that ``time + energy`` is an error, and ``time + 1e-6*energy`` a choice of the user that is noted.
+Units are products of powers of s, B and J; operations and cycles count as numbers. A plain number may have any
+dimension,
+so that ``time + energy`` is an error, and ``time + 1e-6*energy`` a choice of the user that is noted.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ PLAIN = Measure(())
 
 
 def powers_of(dimension: str) -> Powers | None:
-    """Of a dimension of ``units.DIMENSIONS``; None for others."""
+    """Powers of a dimension of ``units.DIMENSIONS``; None for others."""
     bases = _BASES.get(dimension)
     return None if bases is None else _sorted({base: Fraction(power) for base, power in bases.items()})
 

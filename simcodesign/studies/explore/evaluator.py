@@ -194,8 +194,8 @@ class Evaluator:
         return tuple(replace(one, values=self._to_blame(what, one)) for what, one in self.refused.items())
 
     def _to_blame(self, what: str, refusal: Refusal) -> dict[str, float]:
-        """The values of the variables except for those of which every value that was looked at was refused for the same
-        reason: these have no part in it. All of them where that would leave none."""
+        """The values of the variables. A variable is omitted if every value that was looked at was refused for the same
+        reason: it has no part in it. All are kept if otherwise none would be left."""
         every = self.all_evaluated().points.T if self.chunks else np.empty((len(refusal.values), 0))
         columns = zip(refusal.values.items(), every, self.refused_values[what], strict=True)
         part = {name: value for (name, value), column, seen in columns if not {*column.tolist()} <= seen}
@@ -227,7 +227,7 @@ def trace_frame(problem: Problem, evaluated: Evaluated, stages: NDArray[Any]) ->
 
 
 def _named_values(problem: Problem, name: str, values: FloatArray) -> Any:
-    """Values of a variable, replaced by their names where they have any."""
+    """Values of a variable, replaced by their names if they have any."""
     words = next(variable.words for variable in problem.space.variables if variable.name == name)
     return [words.get(float(value), value) for value in values] if words else values
 

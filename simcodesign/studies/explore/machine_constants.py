@@ -36,7 +36,7 @@ BANDWIDTHS |= {
 
 
 def constant_dimension(path: str) -> str:
-    """Of a constant or a power of a machine, or of a bandwidth instead of one."""
+    """Dimension of a constant or a power of a machine, or of a bandwidth instead of one."""
     return "size" if path == CAPACITY else dimension_at(path) or "bandwidth"
 
 
@@ -62,7 +62,7 @@ def inverse_of(path: str, machine: Machine) -> str | None:
 
 
 def _bandwidths(machine: Machine) -> dict[str, str]:
-    """``BANDWIDTHS`` and those of the machine's caches."""
+    """``BANDWIDTHS`` and the bandwidths of the machine's caches."""
     return BANDWIDTHS | {path.replace("per_byte", "bandwidth"): path for path in cache_constants(machine.memory)}
 
 
@@ -94,7 +94,7 @@ def varied_constant(path: str, machine: Machine) -> float | None:
 
 
 def _default_of(path: str, machine: Machine) -> float | None:
-    """What is in force of a constant that the file of a machine may leave out, and has left out."""
+    """Value in force for a constant that the file of a machine may leave out, and has left out."""
     network, storage = machine.network, machine.storage
     groups = [group for group in network.topology.link_groups if group.links]
     every_link_has_its_own = bool(groups) and all(group.per_byte_s is not None for group in groups)
@@ -110,7 +110,7 @@ def _default_of(path: str, machine: Machine) -> float | None:
 
 
 def nothing_to_vary(model: str, name: str, others: Collection[str], machine: Machine) -> InputError:
-    """The error for what cannot be varied; ``others``: what of the model can be, beside constants."""
+    """The error for a name that cannot be varied; ``others``: names of the model that can, in addition to constants."""
     names = {*others, *constants_of(machine)}
     names |= {path for path in BANDWIDTHS if varied_constant(path, machine) is not None}
     return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=nearest(name, names))

@@ -54,7 +54,7 @@ class MachineModel:
 
     @property
     def name(self) -> str:
-        """Of the machine."""
+        """Label of the machine."""
         return self.machine.label
 
     @cached_property
@@ -101,7 +101,7 @@ class MachineModel:
 
 
 def capability(machine: Machine, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-    """Metrics of a machine alone with so many ``nodes`` and ``processors_per_node``."""
+    """Metrics of a machine alone with these numbers of ``nodes`` and ``processors_per_node``."""
     nodes = counts["nodes"]
     processors = nodes * counts["processors_per_node"]
     metrics: dict[str, FloatOrArray] = {

@@ -1,4 +1,4 @@
-"""What models for design-space exploration have in common, and the limits that a model sets for a variable."""
+"""Interfaces of models for design-space exploration, and the limits that a model sets for a variable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Extra(Protocol):
 
 
 class Explorable(Model, Protocol):
-    """A model that knows what may be varied."""
+    """A model that lists its possible variables."""
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
         """Limits, integrality and default of a variable, and its dimension. Raises InputError for an unknown name."""
@@ -46,7 +46,7 @@ class Ranged(Protocol):
         """A parameter over all of its range. InputError for one without."""
 
     def word(self, name: str, text: str) -> float:
-        """The value that a word stands for. InputError for other words."""
+        """The value of a word. InputError for other words."""
 
 
 def apply_model_limits(model: Explorable, variable: Variable) -> Variable:

@@ -2,7 +2,7 @@
 
 Variables are its parameters, ``P``, and the constants, powers and parameters
 (``machine.NAME``) of the machine by their paths (also ``network.bandwidth`` and the like, instead of a time per byte);
-metrics are those of the forecast and those that the machine defines: properties, costs, power (``Extra``).
+metrics are the metrics of the forecast and the machine's own: properties, costs, power (``Extra``).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ METRICS = {
 }
 #: Metrics of memory, where the workload defines a footprint and the machine a capacity.
 FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
-#: The same of the accelerator of a rank.
+#: Footprint and capacity of a rank's accelerator.
 ACCELERATOR_FOOTPRINT, ACCELERATOR_CAPACITY = "accelerator_footprint", "accelerator_capacity"
 #: Failures that a run meets, with the time that they add (Daly), where the machine states how often nodes fail.
 FAILURES_METRIC = "failures"
@@ -73,17 +73,17 @@ FAILURES_METRIC = "failures"
 WITH_FAILURES = "time_with_failures"
 #: Seconds of kernels and copies by what limits them, in the mean of the ranks, of workloads that have any.
 LIMITED = {f"limited_by_{name}": "time" for name in LIMIT_NAMES}
-#: Ranks times points kept in memory at once where ranks differ.
+#: Ranks times points kept in memory together if ranks differ.
 MAX_HELD = 4_000_000
 
 
 @dataclass(frozen=True)
 class NativeModel(OfScenario):
-    """A workload on a machine, by the sum of closed forms, so that all points are evaluated alike and at once.
+    """A workload on a machine, by the sum of closed forms, so that all points are evaluated alike and together.
 
     ``scenario``: both, with the parameters and constants that are fixed.
 
-    ``extras`` add metrics; by default those of ``HardwareMetrics``.
+    ``extras`` add metrics; by default ``HardwareMetrics``.
     """
 
     scenario: Scenario
@@ -111,7 +111,7 @@ class NativeModel(OfScenario):
         object.__setattr__(self, "design_point", design_point)
 
     def on(self, machine: Machine) -> NativeModel:
-        """The same workload and settings on another machine."""
+        """Return the workload and settings on another machine."""
         return NativeModel(replace(self.scenario, machine=machine))
 
     @property
@@ -199,7 +199,7 @@ class NativeModel(OfScenario):
         fixed = {name: point(self._current_value(name)) for name in values if name not in workload.equations}
         known = {**fixed, **names}
         equations = bounds_of(workload.equations, workload.equation_order, known)
-        taken = {*METRICS, FOOTPRINT, CAPACITY_METRIC}  # of the forecast, whatever an equation of that name says
+        taken = {*METRICS, FOOTPRINT, CAPACITY_METRIC}  # of the forecast, which takes precedence over equations
         metrics = {name: interval for name, interval in equations.items() if name not in taken}
         if workload.footprint is not None:
             metrics[FOOTPRINT] = bounds(workload.footprint, {**known, **equations})
@@ -226,7 +226,7 @@ class NativeModel(OfScenario):
             )
             if refused.any():
                 what = f"a message cannot pass faster than its {part}"
-                limit = f"network.bandwidth up to that of the {part}"
+                limit = f"network.bandwidth up to the bandwidth of the {part}"
                 raise RefusedPointsError(InputError(what, self.machine.place, allowed=limit), refused)
 
     def _least_per_byte(self, parameters: Mapping[str, Any]) -> Any:
@@ -241,12 +241,12 @@ class NativeModel(OfScenario):
 
     @cached_property
     def by_rank(self) -> bool:
-        """Whether ranks differ, so that there is no forecast for several P at once."""
+        """Whether ranks differ, so that there is no forecast for several P together."""
         return self.design_point.differs_by_rank
 
     @cached_property
     def _has_loops(self) -> bool:
-        """Whether ranks differ by the index of a loop, whose iterations are then those of one point."""
+        """Whether ranks differ by the index of a loop, whose iterations then belong to one point."""
         return bool(indices_of(self.workload.program))
 
     def _forecast_metrics(self, values: Mapping[str, FloatOrArray], **overrides: float) -> dict[str, FloatOrArray]:
@@ -256,7 +256,7 @@ class NativeModel(OfScenario):
 
     @cached_property
     def takes_sums(self) -> bool:
-        """Whether ranks differ, so that the metrics, sums of closed forms, do not have who waits for whom."""
+        """Whether ranks differ, so that the metrics, sums of closed forms, do not include waiting between ranks."""
         return bool(ranks_differ(Evaluation.at_points(self.design_point)).any())
 
     def headline_s(self, values: Mapping[str, float]) -> float:
@@ -282,7 +282,7 @@ class NativeModel(OfScenario):
         return {name: metrics[name] for name in self.dimensions}
 
     def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
-        """The same metrics by simulation, at one point; options of ``simulate``."""
+        """Return the metrics by simulation, at one point; options of ``simulate``."""
         parameters = self.parameters(values)
         result = simulate(self._scenario_with(parameters), **options)
         return self.metrics(result, parameters)

@@ -251,7 +251,7 @@ def _targets(points: FloatArray, objectives: FloatArray, count: int) -> Sequence
     steps = np.linalg.norm(np.diff(line / np.where(width > 0, width, 1.0), axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(steps)])
     positions = np.linspace(0.0, along[-1], count)
-    # Between two points the second objective is that of a straight line; the one after it keeps it.
+    # Between two points the second objective is on a straight line; the next one keeps it.
     limits = np.interp(positions, along, line[:, 1])
     indices = np.minimum(np.searchsorted(along, positions - 1e-12), len(along) - 1)
     return [(starts[at], np.array([limit])) for at, limit in zip(indices, limits, strict=True)]

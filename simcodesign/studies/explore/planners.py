@@ -1,4 +1,4 @@
-"""What is searched for where no objective is given.
+"""Objectives and constraints of a search for which no objective is given.
 
 Spafford and Vetter (Scientific Programming 2015, Table 1) have four planners. Which one is meant follows from what is
 varied:
@@ -68,7 +68,7 @@ def size_of(model: Model, size: str = "") -> str:
 def _with_model_limits(model: Model, variables: Sequence[Variable]) -> list[Variable]:
     if isinstance(model, FormulaModel):
         return list(variables)
-    explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
+    explorable: Explorable = model  # type: ignore[assignment] # every other model lists its variables
     return [apply_model_limits(explorable, variable) for variable in variables]
 
 
@@ -126,7 +126,7 @@ def runs_workloads(model: Model) -> TypeGuard[NativeModel | SystemModel]:
 
 
 def least_machine(model: Model, space: Space) -> Objective:
-    """Capability of a machine: the product of the rates that are varied and of the inverse of the times.
+    """Capability of a machine: the product of the varied rates and of the inverse of the varied times.
 
     A product has no weights: one per cent of one constant counts as much as one per cent of another.
     """
@@ -138,7 +138,7 @@ def least_machine(model: Model, space: Space) -> Objective:
 
 
 def _dimension(model: Model, name: str) -> str:
-    explorable: Explorable = model  # type: ignore[assignment] # a workload on a machine knows what may be varied
+    explorable: Explorable = model  # type: ignore[assignment] # a workload on a machine lists its variables
     return explorable.parameter(name)[1]
 
 

@@ -58,7 +58,7 @@ class Model(Protocol):
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Every metric at n points; ``values``: (n,) for each variable. Arrays (n,), or one number for all points.
 
-        Raises InputError if it cannot evaluate one of the points, RefusedPointsError if it knows which ones.
+        Raises InputError if it cannot evaluate one of the points, RefusedPointsError if it can name them.
         """
 
 
@@ -80,7 +80,7 @@ class FormulaModel:
 
     @property
     def dimensions(self) -> Mapping[str, str]:
-        """Those in ``units``; nothing is known of the others."""
+        """Dimensions in ``units``; the others are unknown."""
         return {name: self.units.get(name, "") for name in self.formulas}
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
@@ -88,7 +88,7 @@ class FormulaModel:
         return {}
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
-        """Values of all formulas, also where they are not finite."""
+        """Values of all formulas, including values that are not finite."""
         values_by_name: dict[str, FloatOrArray] = dict(values)
         for name in self.order:
             values_by_name[name] = self.formulas[name].evaluate(values_by_name)
@@ -108,7 +108,7 @@ def formula_model(
 
 
 def plain_name(name: str) -> str:
-    """The name under which a dotted one, as ``network.startup``, stands in an expression."""
+    """Return the name of a dotted one, such as ``network.startup``, in an expression."""
     return name.replace(".", "__")
 
 
@@ -174,7 +174,7 @@ class Constraint:
 
     @property
     def bound(self) -> float | None:
-        """The right side where it is a number; slack counts."""
+        """The right side if it is a number; slack counts."""
         if self.right.names:
             return None
         number = float(self.right.evaluate({}))
@@ -237,7 +237,7 @@ class Problem:
 
     @property
     def takes_sums(self) -> bool:
-        """Whether its times are sums of closed forms that do not have who waits for whom."""
+        """Whether its times are sums of closed forms without waiting between ranks."""
         return bool(getattr(self.model, "takes_sums", False))
 
     def headline_s(self, values: Mapping[str, float]) -> float | None:
@@ -246,11 +246,11 @@ class Problem:
         return None if found is None or not self.takes_sums else float(found(values))
 
     def with_objectives(self, *objectives: Objective) -> Problem:
-        """The same with these objectives alone."""
+        """Return the problem with these objectives alone."""
         return replace(self, objectives=objectives)
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
-        """The same with these constraints alone."""
+        """Return the problem with these constraints alone."""
         return replace(self, constraints=tuple(constraints))
 
     def evaluate(self, points: FloatArray) -> Evaluated:

@@ -130,7 +130,7 @@ def _bound(
 
 
 def _dimension_of(unit: str, measure: Measure) -> str:
-    """The dimension of a unit, preferably the one of this measure if several have that unit; "" for none."""
+    """The dimension of a unit, preferably this measure's dimension if several have that unit; "" for none."""
     candidates = []
     for dimension in DIMENSIONS if unit else ():
         try:

@@ -29,8 +29,8 @@ class Variable:
     """A variable within ``low`` and ``high``, or one of ``choices`` (in increasing order, limits left out).
 
     ``log``: searched in its logarithm; by default if the limits are above 0 and further apart than ``WIDE``.
-    ``words``: names of values, as those of an enumeration.
-    ``default`` is where the search begins, besides the sampled points. Raises InputError for limits that are not
+    ``words``: names of values, as in an enumeration.
+    ``default`` is where the search begins, in addition to the sampled points. Raises InputError for limits that are not
     finite, not in order or without a whole number between them, and for choices that are not finite numbers.
     """
 
@@ -103,7 +103,7 @@ class Variable:
 
     @property
     def counted(self) -> bool:
-        """Whether its coordinate is a whole number: a place in its list, or so many steps from its lower limit."""
+        """Whether its coordinate is a whole number: an index in its list, or a number of steps from its lower limit."""
         return bool(self.choices) or (self.whole and not self.log)
 
     @property
@@ -112,7 +112,7 @@ class Variable:
         return self.count - 1.0 if self.counted else 1.0
 
     def decode(self, coordinates: FloatArray) -> FloatArray:
-        """Values at these coordinates, of the same shape; within the limits, whole where they must be."""
+        """Values at these coordinates, of the same shape; within the limits, whole if they must be."""
         if self.choices:
             places = np.clip(np.rint(coordinates), 0, len(self.choices) - 1).astype(np.int64)
             return np.asarray(self.choices)[places]
@@ -165,7 +165,7 @@ class Space:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the variables, in their order."""
+        """Names of the variables, in their order."""
         return tuple(variable.name for variable in self.variables)
 
     @property

@@ -1,4 +1,4 @@
-"""What a machine is built of, as variables of a search: keys of its file that are no constants, such as
+"""Structure of a machine as variables of a search: keys of its file that are no constants, such as
 ``network.topology.taper`` and ``mapping``, and parameters of the machine that shape its network."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simcodesign.studies.sweep.points import Value
 @dataclass(frozen=True)
 class Structural:
     """A variable that is no constant: the ``path`` of its key, and the texts of the values that are words or lists, by
-    the numbers that stand for them in the search."""
+    the numbers that represent them in the search."""
 
     name: str
     path: str

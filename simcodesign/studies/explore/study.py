@@ -88,7 +88,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class ExplorationStudy:
-    """A study as the user wrote it. ``settings``: as for ``--set``; ``more``: workloads beside the first one;
+    """A study as the user wrote it. ``settings``: as for ``--set``; ``more``: workloads after the first one;
     ``against``: the machine of ``slowdown``, empty for the machine as described."""
 
     workload: str = ""
@@ -183,7 +183,7 @@ class ExplorationStudy:
         return [f"warning: {line}" for line in model.timing.warnings] if isinstance(model, AspenModel) else []
 
     def size_note(self, problem: Problem) -> str:
-        """The note on a size that is varied by default; "" if the user chose it."""
+        """The note on a size that varies by default; "" if the user chose it."""
         if self.size or self.vary:
             return ""
         (one,) = problem.space.variables
@@ -262,7 +262,7 @@ def _preset_of(model: Model, preset: str) -> Mapping[str, float]:
 
 
 def _enumerated(parameter: Parameter, statement: Statement) -> Variable:
-    """A parameter that has choices: those that are named (or given by their numbers), or all of them."""
+    """A parameter that has choices: the named ones (or given by their numbers), or all of them."""
     name, place, choice_names = statement.name, statement.place, ", ".join(parameter.choices)
     if not statement.text:
         return Variable(name, choices=tuple(parameter.choices.values()), place=place)
@@ -291,7 +291,7 @@ def _parameter_of(statement: Statement, model: Model) -> tuple[Parameter | None,
     """The parameter that the model has for a variable (None for formulas), and its dimension."""
     if isinstance(model, FormulaModel):
         return None, ""
-    explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
+    explorable: Explorable = model  # type: ignore[assignment] # every other model lists its variables
     try:
         return explorable.parameter(statement.name)
     except InputError as error:
@@ -302,7 +302,7 @@ def _dimensions_of(variables: Sequence[Variable], model: Model) -> dict[str, str
     """Dimensions of variables and fixed values, so that bounds on them may have units."""
     if isinstance(model, FormulaModel):
         return {}
-    explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
+    explorable: Explorable = model  # type: ignore[assignment] # every other model lists its variables
     names = [*(variable.name for variable in variables), *model.fixed([item.name for item in variables])]
     known = [name for name in names if name == CAPACITY or "." in name]
     return {name: explorable.parameter(name)[1] for name in known}
@@ -328,7 +328,7 @@ def load_study(path: str | Path) -> ExplorationStudy:
     items = entry.mapping(_KEYS, ("simcodesign",))
     check_format(items["simcodesign"])
     if "formulas" in items and ("workload" in items or "machine" in items):
-        raise items["formulas"].error("formulas stand in place of a workload and a machine")
+        raise items["formulas"].error("formulas replace a workload and a machine")
     folder = Path(path).parent
     workloads = [named_source(one, folder) for one in _several(items, "workload")]
     return ExplorationStudy(
@@ -373,8 +373,8 @@ def _varied(name: str, entry: Entry) -> Statement:
 
 
 def unit_of(problem: Problem, name: str) -> str:
-    """Dimension of a variable, "" where it is unknown."""
+    """Dimension of a variable, "" if it is unknown."""
     if isinstance(problem.model, FormulaModel) or "." not in name:
         return ""
-    explorable: Explorable = problem.model  # type: ignore[assignment] # every other model knows what may be varied
+    explorable: Explorable = problem.model  # type: ignore[assignment] # every other model lists its variables
     return explorable.parameter(name)[1]

@@ -1,7 +1,7 @@
 """Workloads on a machine that is built for each point: its topology, mapping and all else in its file may vary.
 
-Several workloads run apart, each alone on the machine. A metric without the name of a workload is then that of the
-worst: the largest, of ``rate`` and capacities the smallest. ``slowdown`` is the time over the time on a reference
+Several workloads run apart, each alone on the machine. A metric without the name of a workload is then the worst of
+all: the largest, of ``rate`` and capacities the smallest. ``slowdown`` is the time over the time on a reference
 machine, of the same workload with the same parameters, by the same reading.
 """
 
@@ -140,7 +140,7 @@ class SystemModel:
         return found
 
     def _forecast(self, key: FloatArray, values: Mapping[str, FloatArray], rows: Any, count: int) -> Metrics:
-        """The metrics of the points (``rows`` of so many) that are on one machine."""
+        """The metrics of the points (``rows`` of ``count``) that are on one machine."""
         refused = np.zeros(count, dtype=np.bool_)
         try:
             models = self._models_at(key)
@@ -190,7 +190,7 @@ class SystemModel:
         names = " and ".join(one.name for one in self.workloads)
         notes = []
         if len(self.models) > 1:
-            notes.append(f"note: {names} run apart, each alone; a metric without a name of theirs is that of the worst")
+            notes.append(f"note: {names} run apart, each alone; a metric without a name of theirs is the worst of all")
         if self.reference is not None:
             own = "as described, without what is varied of it" if self.reference is self.machine else "as it is"
             notes.append(f"note: slowdown is against {self.reference.label} {own}")
@@ -260,7 +260,7 @@ class SystemModel:
         return self._once(("machine", tuple(key.tolist())), built)  # type: ignore[no-any-return]
 
     def _once(self, key: object, make: Callable[[], Any]) -> Any:
-        """What was made before for this key, or is made now; the last ones are kept."""
+        """Return the value made before for this key, or make it now; the last ones are kept."""
         if key not in self._kept:
             made = make()
             while len(self._kept) >= _MOST_KEPT:
@@ -279,7 +279,7 @@ def _worst(name: str, values: Sequence[FloatOrArray]) -> FloatOrArray:
 
 
 def _some(values: Mapping[str, Any], count: int, model: Any) -> Mapping[str, Any]:
-    """The values, with so many points also where a model has none of the variables."""
+    """The values, with ``count`` points also if a model has none of the variables."""
     if values or not isinstance(model, NativeModel):
         return values or {"nodes": np.full(count, float(model.machine.nodes))}
     return {"P": np.full(count, float(np.asarray(model.design_point.values["P"])))}

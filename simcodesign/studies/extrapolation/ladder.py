@@ -1,7 +1,7 @@
 """Which effect breaks predictions from hardware counters: profiled runs and truth with the effects of a simulation
 switched on one after another, as ``compare`` does it for forecasts.
 
-All runs keep their draws from rung to rung (common random numbers), so that a change is that of the effect. What an
+All runs keep their draws from rung to rung (common random numbers), so that a change is caused by the effect. What an
 effect adds depends on those before it.
 """
 
@@ -98,7 +98,7 @@ def ladders(
 def _climbed(
     question: Extrapolation, last: Sequence[Trial], on_progress: OnProgress | None
 ) -> list[tuple[str, tuple[Trial, ...]]]:
-    """Trials of all targets by effect; those of the last rung are there, and effects without an object change none."""
+    """Trials of all targets by effect; the last rung is given, and effects without an object change none."""
     chosen, seeds = question.effects, [one.seed for one in last[0].outcomes]
     acting = [effect for effect in chosen if effect_named(effect).acts_on(question.workload, question.machine)]
     climbed = [(MODELS, _trials(question, (), seeds, on_progress))]

@@ -1,9 +1,9 @@
 """How far models of a few small runs can be trusted: predictions from hardware counters, compared with the truth.
 
 Small runs of a workload are simulated and counted, the pipeline of ``counters`` makes models of them and
-predicts larger runs, and these are simulated as well: the truth. Beside the pipeline stand the two models that know
-total times only. Nothing of this is measured on a real machine, and no constant of the pipeline was chosen by it; those
-that were chosen by trial (``counters.forms.LEVEL``, when an amount counts as constant, and the exponent c = 1 of
+predicts larger runs, and these are simulated as well: the truth. The pipeline is compared with the two models that use
+total times only. Nothing of this is measured on a real machine, and no constant of the pipeline was chosen by it; the
+constants chosen by trial (``counters.forms.LEVEL``, when an amount counts as constant, and the exponent c = 1 of
 a/P + b P^c + d on few runs) were settled before, on twelve made-up sets of noise. That was calibration, and is no
 evidence.
 
@@ -35,9 +35,9 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.studies.extrapolation.trials import PARTS, PLAIN, REFINED, ApplicationRun, SeedOutcome, Trial
 from simcodesign.studies.extrapolation.virtual_profiler import counters_of, latencies_of
 
-#: What a run is for: part of its seed, so that its random numbers are independent of those of all other runs.
+#: Purpose of a run: part of its seed, so that its random numbers are independent of all other runs.
 PROFILE, FURTHER, CLOCK, TRUTH = range(4)
-#: What a run that is measured for its communication does not count.
+#: Counters that a run for communication only does not have.
 _UNCOUNTED = (
     "instructions",
     "cycles",
@@ -103,13 +103,13 @@ class Extrapolation(OfScenario):
 
     @property
     def latencies(self) -> Latencies:
-        """Those of the machine, or of a common one where it has no memory."""
+        """Latencies of the machine, or of a common one if it has no memory."""
         return LATENCIES if self.machine.memory is None else latencies_of(self.machine)
 
     def counted(
         self, target: ApplicationRun, purpose: int, seed: int, more: Mapping[str, object] | None = None
     ) -> CounterTable:
-        """The counters of a run: of the size of the target, or of the profiled one where that names none."""
+        """The counters of a run: of the size of the target, or of the profiled one if the target names none."""
         other = target.preset is not None or bool(target.parameters)
         scenario = self.scenario.at({**target.parameters, **(more or {}), "P": target.processes})
         if target.preset is not None:
@@ -171,7 +171,7 @@ def _reporter(question: Extrapolation, seed: int, on_progress: OnProgress | None
 def _seed(
     question: Extrapolation, seed: int, report: Callable[[str], None]
 ) -> tuple[tuple[SeedOutcome, ...], tuple[str, ...]]:
-    """Outcomes at the targets, and the notes of the last model, with those of its forms that it cannot use there."""
+    """Outcomes at the targets, and the notes of the last model, including its forms that it cannot use there."""
     tables = list(_profiled(question, seed, report))
     models = {PLAIN: fitted_model(question, tables)}
     if question.further or question.second_clock_hz is not None:
@@ -194,7 +194,7 @@ def _profiled(question: Extrapolation, seed: int, report: Callable[[str], None])
 
 
 def _more(question: Extrapolation, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
-    """Runs that refine: those that are measured for their communication, and one at the second clock."""
+    """Runs that refine: runs measured for their communication, and one at the second clock."""
     for processes in question.further:
         report(f"communication on {processes}")
         yield communication_of(question.counted(ApplicationRun(processes), FURTHER, seed))
@@ -205,7 +205,7 @@ def _more(question: Extrapolation, seed: int, report: Callable[[str], None]) -> 
 
 
 def communication_of(table: CounterTable) -> CounterTable:
-    """The same runs without the counters of computation and memory."""
+    """Return these runs without the counters of computation and memory."""
     values = table.values.copy()
     values[:, [NUMBERS.index(name) for name in _UNCOUNTED]] = math.nan
     return CounterTable(table.kernels, table.classes, values)
@@ -280,7 +280,7 @@ def parts_of(breakdown: Breakdown) -> dict[str, float]:
 
 
 def truth_parts(table: CounterTable) -> dict[str, float]:
-    """The same of a run: of the mean process, with its waits as they show in the time of the run."""
+    """Parts of a run: of the mean process, with its waits as they show in the time of the run."""
     rows = means(table)
     run = run_times(rows, scaling_of(rows))
     stalls_s = float(np.nansum(rows.stall_s))

@@ -1,4 +1,4 @@
-"""Predictions of targets beside the simulated truth, seed by seed: errors, their means and confidence intervals."""
+"""Predictions of targets and the simulated truth, seed by seed: errors, their means and confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.studies.replication.output_analysis import interval
 
-#: The pipeline without and with further runs, and the two models beside it.
+#: The pipeline without and with further runs, and the two models it is compared with.
 PLAIN, REFINED = "counters", "counters, refined"
 METHODS = (PLAIN, REFINED, ANALYTIC, EMPIRICAL)
 PARTS = ("computation", "memory stalls", "point-to-point", "collective", "others")
@@ -22,9 +22,9 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class ApplicationRun:
-    """A run to profile or to predict. ``preset`` and ``parameters``: of another size than that of the profiled runs.
+    """A run to profile or to predict. ``preset`` and ``parameters``: of another size than the profiled runs.
 
-    ``volume``: by what the volumes of messages are multiplied for the size (None: by the surface of so many
+    ``volume``: by what the volumes of messages are multiplied for the size (None: by the surface in this many
     dimensions).
     """
 
@@ -71,7 +71,7 @@ def summary(values: Sequence[float], level: float = LEVEL) -> Summary:
 class SeedOutcome:
     """One seed: seconds by each method that gives a prediction, and the truth, each with its parts (``PARTS``).
 
-    ``parts`` has those of the methods of the pipeline. ``refusal``: why the guard refuses the prediction, which is
+    ``parts`` has the parts of the pipeline's methods. ``refusal``: why the guard refuses the prediction, which is
     given all the same; empty if it does not.
     """
 
@@ -96,7 +96,7 @@ class Trial:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Those that say anything, in the order of ``METHODS``."""
+        """Methods with a prediction, in the order of ``METHODS``."""
         return tuple(name for name in METHODS if name in self.outcomes[0].seconds)
 
     @property
@@ -106,7 +106,7 @@ class Trial:
 
     @property
     def refusal(self) -> str:
-        """That of the first seed that was refused."""
+        """Refusal of the first seed that was refused."""
         return next((one.refusal for one in self.outcomes if one.refusal), "")
 
     @property
@@ -123,7 +123,7 @@ class Trial:
         return float(np.mean([abs(one.error(method)) for one in self.outcomes]))
 
     def gain(self, baseline: str) -> Summary:
-        """By how much the error of the pipeline, without its sign, is less than that of a baseline: seed by seed."""
+        """How much smaller the absolute error of the pipeline is than the error of a baseline: seed by seed."""
         mine = self.pipeline
         return summary([abs(one.error(baseline)) - abs(one.error(mine)) for one in self.outcomes])
 
@@ -133,7 +133,7 @@ class Trial:
         return float(np.mean(predicted)), float(np.mean([one.truth_parts[name] for one in self.outcomes]))
 
     def excess(self, method: str | None = None) -> dict[str, float]:
-        """What each part adds to the error: (predicted - truth)/T of the truth, mean over the seeds."""
+        """Error of each part: (predicted - truth)/T of the truth, mean over the seeds."""
         which = method or self.pipeline
         return {
             name: float(

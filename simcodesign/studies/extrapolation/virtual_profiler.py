@@ -31,12 +31,14 @@ def counters_of(
     """The counters of a simulation with ``counters=True``: a row for every phase and rank, and one of the application.
 
     A phase is a kernel. The row of the application has only a time, for every rank the makespan: a rank that is done
-    early waits in the finalization. Its communication is that of the kernels and is not in it again. Time on disks,
-    which no counter of a processor sees, is in the time of its phase, and where that has cycles, from which models take
-    the time of computation, in a row ``(others)`` too, for models would else take it for communication.
+    early waits in the finalization. Its communication is the communication of the kernels and is not in it again. Time
+    on
+    disks, which no counter of a processor sees, is in the time of its phase; if the phase has cycles, from which models
+    take the time of computation, it is also in a row ``(others)``, because otherwise models would take it for
+    communication.
 
-    ``size`` is by default that of the Result; ``frequency_hz`` is that of each phase. Raises InputError for a Result
-    without counters and for a phase with the name of a row that stands for something else.
+    ``size`` (default: the size of the Result); ``frequency_hz``: of each phase. Raises InputError for a Result
+    without counters and for a phase with the name of a row that has another meaning.
     """
     counters = result.counters
     ranks = result.ranks
@@ -60,7 +62,7 @@ def counters_of(
 
 
 def _rows_of_phases(counters: RankCounters) -> FloatArray:
-    """Values of the rows of all phases, those of a phase together: (rows, numbers)."""
+    """Values of the rows of all phases, grouped by phase: (rows, numbers)."""
     values = np.full((len(counters.phases), counters.ranks, len(NUMBERS)), np.nan)
     values[..., NUMBERS.index(RANK)] = np.arange(counters.ranks)
     values[..., NUMBERS.index("frequency_hz")] = counters.frequency_hz[:, None]
@@ -81,7 +83,7 @@ def _rows_of_times(counters: RankCounters, time_s: FloatArray) -> FloatArray:
 def latencies_of(machine: MachineSource) -> Latencies:
     """The latencies of a machine as models of counters take them: caches in cycles of its clock, memory in s.
 
-    The levels are those of ``RankCounters``; of several between the first and the last cache it is the mean, and a
+    The levels are as in ``RankCounters``; of several between the first and the last cache it is the mean, and a
     level that the machine lacks takes 0 cycles. Raises InputError for a machine without a memory, or with caches and no
     clock.
     """
@@ -120,7 +122,7 @@ def profiled(
 
     ``of_run`` gives parameters that depend on the number of processes, e.g. ``lambda P: {"n": 1000 * P}`` for weak
     scaling. ``problem_class``: the name of the problem in
-    the table. The other arguments are those of ``simulate``. Raises InputError for no run, a number of processes or a
+    the table. The other arguments are as for ``simulate``. Raises InputError for no run, a number of processes or a
     seed that comes twice, and as ``simulate`` and ``counters_of``.
 
     >>> from simcodesign.studies.extrapolation.virtual_profiler import profiled

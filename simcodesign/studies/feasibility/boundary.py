@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 Excess = Callable[[float, float], float]
 Spot = tuple[float, float]
-#: Where a search begins, and where it gives up: seconds.
+#: Start of a search, and its limit: seconds.
 FIRST, LAST = 1e-9, 1e12
 #: Where a quantity that need not grow steadily is looked at, in parts of its first zero: far apart, and close together
 #: if it falls between any two of the first.
@@ -149,10 +149,10 @@ def rays(corner: Corner, ends: Spot, shares: Iterable[float]) -> list[Spot]:
 
 
 def bisected(corner: Corner, ends: Spot, points: int, tolerance: float) -> tuple[list[Spot], float]:
-    """At most so many points, and how far the boundary may still be from straight lines between them.
+    """At most ``points`` points, and how far the boundary may still be from straight lines between them.
 
-    The ray through the middle of two neighbours gives a new point; where that is farther than ``tolerance`` (in parts
-    of the intercepts) from the straight line, both halves are examined in turn, the worst first.
+    The ray through the middle of two neighbours gives a new point; if that is farther than ``tolerance`` (in parts
+    of the intercepts) from the straight line, both halves are examined as well, the worst first.
     """
     first, second = ends
     boundary = [(0.0, second), (first, 0.0)]

@@ -31,10 +31,10 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.studies.feasibility.boundary import Corner, Counted, Spot, bisected, rays
 from simcodesign.studies.feasibility.cost_axes import CostAxis, cost_of
 
-#: Relative accuracy of boundaries: of a forecast, and of a simulation, where every step costs a run.
+#: Relative accuracy of boundaries: of a forecast, and of a simulation, in which every step costs a run.
 FORECAST_ACCURACY, SIMULATION_ACCURACY = 1e-13, 1e-7
 #: A simulated boundary is followed until straight lines between its points are right on the ray through their middle,
-#: to this part of the intercepts, or until it has so many points.
+#: to this part of the intercepts, or until it has this many points.
 STRAIGHT, MOST_POINTS = 0.01, 17
 #: Effects with which a time stays a longest path of times that never fall with a cost.
 NEVER_QUEUE = {"hops", "imbalance"}
@@ -46,11 +46,11 @@ class UnboundedError(InputError):
 
 @dataclass(frozen=True)
 class Region:
-    """Where the rate is reached: below the boundary ``x``, ``y`` (one shape, from the axis of y to that of x).
+    """Where the rate is reached: below the boundary ``x``, ``y`` (one shape, from the y axis to the x axis).
 
     ``limit_s`` is the time allowed and ``fixed_s`` that with both costs at their least. Where that is above the limit,
     nothing is feasible and the boundary is empty. ``slopes`` of a forecast: seconds per unit of each cost, None unless
-    the time is linear in both. ``off``: how far the boundary may be from straight lines between its points where there
+    the time is linear in both. ``off``: how far the boundary may be from straight lines between its points if there
     were too few to know better, in parts of the intercepts. ``gaps``: stretches
     before points of the boundary, from one point to another, where the rate is not reached, since queueing may make a
     time fall with a cost. ``runs``: forecasts or simulations that it took.
@@ -99,7 +99,7 @@ class Region:
 
 @dataclass(frozen=True)
 class FeasibilityQuestion(OfScenario):
-    """For which two costs does the workload reach a rate, or keep a time, on the machine? ``scenario``: both, and all
+    """Costs for which the workload reaches a rate, or keeps a time, on the machine? ``scenario``: both, and all
     other values.
 
     Either ``rate_flop_per_s``, of the useful flops, or ``time_limit_s`` is given.
@@ -155,7 +155,7 @@ class FeasibilityQuestion(OfScenario):
 
     @property
     def least(self) -> Spot:
-        """Both costs at the least that machine and workload allow."""
+        """Both costs at the minimum that machine and workload allow."""
         return self.costs[0].low, self.costs[1].low
 
     def design_point(self, changed: Mapping[str, float] | None = None) -> DesignPoint:
@@ -176,7 +176,7 @@ class FeasibilityQuestion(OfScenario):
 
     @property
     def peak_flop_per_s(self) -> float:
-        """Of all processors of the machine together."""
+        """Peak rate of all processors of the machine together."""
         rate = self.parameters.get("processor.rate", self.machine.processor.rate_flop_per_s)
         return self.machine.processors * float(np.max(rate))
 
@@ -194,7 +194,7 @@ class FeasibilityQuestion(OfScenario):
 
 
 def _set(cost: CostAxis, value: float) -> float:
-    """What the constant or parameter is set to; where it may not be zero, the least number stands for that."""
+    """Value of the constant or parameter; if it may not be zero, the smallest positive number replaces zero."""
     inside = min(max(value, cost.low), cost.high) * cost.scale
     return max(inside, sys.float_info.min) if cost.path in POSITIVE else inside
 
@@ -222,7 +222,8 @@ def question(
 
 
 def forecast_region(question: FeasibilityQuestion, points: int = 33) -> Region:
-    """The region by the forecast, with so many points on its boundary, on rays through even parts of the line between
+    """The region by the forecast, with ``points`` points on its boundary, on rays through even parts of the line
+    between
     the intercepts.
 
     Raises UnboundedError if the forecast does not grow with a cost.
@@ -242,10 +243,11 @@ def simulated_region(
     engine: str = "auto",
     accuracy: float = SIMULATION_ACCURACY,
 ) -> Region:
-    """The region by simulation with these effects, with at most so many points on its boundary.
+    """The region by simulation with these effects, with a maximum number of points on its boundary.
 
     The first lies on the ray through the middle of the line between the intercepts. Where it is off that line by more
-    than ``STRAIGHT``, the parts are halved in turn, so that points gather where the boundary bends. A point takes one
+    than ``STRAIGHT``, the parts are halved repeatedly, so that points gather where the boundary bends. A point takes
+    one
     run where the boundary is straight, otherwise some five. If anything may wait (for links, interfaces, ...), some
     twenty more look for gaps.
 

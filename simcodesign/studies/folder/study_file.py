@@ -23,7 +23,7 @@ FILE = "study.yaml"
 TEMPLATE = Path(__file__).with_name("template.yaml")
 #: Commands that answer questions.
 COMMANDS = ("compare", "explore", "forecast", "simulate", "sweep")
-#: Keys of a question besides its command and the options of the command.
+#: Keys of a question in addition to its command and the options of the command.
 ABOUT, PICTURES = "about", "pictures"
 _KEYS = ("simcodesign", "name", "about", "source", "machines", "workloads", "questions")
 
@@ -51,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Study:
-    """The content of ``study.yaml``. ``machines`` and ``workloads``: what short names stand for."""
+    """The content of ``study.yaml``. ``machines`` and ``workloads``: meaning of short names."""
 
     name: str
     about: str
@@ -150,7 +150,8 @@ def _check_file_names(questions: tuple[Question, ...]) -> None:
         other = names.setdefault(one.file_name, one)
         if other is not one:
             allowed = "names that differ in their first 40 letters or digits"
-            raise InputError(f"the files would be those of {other.name!r}", one.place, value=one.name, allowed=allowed)
+            what = f"its files would overwrite the files of {other.name!r}"
+            raise InputError(what, one.place, value=one.name, allowed=allowed)
 
 
 def new_study(folder: Path) -> Path:

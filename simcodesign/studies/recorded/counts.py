@@ -1,4 +1,4 @@
-"""What the rank with the most does in each phase of a recording: messages, bytes, collectives, computation."""
+"""Maximum over the ranks in each phase of a recording: messages, bytes, collectives, computation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class _Family:
-    """Groups of one size that share no rank, as the rows of a process grid. Number 0: all ranks."""
+    """Disjoint groups of one size, as the rows of a process grid. Number 0: all ranks."""
 
     number: int
     size: int
@@ -46,7 +46,7 @@ class _Family:
 def counts_of(recording: Recording) -> Counts:
     """Return the counts of a recording, each of the rank that has the most; seconds are the mean of all ranks.
 
-    Operations on a communicator of one rank are left out. Families of other communicators than that of all ranks are
+    Operations on a communicator of one rank are left out. Families of communicators other than all ranks are
     numbered from 1, and the metrics of their operations end with ``@1``, ``@2`` ...
     """
     counts = Counts()
@@ -78,7 +78,7 @@ def counts_of(recording: Recording) -> Counts:
 
 
 def _metrics(operation: Operation, families: list[_Family | None]) -> dict[str, float]:
-    """What one operation adds to the metrics of its rank."""
+    """Contribution of one operation to the metrics of its rank."""
     if operation[0] == COMPUTE:
         return {str(operation[1]): float(operation[2])}
     if operation[0] == SEND:

@@ -1,4 +1,4 @@
-"""At which numbers of ranks and values of parameters a program is recorded, and with which arguments."""
+"""Plan of recordings: numbers of ranks, values of parameters, and the arguments of the program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simcodesign.fitting.measurements import FloatArray
 
 #: Fewest numbers of ranks: of which the largest is only compared with the models.
 FEWEST = 4
-#: Numbers of ranks that are taken from a range, in addition to the largest.
+#: Numbers of ranks taken from a range, in addition to the largest.
 FROM_RANGE = 5
 _RANGE = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 RANK_FORMS = "9,16,25,36,64 or a range 2-64, whose squares are taken"

@@ -100,8 +100,8 @@ def requirements(
     ``vary``, which replace ``{NAME}`` in ``arguments``. The most ranks are not fitted but compared with the models.
     Metrics of each phase (``sc.phase``, otherwise a line of the program), of the rank that has the most: ``messages``
     to one rank and their ``bytes_sent``; ``calls:OPERATION`` and ``bytes:OPERATION`` of collective operations, with
-    ``@1`` ... and ``ranks:OPERATION@1`` on communicators of some ranks; ``flops`` that are declared, and ``seconds``,
-    the mean of all ranks. Of the program: ``bytes_used``, the most that variables hold of NumPy arrays at a call.
+    ``@1`` ... and ``ranks:OPERATION@1`` on communicators of some ranks; declared ``flops``, and ``seconds``,
+    the mean of all ranks. For the program: ``bytes_used``, the maximum size of variables with NumPy arrays at a call.
 
     ``on``: the machine of the recordings, or several; on each the largest is forecast and simulated, with ``effects``;
     ``speed``, ``declared`` and ``seed`` as in ``run``; ``on_progress``: called after each recording.

@@ -121,7 +121,7 @@ def workload_text(name: str, plan: Plan, fits: Mapping[tuple[str, str], Fit], co
     lines = [
         "simcodesign: 1",
         f"name: {quoted(one_line(name)[:MAX_NAME])}",
-        f"about: {quoted('Models fitted to recordings of a program, every rank as the one that has the most')}",
+        f"about: {quoted('Models fitted to recordings of a program, every rank with the maximum over all')}",
         "parameters:",
         *(parameter.line for parameter in writer.parameters.every),
         "equations:",

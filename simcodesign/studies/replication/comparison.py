@@ -52,7 +52,7 @@ class ReplicatedComparison(PlainResult):
     simulation with every effect, the makespan (or response time) first, and of ``("simulated_s", effect)`` and
     ``("change_s", effect)``.
 
-    The response time of an open stream is that of all its requests here, those of the start included.
+    The response time of an open stream covers all its requests here, including the start.
     """
 
     first: Comparison
@@ -71,7 +71,7 @@ class ReplicatedComparison(PlainResult):
 
     @property
     def error(self) -> Interval:
-        """Signed error of the forecast against the mean simulation; its ends are those of the interval of the mean."""
+        """Signed error of the forecast against the mean simulation; its ends come from the interval of the mean."""
         forecast_s, simulated = float(self.first.forecast.headline_s), self.interval(*self.keys[0])
         ends_s = (simulated.mean, simulated.high, simulated.low)
         mean, low, high = (relative_error(forecast_s, end_s) for end_s in ends_s)
@@ -158,7 +158,7 @@ def _ladder(experiment: Experiment, first: Comparison) -> _Ladder:
 
 
 def _parts(result: Result) -> dict[Key, float]:
-    """What is known of the simulation with every effect."""
+    """Times of the simulation with every effect."""
     answer = MAKESPAN if result.response_s is None else RESPONSE
     parts: dict[Key, float] = {answer: float(result.headline_s)}
     return parts | {("components_s", part): float(result.components[part]) for part in COMPONENTS}

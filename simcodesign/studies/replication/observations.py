@@ -1,7 +1,7 @@
-"""Observations: the quantities of one simulated run as numbers by name, and those of many runs together.
+"""Observations: the quantities of one simulated run as numbers by name, and the quantities of many runs together.
 
-Of an open stream the start, when its stations are still empty, is left out. Where MSER-5 chooses how much, it judges
-the mean over all runs of the response of the first, second, third ... request (``output_analysis.mser5`` says why).
+For an open stream the start, when its stations are still empty, is left out. If MSER-5 chooses how much, it judges
+the mean over all runs of the response of the first, second, third ... request (see ``output_analysis.mser5``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SomeKey = TypeVar("SomeKey", bound=Key)
 
 MAKESPAN, RESPONSE, BLOCKED = ("makespan_s",), ("response_s",), ("blocked",)
 MSER5 = "mser5"
-#: The most spans that are kept of a run's stream. Spans are of GROUP requests, and longer where this would be too many.
+#: Maximum number of spans kept of a run's stream. Spans are of GROUP requests, and longer if these were too many.
 MOST_SPANS = 2000
 #: The quantities of a station, in this order.
 STATION_NUMBERS = ("served", "utilisation", "mean_queue", "longest_queue", "wait_s")
@@ -68,7 +68,7 @@ class StationNumbers:
 class Spans:
     """Requests of an open stream in order of arrival, in spans of ``size``; what is left over belongs to the last span.
 
-    Of each span ``served``: how many were not blocked, and ``response_s``: the sum of their times.
+    For each span ``served``: how many were not blocked, and ``response_s``: the sum of their times.
     """
 
     size: int
@@ -127,7 +127,7 @@ def observation_of(result: Result, warm_up: str | int = MSER5, level: float = 0.
 
 
 def _of_stream(requests: Requests, warm_up: str | int, level: float) -> tuple[Spans, SingleRun]:
-    """The stream in spans, in order of arrival, and what it says as a single run."""
+    """The stream in spans, in order of arrival, and its numbers as a single run."""
     times = (requests.left_s - requests.arrived_s)[check_warm_up(warm_up) :]
     spans = spans_of(times)
     spans.after(0)  # if none is served, nothing below makes sense
@@ -146,7 +146,7 @@ def _of_stream(requests: Requests, warm_up: str | int, level: float) -> tuple[Sp
 
 
 def spans_of(times_s: Floats) -> Spans:
-    """Of response times, NaN of requests that were blocked: spans of GROUP requests, longer ones of a long stream."""
+    """Group response times, NaN for blocked requests, into spans of GROUP requests, longer ones for a long stream."""
     count = len(times_s)
     if not count:
         raise InputError("no request is left after the warm-up", allowed="a shorter one")
@@ -158,7 +158,7 @@ def spans_of(times_s: Floats) -> Spans:
 
 
 def settled_together(runs: Sequence[Spans]) -> WarmUp:
-    """Where the mean of several runs has settled, by MSER-5 of it; late where all that may be is left out."""
+    """Where the mean of several runs has settled, by MSER-5 of it; late if everything possible is left out."""
     served, response_s = (sum(getattr(run, name) for run in runs) for name in ("served", "response_s"))
     some = served > 0  # a span of which all were blocked in all runs has no mean
     cut = settled_at(response_s[some] / served[some])
@@ -216,7 +216,7 @@ class StationMeans:
         return [int(place) for place in np.argsort(-self.mean[1], kind="stable")[:most]]
 
     def interval(self, number: str, station: int) -> Interval:
-        """Of one of ``STATION_NUMBERS`` of a station."""
+        """Interval of one of ``STATION_NUMBERS`` of a station."""
         row = STATION_NUMBERS.index(number)
         mean, deviation = float(self.mean[row, station]), float(self.deviation[row, station])
         if self.count > 1 and deviation <= ROUNDING * abs(mean):
@@ -256,7 +256,7 @@ class StationSums:
             self.mean = self.mean + change / self.count
             self.squares = self.squares + change * (values - self.mean)
         if not np.isfinite(self.squares).all():
-            raise SimcodesignError("times of replications differ by so much that their variance is too large a number")
+            raise SimcodesignError("times of replications differ so widely that their variance is too large a number")
 
     def _make_room(self, names: Sequence[str]) -> None:
         before = len(self.place)
@@ -284,7 +284,7 @@ class Sample:
         self.stations = StationSums()
         self.single: SingleRun | None = None  # of the last run
         self._keys: tuple[Key, ...] = ()
-        self._values: Floats = np.empty((0, 0))  # (quantities, capacity): those of a quantity are contiguous
+        self._values: Floats = np.empty((0, 0))  # (quantities, capacity): the values of a quantity are contiguous
         self._spans: list[Spans] = []
 
     def __len__(self) -> int:
@@ -308,7 +308,7 @@ class Sample:
         self._spans += [] if observation.spans is None else [observation.spans]
 
     def _append(self, values: Sequence[float]) -> None:
-        """One more column, in twice the capacity where it does not fit."""
+        """Append a column, in twice the capacity if it does not fit."""
         count, capacity = len(self), self._values.shape[1]
         if count == capacity:
             larger = np.empty((len(values), max(2 * capacity, 16)))
@@ -324,7 +324,7 @@ class Sample:
 
     @property
     def warm_up(self) -> WarmUp | None:
-        """What is left out of response times and shares blocked; None of what is no open stream."""
+        """Requests left out of response times and blocked fractions; None if there is no open stream."""
         if len(self._spans) == 1 and self.single is not None:
             return self.single.warm_up
         if not self._spans:
@@ -352,7 +352,7 @@ class Sample:
 
 
 def nested(flat: Mapping[SomeKey, object]) -> dict[str, object]:
-    """The same as mappings in mappings, one level for each part of a key."""
+    """Return nested mappings, one level for each part of a key."""
     whole: dict[str, Any] = {}
     for key, value in flat.items():
         inner = whole

@@ -29,13 +29,13 @@ ROUNDING = 1e-12
 #: Observations that MSER-5 takes together.
 GROUP = 5
 #: Batches of one long run: few and long ones are less correlated, and more narrow the interval little (Schmeiser,
-#: Operations Research 30(3), 1982). Each must hold so many observations at least.
+#: Operations Research 30(3), 1982). Each must hold at least this many observations.
 BATCHES, LEAST_IN_BATCH = 20, 5
 #: Level of the one-sided test whether batches are correlated.
 TEST_LEVEL = 0.05
 #: Values after which an interval is looked at for the first time, and between one look and the next; and how many looks
 #: in a row must find it narrow enough. One look would stop where the spread happens to look small: of intervals for
-#: 95 % then 93 to 95 % hold the mean of normal values and 87 to 94 % that of exponential ones; of two looks 94 to
+#: 95 % then 93 to 95 % hold the mean of normal values and 87 to 94 % the mean of exponential ones; of two looks 94 to
 #: 95.5 % and 89 to 93 % do.
 ROUND, LOOKS = 10, 2
 
@@ -72,7 +72,7 @@ class Interval(PlainResult):
         return self.low <= value <= self.high
 
     def json_fields(self) -> dict[str, float | bool]:
-        """Without an interval where all values are the same."""
+        """Return the fields; without an interval if all values are the same."""
         return attributes_of(self, "mean", *(("same",) if self.same else ("half_width", "low", "high")))
 
 
@@ -84,7 +84,7 @@ def check_level(level: float) -> float:
 
 
 def t_quantile(level: float, freedom: float) -> float:
-    """What a t-distributed number exceeds in absolute value with probability 1 - ``level``."""
+    """Value that a t-distributed number exceeds in absolute value with probability 1 - ``level``."""
     from scipy import special
 
     return float(special.stdtrit(freedom, (1 + level) / 2))
@@ -104,7 +104,7 @@ def interval(values: Values, level: float = 0.95) -> Interval:
 
 
 def spread_interval(mean: float, deviation: float, count: int, level: float) -> Interval:
-    """The same from the mean and the standard deviation of ``count`` values."""
+    """Interval from the mean and the standard deviation of ``count`` values."""
     if count < 2:
         return Interval(mean, math.nan, math.nan, count, level)
     half = t_quantile(level, count - 1) * deviation / math.sqrt(count)
@@ -150,8 +150,8 @@ def mser5(values: Values) -> WarmUp:
     """Where a run has settled, by MSER-5: ``settled_at`` of the means of GROUP observations in a row. An
     incomplete group at the end is left out of this.
 
-    Of one run the choice is taken for a low mean as well as for a settled one: runs that are correlated over a good
-    part of their length come out too low (by 7 % for 2000 requests of an M/M/1 queue of load 0.8). Of several runs
+    For one run the choice may be caused by a low mean as well as by a settled one: runs that are correlated over a good
+    part of their length come out too low (by 7 % for 2000 requests of an M/M/1 queue of load 0.8). For several runs
     their mean, observation by observation, should be judged, which has no such bias.
     """
     array = _finite(values)
@@ -178,7 +178,7 @@ def settled_at(means: Values) -> int:
 class BatchMeans:
     """The interval of the mean of one long run, from the means of ``batches`` spans of ``size`` observations each.
 
-    ``correlation``: of neighbouring batches, 1 - von Neumann's ratio / 2; where it is above ``threshold`` they are not
+    ``correlation``: of neighbouring batches, 1 - von Neumann's ratio / 2; if it is above ``threshold`` they are not
     independent and the interval is too narrow.
     """
 
@@ -297,7 +297,7 @@ def ratio_interval(first: Values, second: Values, level: float = 0.95) -> Interv
 
 
 def _narrowing(one: Floats, other: Floats, difference: Interval, level: float) -> float:
-    """Half-width of Welch's interval over that of the pairs."""
+    """Half-width of Welch's interval over the half-width of the pairs."""
     count = len(one)
     if count < 2 or (_all_same(one) and _all_same(other)):
         return math.nan
@@ -310,7 +310,7 @@ def _narrowing(one: Floats, other: Floats, difference: Interval, level: float) -
 
 
 def _correlation(one: Floats, other: Floats) -> float:
-    """Of pairs of values that vary, however large or small they are."""
+    """Correlation of pairs of values that vary, however large or small they are."""
     scaled = [(side - side.mean()) / np.ptp(side) for side in (one, other)]
     return float(scaled[0] @ scaled[1] / math.sqrt(float(scaled[0] @ scaled[0]) * float(scaled[1] @ scaled[1])))
 

@@ -67,24 +67,24 @@ class RepetitionKeywords(TypedDict, total=False):
 
 
 class ReplicationKeywords(SimulationKeywords, RepetitionKeywords, total=False):
-    """What every verb that replicates takes beside workload, machine and parameters."""
+    """Keywords of every verb that replicates, in addition to workload, machine and parameters."""
 
     on_progress: OnProgress | None
 
 
 class WarmUpKeywords(TypedDict, total=False):
-    """What is left out of runs of arrivals."""
+    """Keywords for the part of arrivals to leave out."""
 
     warm_up: str | int
 
 
 class StreamReplicationKeywords(ReplicationKeywords, WarmUpKeywords, total=False):
-    """The same where runs may be those of arrivals."""
+    """Replication keywords for verbs whose runs may have arrivals."""
 
 
 @dataclass(frozen=True)
 class Replications:
-    """What is replicated, how often, and by how many processes at most."""
+    """An experiment, its number of replications, and the maximum number of processes."""
 
     experiment: Experiment
     rules: StoppingRules
@@ -160,7 +160,7 @@ class Replicated(PlainResult):
         return interval(self.column(key), self.level)
 
     def json_fields(self) -> dict[str, Any]:
-        """What the runs have in common, means with intervals, the values of each replication."""
+        """Return the common properties of the runs, means with intervals, the values of each replication."""
         shown: dict[str, Any] = {"reading": "replications"}
         shown |= attributes_of(self.first, "workload", "machine", "preset", "values", "effects")
         shown |= attributes_of(self, "level", "random_sources", "seed", "seeds", "stopping", replications="count")
@@ -188,7 +188,7 @@ def replicate(
     began, experiment = time.monotonic(), wanted.experiment
     experiment.point.require_one_point("a simulation")
     task = _Task(experiment, wanted.rules)
-    first = task.result(0)  # in this process: an error in the description shows at once
+    first = task.result(0)  # in this process: an error in the description shows immediately
     random_sources = random_sources_of(experiment.point, experiment.effects)
     spent_s = time.monotonic() - began
     (sample,), stopping = gathered([task.observation(first)], task, wanted, bool(random_sources), spent_s)
@@ -207,7 +207,7 @@ def replication_seed(seed: int, number: int) -> int:
 
 
 def random_sources_of(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
-    """What depends on the seed in a simulation with these effects: arrivals, imbalance, noise."""
+    """Sources of randomness in a simulation with these effects: arrivals, imbalance, noise."""
     streams = any(isinstance(step, Arrivals) and step.chance for step in walk(point.workload.program))
     return (*(["arrivals"] if streams else []), *random_effects(point.workload, point.machine, effects))
 
@@ -238,7 +238,7 @@ def gathered(
     random: bool,
     spent_s: float,
 ) -> tuple[tuple[Sample, ...], Stopping]:
-    """Observations of replications, those of ``first`` in front, until the rules say that there are enough.
+    """Observations of replications, starting with ``first``, until the rules find enough.
 
     ``task``: what replication ``number`` shows, a sequence of always the same length; ``random``: whether one differs
     from another; ``spent_s``: what the first took.
@@ -264,7 +264,7 @@ def gathered(
 
 
 def _is_judged(count: int) -> bool:
-    """Whether the half-width so far is computed after ``count`` replications: of large numbers after those of two
+    """Whether the half-width so far is computed after ``count`` replications: of large numbers only those with two
     significant digits, since it takes a time proportional to the number."""
     return count % int(10 ** max(len(str(count)) - 2, 0)) == 0
 

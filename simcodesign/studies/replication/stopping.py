@@ -1,4 +1,4 @@
-"""How many replications there are: a number that is given, or as many as a precision takes."""
+"""Number of replications: a given number, or as many as a precision requires."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StoppingRules:
         if self.precision is None:
             return
         if not 0 < self.precision < 1:
-            raise InputError("precision", value=self.precision, allowed="a share above 0 and below 1, e.g. 0.01")
+            raise InputError("precision", value=self.precision, allowed="a fraction above 0 and below 1, e.g. 0.01")
         if self.replications == 1:
             raise InputError("a precision takes more than one replication", value=1, allowed="2 or more")
         if self.replications is not None and self.replications > self.at_most:
@@ -56,7 +56,7 @@ class StoppingRules:
             )
 
     def for_random(self, random: bool) -> StoppingRules:
-        """The same rules where the runs are random, or where all are the same."""
+        """Return these rules for random runs, or for runs that are all the same."""
         return replace(self, random=random)
 
     @property

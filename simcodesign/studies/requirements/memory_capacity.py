@@ -24,7 +24,7 @@ from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.scenario import WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
 
-#: What a footprint may be: one that fits exactly, one beyond which there is no memory, or none at all.
+#: Kinds of a footprint: one fits exactly, one exceeds any memory, or it always fits.
 FITS, NEVER, ALWAYS = "fits", "never", "always"
 #: The parameter that is the size of the problem of a process.
 SIZE = "n"
@@ -80,7 +80,7 @@ def fit_memory(
     preset: str | None = None,
     size: str = SIZE,
 ) -> MemoryFit:
-    """The largest ``size`` of the problem of one of so many ``processes`` with so much memory each.
+    """The largest ``size`` of the problem of one of ``processes`` processes with the given memory each.
 
     Raises InputError for a workload without a footprint or such a parameter, for a footprint that falls, and where the
     size is among the ``parameters``.
@@ -198,7 +198,7 @@ def _root(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, low
 
 
 def _polished(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, size: float, low: float) -> float:
-    """A size near the root that is not above it: rounding of a logarithm is more than that of the size."""
+    """A size near the root that is not above it: rounding of a logarithm exceeds rounding of the size."""
     for _ in range(3):
         step = 1e-6
         slope = (float(bytes_at(size * (1 + step))) - float(bytes_at(size * (1 - step)))) / (2 * step)

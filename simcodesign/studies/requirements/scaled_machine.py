@@ -19,7 +19,8 @@ from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.requirements.upgrade_factors import Upgrade
 
-#: What can be varied -> paths of constants, and the power of the factor: a bandwidth is the inverse of a time per byte.
+#: Variable properties -> paths of constants, and the power of the factor: a bandwidth is the inverse of a time per
+#: byte.
 VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
     "processor.rate": (("processor.rate", 1), ("processor.clock", 1)),
     "network.startup": (("network.startup", 1), ("network.L", 1), ("network.o", 1), ("network.g", 1)),
@@ -30,11 +31,11 @@ VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
     "memory.bandwidth": (("memory.per_byte", -1),),
     "disk.startup": (("disk.read_startup", 1), ("disk.write_startup", 1)),
     "disk.bandwidth": (("disk.per_byte", -1),),
-    "caches.latency": (),  # no constants by path: those of all levels
+    "caches.latency": (),  # no constants by path: latencies of all levels
     "caches.size": (),
     "caches.bandwidth": (),
 }
-#: What the rate of a part of a machine is, of those that an upgrade may change. Latencies are no rates.
+#: Rate of each part of a machine, of the rates that an upgrade may change. Latencies are no rates.
 RATE_OF: Mapping[str, tuple[tuple[str, int], ...]] = {
     "processor": VARIED["processor.rate"],
     "network": (*VARIED["network.bandwidth"], *VARIED["network.interfaces.bandwidth"]),
@@ -44,7 +45,7 @@ RATE_OF: Mapping[str, tuple[tuple[str, int], ...]] = {
 
 
 def smaller_machine(machine: Machine, ranks: int) -> Machine:
-    """The machine with as few of its nodes as so many ranks fill.
+    """The machine with as few of its nodes as ``ranks`` fill.
 
     Raises InputError for a number of ranks that fills no whole nodes or more than there are, for ranks placed one by
     one, and for a network that has no smaller one of its kind.
@@ -93,7 +94,7 @@ def upgraded_machine(machine: Machine, upgrade: Upgrade) -> Machine:
 
 
 def varied_machine(machine: Machine, name: str, factor: float) -> Machine:
-    """The machine with one number of ``VARIED`` times the factor; the same machine where it has no such thing."""
+    """The machine with one number of ``VARIED`` times the factor; the same machine if it has no such thing."""
     if name not in VARIED:
         raise InputError("cannot be varied", value=name, allowed=nearest(name, VARIED))
     if name == "caches.latency":
@@ -106,7 +107,7 @@ def varied_machine(machine: Machine, name: str, factor: float) -> Machine:
 
 
 def _with_bandwidth_times(level: CacheLevel, factor: float) -> CacheLevel:
-    """A cache with so many times its bandwidth, where it states one."""
+    """A cache with ``factor`` times its bandwidth, if it states one."""
     return level if level.per_byte_s is None else replace(level, per_byte_s=level.per_byte_s / factor)
 
 

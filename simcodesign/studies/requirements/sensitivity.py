@@ -29,11 +29,11 @@ from simcodesign.studies.requirements.upgrade_ranking import AS_GOOD
 
 #: Factors by which numbers are varied by default.
 FACTORS = (0.5, 2.0)
-#: Origins of parameters that nobody has published.
+#: Origins of unpublished parameters.
 UNSURE = ("assumed", "reconstructed")
 #: How a varied cell is timed.
 READINGS = ("forecast", "simulation")
-#: By (workload, upgrade).
+#: Ratios, by (workload, upgrade).
 Ratios = dict[tuple[str, str], float]
 
 
@@ -76,7 +76,7 @@ class Varied:
         return {name: picked for name, picked in self.picked.items() if picked != self.picked_as_it_is[name]}
 
     def json_fields(self) -> dict[str, Any]:
-        """What the factor changes."""
+        """Return the changes caused by the factor."""
         shown = attributes_of(self, "name", "factor", "other_picks", "largest_change", picks="picked")
         return shown | {"ratios": nested(self.ratios)}
 
@@ -107,7 +107,7 @@ def sensitivity(
     on_progress: OnProgress | None = None,
 ) -> list[Varied]:
     """Every number at every factor (default: all of ``assumed_numbers`` at ``FACTORS``), by the forecast or simulated
-    with all ``effects`` at once. InputError for a name that neither the machine nor a workload has, and for factors
+    with all ``effects`` together. InputError for a name that neither the machine nor a workload has, and for factors
     that leave the range of a parameter."""
     if reading not in READINGS:
         raise InputError("reading of a sensitivity", value=reading, allowed=", ".join(READINGS))

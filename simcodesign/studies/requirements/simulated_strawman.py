@@ -37,7 +37,7 @@ RANKS = 2000
 
 @dataclass(frozen=True)
 class Scale:
-    """By what all systems are divided: their nodes, and the processors of a node."""
+    """Divisors of all systems: for their nodes, and for the processors of a node."""
 
     nodes: int
     processors_per_node: int
@@ -93,7 +93,7 @@ def simulated_straw_men(
     **options: Unpack[SystemKeywords],
 ) -> list[SimulatedStrawMan]:
     """Every workload on all systems made smaller. ``ranks``: the most of the largest one (default: ``RANKS``);
-    workloads that exchange all with all take fewer, so that there are ``MOST_PAIRS`` messages at the most. ``size``:
+    workloads that exchange all with all take fewer, so that there are at most ``MOST_PAIRS`` messages. ``size``:
     the parameter that is the problem of a process.
 
     Raises InputError as ``straw_man_table`` does, and where the systems cannot be made so small.
@@ -130,8 +130,8 @@ def _simulated(
 
 
 def scale_for(machines: Sequence[Machine], ranks: int) -> Scale:
-    """The least factors by which all systems can be divided so that the largest has so many processors at the most; of
-    equal ones that which leaves most nodes. InputError if there are none."""
+    """The minimum factors by which all systems can be divided so that the largest has at most ``ranks`` processors; of
+    equal ones the factors that leave most nodes. InputError if there are none."""
     nodes = math.gcd(*(machine.nodes for machine in machines))
     per_node = math.gcd(*(machine.processors_per_node for machine in machines))
     most = max(machine.processors for machine in machines)

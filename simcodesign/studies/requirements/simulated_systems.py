@@ -55,7 +55,7 @@ class SystemRun:
 
     @property
     def counters(self) -> dict[str, float]:
-        """What the simulation counted, of the average process, by the names of ``COUNTERS``."""
+        """Counts of the simulation, of the average process, by the names of ``COUNTERS``."""
         result = self.simulation
         totals = (result.flops, result.message_bytes, sum(result.served.values()), result.disk_bytes)
         return {name: float(total) / self.processes for name, total in zip(COUNTERS, totals, strict=True)}
@@ -103,12 +103,12 @@ class SystemSimulator:
         engine: str = "auto",
         on_simulation_progress: OnSimulationProgress | None = None,
     ) -> SystemSimulator:
-        """For those of the ``parameters`` that the workload has, and those of the effects that act on it."""
+        """Return the simulator for the ``parameters`` that the workload has, and the effects that act on it."""
         given, acting = of_workload(workload, parameters), useful_effects(workload, effects)
         return cls(sized(workload, size), given, preset, size, acting, seed, engine, on_simulation_progress)
 
     def at(self, processes: float, size: float) -> dict[str, object]:
-        """All parameters, on so many processes with a problem of this size each."""
+        """All parameters, on this number of processes with a problem of this size each."""
         return {**self.given, "P": processes, self.size: size}
 
     def run(self, machine: Machine, size: float) -> SystemRun:
@@ -146,7 +146,7 @@ def exchanges_all_with_all(workload: Workload) -> bool:
 
 
 def useful_effects(workload: Workload, effects: str | Collection[str]) -> tuple[str, ...]:
-    """Effects except for disks that nobody uses: each costs a simulation."""
+    """Effects without unused disks: each costs a simulation."""
     disks = any(isinstance(step, DiskAccess) for step in walk(workload.program))
     return tuple(
         effect for effect in chosen_effects(effects) if disks or Mechanism.DISKS not in effect_named(effect).switches_on

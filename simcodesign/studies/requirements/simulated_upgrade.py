@@ -4,7 +4,7 @@ A cell is one workload with one upgrade, on the base machine made smaller and on
 scaling rule: a node stays as it is (processors, memory, rates), and there are fewer of them, joined by a network of the
 same kind and number of dimensions. The problem of a process fills its memory at that number of processes, as in the
 study of requirements (``upgrade_study``) there. So processes, size and footprint agree with each other, but a term that
-grows with p is smaller than on the whole machine: the cell keeps the study of the whole machine beside.
+grows with p is smaller than on the whole machine: the cell also keeps the study of the whole machine.
 
 Every system is forecast, and simulated with the effects switched on one after another (``compare``). From the ratio of
 times that the requirements imply to the simulated one, each step then has its share (``SimulatedCell.steps``).
@@ -45,7 +45,7 @@ from simcodesign.studies.requirements.upgrade_factors import Upgrade
 RANKS = 512
 #: Ratio of requirements -> the component of time that it is about.
 RESOURCES = {"computation": "computation", "communication": "communication", "memory_access": "memory", "io": "disk"}
-#: Steps from the requirements to the forecast; those of the simulation are called by the effects.
+#: Steps from the requirements to the forecast; the steps of the simulation have the names of the effects.
 WEIGHTS, DISTANCES, COSTS = "weights of resources", "stack distances", "startups, hops and caches"
 #: A step of less than this fraction of the ratio explains nothing.
 NEGLIGIBLE = 1e-4
@@ -95,7 +95,7 @@ class SimulatedCell:
 
     @property
     def counter_error(self) -> float:
-        """The largest relative difference between a ratio of counters and that of the requirements."""
+        """The largest relative difference between a ratio of counters and the ratio of the requirements."""
         pairs = [(self.counter_ratios[name], self.expected[name]) for name in COUNTERS]
         return max(
             (abs(counted - required) / required for counted, required in pairs if required and math.isfinite(required)),
@@ -165,7 +165,7 @@ class SimulatedCell:
         return tuple(steps)
 
     def explained_by(self, *, weights: bool = True) -> RatioStep | None:
-        """The step that changes the ratio most, of those after the weights where these are known; None if all are
+        """The step that changes the ratio most, of the steps after the weights if these are known; None if all are
         ``NEGLIGIBLE``."""
         steps = [step for step in self.steps if weights or step.name != WEIGHTS]
         most = max(steps, key=lambda step: abs(step.change), default=None)
@@ -216,7 +216,7 @@ def simulated_upgrades(
 
 def ranks_for(workload: Workload, machine: Machine, upgrades: Sequence[Upgrade], ranks: int | None = None) -> int:
     """Ranks of the base machine to be simulated: ``ranks`` or else ``RANKS``, in whole nodes; halved for workloads
-    that exchange all with all until the largest upgraded system has ``MOST_PAIRS`` messages at the most."""
+    that exchange all with all until the largest upgraded system has at most ``MOST_PAIRS`` messages."""
     per_node = machine.placement.per_node
     count = min(max(RANKS // per_node, 1) * per_node, machine.most_ranks) if ranks is None else ranks
     if not exchanges_all_with_all(workload):
@@ -286,7 +286,7 @@ def _ratio(new: float, old: float) -> float:
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """Of those above 0 that there are: a workload may not communicate."""
+    """Mean of the ratios above 0: a workload may not communicate."""
     usable = [ratio for ratio in ratios if math.isfinite(ratio) and ratio > 0]
     return math.exp(sum(math.log(ratio) for ratio in usable) / len(usable)) if usable else math.nan
 

@@ -1,4 +1,4 @@
-"""Straw-man systems: the largest problem that each can hold, and how long each takes at the least for the same problem.
+"""Straw-man systems: the largest problem that each can hold, and the minimum time of each for the same problem.
 
 Calotoiu et al., CLUSTER 2018, section III-B, Tables VI and VII. A system is the number of its processors, the memory of
 each, and the rate of each: all processors are used, parallelisation is perfect, and nothing but computation takes time.

@@ -2,7 +2,7 @@
 
 The five steps of Calotoiu et al., CLUSTER 2018, Table IV: the requirement models (I), processes and memory of a process
 on the new machine (II), the footprint there (III), the size that fills the memory and with it the overall problem (IV),
-and the requirements at that size (V). Ratios are new over old, and nothing is rounded on the way.
+and the requirements at that size (V). Ratios are new over old, and no intermediate result is rounded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Filled:
     needs: Requirements | None
 
     def metric(self, name: str) -> float:
-        """What a ratio compares; not a number if nothing fits."""
+        """The quantity that a ratio compares; not a number if nothing fits."""
         if self.needs is None:
             return 0.0 if name in ("size", "overall") else math.nan
         return {
@@ -147,7 +147,7 @@ def upgrade_table(
 
 
 def share_of(machine: Machine, parameters: Mapping[str, object] | None = None) -> tuple[float, float]:
-    """Processes of a machine, all processors unless ``P`` says otherwise, and the memory of each.
+    """Processes of a machine, all processors unless ``P`` is given, and the memory of each.
 
     InputError where the machine does not say its capacity, or has fewer processors.
     """

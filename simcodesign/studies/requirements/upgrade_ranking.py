@@ -1,7 +1,8 @@
 """Which upgrade each criterion picks: requirement ratios, or simulated times.
 
-What ranks is always taken for a unit of the overall problem, that is over the ratio of the problems N: an upgrade lets
-a larger or a smaller problem run, and the time alone would favour the one that does least. The least is best; the
+The score is always per unit of the overall problem, that is over the ratio of the problems N: an upgrade lets
+a larger or a smaller problem run, and the time alone would favour an upgrade with a small problem. The least is best;
+the
 price of an upgrade is left out, as in the study of requirements.
 """
 
@@ -19,14 +20,15 @@ from simcodesign.studies.requirements.simulated_upgrade import RESOURCES, Simula
 AS_GOOD = 0.01
 #: Ways to rank. ``requirements``: the geometric mean of the requirement ratios, for without rates no resource
 #: counts more than another; ``weighted``: by the times of the resources on the base; ``simulated``: the makespan.
-#: Of the whole machine ``full_requirements``, ``full_weighted`` and ``full_forecast``.
+#: For the whole machine ``full_requirements``, ``full_weighted`` and ``full_forecast``.
 WAYS = (*RESOURCES, "requirements", "weighted", "simulated", "full_requirements", "full_weighted", "full_forecast")
 
 
 @dataclass(frozen=True)
 class Ranking:
     """One workload: the upgrades by every way to rank, as scores for a unit of the overall problem; upgrades after
-    which nothing fits have none. ``verdict`` compares the pick of the requirements with that of the simulated time."""
+    which nothing fits have none. ``verdict`` compares the pick of the requirements with the pick of the simulated
+    time."""
 
     workload: str
     scores: Mapping[str, Mapping[str, float]]
@@ -42,7 +44,7 @@ class Ranking:
         return [name for name, score in self.scores[way].items() if score <= best * (1 + AS_GOOD)]
 
     def verdict(self, way: str = "requirements", against: str = "simulated") -> str:
-        """``same``; ``narrower`` or ``wider`` where the time picks fewer or more of what is as good; ``other`` where it
+        """``same``; ``narrower`` or ``wider`` if the time picks fewer or more of what is as good; ``other`` if it
         picks an upgrade that this way to rank does not."""
         picks, others = set(self.picks(way)), set(self.picks(against))
         if picks == others:
@@ -70,7 +72,7 @@ def _ranking(workload: str, cells: Sequence[SimulatedCell]) -> Ranking:
 
 
 def score(cell: SimulatedCell, way: str) -> float:
-    """What ranks a cell: a ratio over that of the overall problem; not a number if nothing fits."""
+    """Score of a cell: a ratio over the ratio of the overall problem; not a number if nothing fits."""
     if way.startswith("full"):
         ratios = cell.full.ratios
         if not cell.full.new.fit.fits:

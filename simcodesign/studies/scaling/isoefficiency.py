@@ -1,9 +1,9 @@
-"""Isoefficiency: how large a problem must be on P ranks so that a given share of their time is useful work.
+"""Isoefficiency: how large a problem must be on P ranks so that a given fraction of their time is useful work.
 
 Efficiency is E = T_serial / (P T_P). The isoefficiency function W(P) is the work at which E stays what it is: the
 slower it grows, the better an algorithm scales (A. Grama, A. Gupta, V. Kumar, IEEE Parallel & Distributed Technology
-1(3), 1993; A. Grama et al., Introduction to Parallel Computing, 2003, section 5.4.2). Here T_P is that of a formula, of
-the forecast, or of the simulation, so that it is seen what the effects do to the growth.
+1(3), 1993; A. Grama et al., Introduction to Parallel Computing, 2003, section 5.4.2). Here T_P comes from a formula,
+from the forecast, or from the simulation, so that the influence of effects on the growth is visible.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORECAST, SIMULATION = "forecast", "simulation"
-#: What T_serial is: useful flops at the rate of the machine, or what the same reading says of one rank.
+#: Definition of T_serial: useful flops at the rate of the machine, or the same reading's time for one rank.
 USEFUL_FLOPS, ONE_RANK = "useful_flops", "one_rank"
 #: A size is found to this fraction of it.
 PRECISION = 1e-6
@@ -38,20 +38,20 @@ PRECISION = 1e-6
 _JUMPS = 0.01
 #: The logarithm of E/(1 - E) is kept within this, for E = 0 and E = 1.
 _MAX_ODDS = 700.0
-#: At so many times the size that is found it is tried whether efficiency falls again.
+#: Multiples of the found size at which efficiency is checked again.
 _FURTHER = (2.0, 4.0)
 #: The first step up in the search for a size, and after how many steps their logarithm is doubled.
 _STEP, _STEPS_ALIKE = 4.0, 6
 
 MachineAt = MachineSource | Callable[[int], MachineSource]
-#: The time of a scenario by one reading; nan if it says nothing.
+#: The time of a scenario by one reading; nan if there is none.
 TimeOf = Callable[[Scenario], float]
 
 
 @dataclass(frozen=True)
 class IsoefficiencyPoint:
     """The least ``size`` (of the parameter that is solved for) at which ``ranks`` are efficient enough, and the times
-    there, in seconds. ``work_flops``: the useful operations, None where T_serial is that of one rank. All are nan where
+    there, in seconds. ``work_flops``: the useful operations, None if T_serial is the time of one rank. All are nan if
     there is no such size, for a ``reason``."""
 
     ranks: int
@@ -63,7 +63,7 @@ class IsoefficiencyPoint:
 
     @property
     def efficiency(self) -> float:
-        """What is reached: T_serial / (P T_P)."""
+        """Efficiency reached: T_serial / (P T_P)."""
         return self.serial_s / (self.ranks * self.parallel_s) if self.parallel_s else math.nan
 
     def json_fields(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Isoefficiency(PlainResult):
     curves: tuple[IsoefficiencyCurve, ...]
 
     def curve(self, reading: str) -> IsoefficiencyCurve:
-        """That of a formula, of ``forecast`` or of ``simulation``. InputError if there is none."""
+        """The curve of a formula, of ``forecast`` or of ``simulation``. InputError if there is none."""
         curves = {curve.reading: curve for curve in self.curves}
         if reading not in curves:
             raise InputError("no such curve", value=reading, allowed=nearest(reading, curves))
@@ -133,16 +133,16 @@ def isoefficiency(
     **run: Unpack[RunKeywords],
 ) -> Isoefficiency:
     """The least value of ``parameter`` at which each number of ``ranks`` has this ``efficiency``: by each formula of
-    the workload, by those that are given, by the forecast, and by the simulation.
+    the workload, by the given formulas, by the forecast, and by the simulation.
 
     The parameter is a real number here, also where the workload takes whole ones only, so that curves are smooth. It is
     looked for over its whole range, and found to a fraction of 1e-6; values that the workload refuses are too small. A
-    point has no size, and says why, where the range ends before, and where efficiency is not monotone: where a value
+    point has no size, and a reason, if the range ends before, and if efficiency is not monotone: if a value
     that was tried is too small, and one that is smaller by more than 1 % is not.
 
     ``machine``: an object, a name or a path, or a function from the number of ranks to one of these, for a machine that
     grows with them. ``serial``: T_serial is the ``useful_flops`` of the workload at the machine's rate, or
-    (``one_rank``) what each reading says of P = 1. ``readings``: only these, of ``forecast``, ``simulation`` and the
+    (``one_rank``) the time of each reading for P = 1. ``readings``: only these, of ``forecast``, ``simulation`` and the
     names of formulas; all by default. ``formulas`` as for ``compare``; other keywords as for ``simulate``.
 
     Raises InputError for what cannot be used at any value of the parameter, and for an efficiency that is not between 0
@@ -219,7 +219,7 @@ class _Search:
         self._refused: InputError | None = None
 
     def least_size(self, efficiency: float) -> IsoefficiencyPoint:
-        """The point at which the efficiency is reached; without a size where it is not."""
+        """The point at which the efficiency is reached; without a size if it is not."""
         bounds = self._scenario.workload.parameters[self._parameter]
         if not bounds.low > 0:
             what = f"the least {self._parameter}, from which sizes are looked for by factors"
@@ -274,7 +274,7 @@ class _Search:
         return self._none(f"not reached up to {self._parameter} = {largest:g}: {most:.3g} at most")
 
     def _crossing(self, wanted: float) -> IsoefficiencyPoint:
-        """Of the sizes that were tried, the one from which on all are enough; no size where one that is much smaller is
+        """The smallest tried size from which on all are enough; no size if one that is much smaller is
         enough as well."""
         known = sorted(self._known.values(), key=lambda point: point.size)
         enough = [point.size for point in known if _log_odds(point.efficiency) >= wanted]

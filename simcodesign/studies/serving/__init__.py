@@ -1,1 +1,1 @@
-"""Serving of language models: the forecast of a server beside its replicated simulation."""
+"""Serving of language models: the forecast of a server and its replicated simulation."""

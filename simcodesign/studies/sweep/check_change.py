@@ -35,5 +35,5 @@ def check_change(source: MachineFile, axis: SweepAxis, design: Design) -> None:
 
 
 def _given(design: Design, number: int) -> dict[str, Value]:
-    """What is set at a point, by path."""
+    """Values set at a point, by path."""
     return {axis.known.path: axis.given[at] for axis, at in zip(design.settings, design.place(number), strict=True)}

@@ -51,13 +51,13 @@ LIMITS = tuple(f"limited_by_{name}_s" for name in LIMIT_NAMES)
 RATIO = "ratio"
 #: Number of machines with changed files that a process caches.
 _CACHED_MACHINES = 64
-#: Largest number of ranks times points in memory at once where ranks differ.
+#: Largest number of ranks times points in memory together if ranks differ.
 _MAX_RANK_POINTS = 4_000_000
 
 
 @dataclass(frozen=True)
 class PackedSweep:
-    """A sweep as bytes, made once; a process that has unpacked it knows it by its digest."""
+    """A sweep as bytes, made once; a process that has unpacked it recognises it by its digest."""
 
     digest: str
     data: bytes
@@ -72,7 +72,8 @@ class PointTask:
 
 
 def pack(sweep: Sweep) -> PackedSweep:
-    """The sweep for tasks. Of its design only the names are in it: points bring their values with them, and a design
+    """Pack the sweep for tasks. It contains only the names of its design: points bring their values with them, and a
+    design
     may have a million."""
     axes = tuple(replace(axis, values=axis.values[:1]) for axis in sweep.design.settings)
     data = pickle.dumps(replace(sweep, design=Design(axes)), protocol=pickle.HIGHEST_PROTOCOL)
@@ -128,7 +129,7 @@ class SweepEvaluator:
         return results | _plain(costs) | _ratio(results)
 
     def scenario(self, point: SweepPoint) -> Scenario:
-        """What is evaluated at a point. InputError for a machine that cannot be."""
+        """Return the scenario of a point. InputError for a machine that cannot be."""
         return self.sweep.experiment.scenario.on(self.machine(point.changes)).at(point.parameters)
 
     def machine(self, changes: Mapping[str, Value]) -> Machine:
@@ -163,7 +164,7 @@ def _plain(columns: Mapping[str, FloatOrArray]) -> dict[str, float]:
 
 
 def _ratio(results: Mapping[str, float]) -> dict[str, float]:
-    """Forecast over simulated time, of open streams over response time, where both are there; NaN of a simulation that
+    """Forecast over simulated time, for open streams over response time, if both exist; NaN of a simulation that
     takes no time."""
     pair = [results.get(f"{prefix}_response_s", results.get(f"{prefix}_makespan_s")) for prefix in PREFIXES]
     if pair[0] is None or pair[1] is None:
@@ -171,7 +172,7 @@ def _ratio(results: Mapping[str, float]) -> dict[str, float]:
     return {RATIO: pair[0] / pair[1] if pair[1] else float("nan")}
 
 
-# Forecasts of all points at once.
+# Forecasts of all points together.
 
 
 def forecast_frame(sweep: Sweep, point_numbers: NDArray[np.int64] | None = None) -> pd.DataFrame:
@@ -189,7 +190,7 @@ def forecast_frame(sweep: Sweep, point_numbers: NDArray[np.int64] | None = None)
 
 
 def parameter_columns(sweep: Sweep, point_numbers: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    """What the axes set of parameters at these points, by the paths that ``forecast`` takes: (points,) each."""
+    """Values of parameters that the axes set at these points, by the paths that ``forecast`` takes: (points,) each."""
     return {
         axis.known.path: np.array(axis.given, dtype=np.float64)[at]
         for axis, at in zip(sweep.design.settings, sweep.design.places(point_numbers), strict=True)
@@ -342,7 +343,7 @@ def _refusal(parameter: Parameter, value: float) -> str:
 
 
 def _ranks_refusal(ranks: float, machine: Machine, sweep: Sweep) -> str:
-    """Why there cannot be so many ranks, empty if there can."""
+    """Why there cannot be this many ranks, empty if there can."""
     if ranks <= machine.most_ranks:
         return ""
     try:

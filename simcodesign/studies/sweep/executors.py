@@ -41,7 +41,7 @@ class LostScheduler(SimcodesignError):  # noqa: N818 # what has happened, as Wor
 class SweepExecutor(ABC):
     """Processes that evaluate points, as a context manager: an exception ends all that is under way.
 
-    ``chunk_s``: seconds of work of a task beside which its way there and back does not count.
+    ``chunk_s``: seconds of work of a task compared with which sending it there and back is negligible.
     """
 
     chunk_s = 0.1
@@ -70,7 +70,7 @@ class SweepExecutor(ABC):
     @abstractmethod
     def deaths(self, error: BaseException) -> int:
         """How many processes have died at a task whose error this is; 0 for errors of the task itself. Raises
-        SimcodesignError when nobody is left to work."""
+        SimcodesignError when no process is left to work."""
 
     @abstractmethod
     def close(self, *, now: bool = False) -> None:
@@ -137,7 +137,7 @@ class DaskExecutor(SweepExecutor):
     def count(self) -> int:
         if time.monotonic() - self._counted_s > _RECENT_S:
             self._counted_s = time.monotonic()
-            with suppress(OSError):  # a scheduler that is lost fails the tasks, which says so
+            with suppress(OSError):  # a scheduler that is lost fails the tasks, which report it
                 self._threads = sum(self._client.nthreads().values())
         return self._threads
 
@@ -148,7 +148,7 @@ class DaskExecutor(SweepExecutor):
     def deaths(self, error: BaseException) -> int:
         if isinstance(error, self._distributed.KilledWorker):
             return int(error.args[2]) + 1
-        if isinstance(error, CancelledError) or self._client.status != "running":  # nobody here cancels a task
+        if isinstance(error, CancelledError) or self._client.status != "running":  # no code here cancels a task
             raise LostScheduler(f"the scheduler {self._address} does not answer any more") from None
         return 0
 

@@ -12,7 +12,7 @@ from simcodesign.studies.sweep.evaluate import SweepEvaluator
 from simcodesign.studies.sweep.points import SweepPoint
 from simcodesign.studies.sweep.sweep import Sweep
 
-#: Points that are looked at, spread over the sweep, and reasons that are named.
+#: Number of points checked, spread over the sweep, and of reasons listed.
 MOST_LOOKED_AT, MOST_NAMED = 1000, 5
 #: A number, with the word behind it, which may be its unit.
 _QUANTITY = re.compile(r"\d\S*(?: [A-Za-z]\S*)?")
@@ -40,7 +40,7 @@ def foreseen_failures(sweep: Sweep) -> Iterator[str]:
 
 
 def _kind(error: SimcodesignError) -> object:
-    """What errors have in common that differ in numbers and in what was given."""
+    """Common part of errors that differ in numbers and in the given values."""
     if not isinstance(error, InputError):
         return _QUANTITY.sub("#", str(error))
     return error.place, *(_QUANTITY.sub("#", text or "") for text in (error.what, error.allowed))

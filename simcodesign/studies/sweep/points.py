@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES, canonical
 
-#: A value of a parameter, or what stands in a machine file.
+#: A value of a parameter, or of a key of a machine file.
 Value = float | str
 
 
@@ -44,7 +44,7 @@ class PointKeys:
 
     @classmethod
     def of(cls, content: object) -> PointKeys:
-        """For points that share this content."""
+        """Return the keys for points with this common content."""
         return cls(canonical(content))
 
     @cached_property

@@ -49,7 +49,7 @@ BLOCK = 20_000
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """Number of points ``stored`` of all ``count`` points, those of them that ``failed``, those stored by this run, and
+    """Number of points ``stored`` of all ``count`` points, of these the ``failed`` ones, those stored by this run, and
     whether it was ``stopped`` before the end."""
 
     stored: int
@@ -71,7 +71,8 @@ def run(
     """Evaluate all points that are not stored yet. ``stop``: called often; if True, the run ends after storing
     the finished rows.
 
-    ``evaluate``: a function of a module, for it is sent to other processes. Raises StoreError when the store cannot be
+    ``evaluate``: a function of a module, because it is sent to other processes. Raises StoreError when the store
+    cannot be
     written (rows before that are safe), LostScheduler, and SimcodesignError when no process can be started; whatever is
     raised, the rows that have come are stored if that is possible.
     """
@@ -128,7 +129,7 @@ class _Chunk:
 
 
 class _Queue:
-    """Points still to be sent: in chunks, then those of lost chunks one by one, then suspects while idle."""
+    """Points still to be sent: in chunks, then points of lost chunks one by one, then suspects while idle."""
 
     def __init__(self, numbers: NDArray[np.int64], chunk_s: float) -> None:
         self._numbers, self._at, self._chunk_s = numbers, 0, chunk_s

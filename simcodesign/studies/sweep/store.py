@@ -1,6 +1,6 @@
 """The store of a sweep: SQLite in WAL mode, one row per point, durable before it counts as done.
 
-A file that SQLite cannot read, or whose rows are not those of a store, is a ``StoreError``. ``check`` runs SQLite's
+A file that SQLite cannot read, or that lacks the rows of a store, is a ``StoreError``. ``check`` runs SQLite's
 own check of all pages and indices.
 """
 
@@ -27,7 +27,7 @@ from simcodesign.studies.sweep.store_lock import StoreLock
 from simcodesign.studies.sweep.sweep import Sweep, differences
 from simcodesign.studies.sweep.table import NUMBER, table_of
 
-#: Format of the file, and the mark by which SQLite knows that it is a store of sweeps.
+#: Format of the file, and the mark by which SQLite recognises a store of sweeps.
 FORMAT = 2
 APPLICATION = 0x53436453
 MAGIC = b"SQLite format 3\x00"
@@ -59,10 +59,10 @@ class Store:
 
     @classmethod
     def create(cls, path: str | Path, meta: Mapping[str, object]) -> Store:
-        """A new store, open for writing. StoreError if the file is there already or cannot be written."""
+        """A new store, open for writing. StoreError if the file exists already or cannot be written."""
         path = Path(path)
         if path.exists():
-            raise StoreError("is there already", place_of(path), allowed=f"another name, or --resume {path}")
+            raise StoreError("exists already", place_of(path), allowed=f"another name, or --resume {path}")
         lock = StoreLock.acquire(path)
         try:
             _create_file(path, meta)
@@ -133,7 +133,7 @@ class Store:
             what = "was written by another process while it was read"
             raise StoreError(what, place_of(self.path), allowed="reading it once more") from None
 
-    # What it says of itself.
+    # Description of the store itself.
 
     def meta(self) -> dict[str, object]:
         """Return the description of the sweep (``Sweep.meta``). StoreError if it is damaged."""
@@ -156,7 +156,7 @@ class Store:
             raise damaged(self.path, f"it has a point {int(done.max())} of {sweep.count}")
         for number in checked.tolist():
             if self._key(number) != sweep.point(number).key:
-                raise damaged(self.path, f"point {number} is not that of this sweep")
+                raise damaged(self.path, f"point {number} does not belong to this sweep")
 
     def _key(self, number: int) -> str:
         with self._store_errors():
@@ -168,7 +168,7 @@ class Store:
     def add(self, rows: Iterable[PointResult]) -> None:
         """Add rows in one transaction; when this returns, they survive a power loss.
 
-        StoreError, with none of them added, when the disk is full, the file cannot be written, or a point is there.
+        StoreError, with none of them added, when the disk is full, the file cannot be written, or a point exists.
         """
         records = [_record(row) for row in rows]
         with self._store_errors():
@@ -292,7 +292,7 @@ def check_header(path: Path) -> None:
     page = 65536 if page == 1 else page
     pages = int.from_bytes(head[28:32])
     if not has_pending_rows(path) and size != pages * page:
-        raise damaged(path, f"it has {size} bytes, and says itself that it has {pages * page}")
+        raise damaged(path, f"it has {size} bytes instead of the {pages * page} in its header")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
@@ -311,7 +311,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
         raise StoreError(what, place_of(path), value=version, allowed=str(FORMAT))
     tables = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if sorted(str(text) for (text,) in tables) != sorted(_SCHEMA):
-        raise damaged(path, "its tables are not those of a store")
+        raise damaged(path, "it lacks the tables of a store")
 
 
 def _create_file(path: Path, meta: Mapping[str, object]) -> None:
@@ -363,7 +363,7 @@ def _store_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.IntegrityError as error:
-        raise StoreError(f"the point is there already ({error})", place_of(path)) from None
+        raise StoreError(f"the point exists already ({error})", place_of(path)) from None
     except sqlite3.OperationalError as error:
         raise _operational(path, error) from None
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""How the file of a store is opened: to read it, no file beside it is made, so that read-only media will do."""
+"""Opening the file of a store: reading makes no further file, so that read-only media work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def connect(path: Path, write: bool) -> sqlite3.Connection:
 def _read_only(path: Path) -> str:
     """How SQLite is to read a store.
 
-    With ``mode=ro`` it looks for a writer, for which it needs files beside the store, and leaves them there. Where no
+    With ``mode=ro`` it looks for a writer, which needs files next to the store, and leaves them there. If no
     writer is at it, and if none can be, ``immutable`` reads the store alone.
     """
     return "mode=ro" if is_written(path) else "mode=ro&immutable=1"
@@ -29,17 +29,17 @@ def is_written(path: Path) -> bool:
 
 
 def has_pending_rows(path: Path) -> bool:
-    """Whether rows may still stand in the journal beside a store, of a writer that is at it or was killed."""
+    """Whether rows may still be in the journal of a store, of a writer that is active or was killed."""
     journal = path.with_name(f"{path.name}-wal")
     return journal.exists() and journal.stat().st_size > 0
 
 
 def can_be_written(path: Path) -> bool:
-    """Whether files can be made beside a store; not on read-only media."""
+    """Whether files can be made next to a store; not on read-only media."""
     return os.access(path.parent, os.W_OK)
 
 
 def state_of(path: Path) -> tuple[int, int, int]:
-    """What changes when a file is written."""
+    """Properties of a file that change when it is written."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns

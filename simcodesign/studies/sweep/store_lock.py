@@ -1,8 +1,8 @@
 """One writer for a store: a lock that ends with its process, however that ends, on every operating system.
 
-The lock is a transaction of SQLite, which locks files as the operating system wants it, in a small database beside the
+The lock is a transaction of SQLite, which locks files as the operating system requires, in a small database next to the
 store. It holds the name of the process, which others can read while the lock is held, and a token by which the process
-notices that the file under this name is no longer the one that it has locked.
+notices that the file under this name is no longer the file that it has locked.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 
-#: What SQLite says of a file that was removed after it was opened (and of other things, which stay as they are).
+#: Errors of SQLite for a file that was removed after it was opened (and for other causes, which stay as they are).
 _MOVED = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
 _TRIES = 100
 _OWNER = "CREATE TABLE IF NOT EXISTS owner (name TEXT, token TEXT)"
 
 
 class StoreLock:
-    """The lock of a store, in a file beside it that names its process."""
+    """The lock of a store, in a separate file that names its process."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path, self._connection = path, connection
@@ -57,12 +57,12 @@ class StoreLock:
 
 
 def _open(path: Path, mode: str, place: Place) -> sqlite3.Connection:
-    """A connection to the file of a lock, which is written only when it is used."""
+    """A connection to the file of a lock, which SQLite writes only when it is used."""
     address = f"{path.resolve().as_uri()}?mode={mode}"
     try:
         return sqlite3.connect(address, timeout=0, uri=True, isolation_level=None, check_same_thread=False)
     except sqlite3.Error:
-        raise InputError("cannot be written: no lock can be made beside it", place) from None
+        raise InputError("cannot be written: no lock can be made next to it", place) from None
 
 
 def _take(connection: sqlite3.Connection, owner: str, token: str) -> None:
@@ -77,7 +77,7 @@ def _take(connection: sqlite3.Connection, owner: str, token: str) -> None:
 
 
 def _owner(path: Path) -> tuple[str, str]:
-    """The process that has locked the file of this name, and its token; empty if nobody can be read of."""
+    """The process that has locked the file of this name, and its token; empty if that cannot be read."""
     with suppress(sqlite3.Error, InputError), closing(_open(path, "ro", Place(str(path)))) as reader:
         for name, token in reader.execute("SELECT name, token FROM owner"):
             return str(name), str(token)

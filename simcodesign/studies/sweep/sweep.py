@@ -52,7 +52,7 @@ TOP_KEYS = ("nodes", "processors_per_node", "mapping", "noise")
 class Sweep:
     """A workload on a machine, read at every point of a design; it can be pickled.
 
-    ``experiment``: what all points share, except for parameters. Its seed is that of all points (the same random
+    ``experiment``: what all points share, except for parameters. All points use its seed (the same random
     numbers), unless an axis sets it; its engine changes no result. ``simulate``: whether points are simulated, too.
     ``given``: parameters that are the same at all points, SI units.
     """
@@ -72,7 +72,7 @@ class Sweep:
 
     @property
     def workload(self) -> Workload:
-        """That of the experiment."""
+        """Workload of the experiment."""
         return self.experiment.scenario.workload
 
     @property
@@ -149,7 +149,7 @@ class Sweep:
 
     @property
     def _settings_meta(self) -> dict[str, object]:
-        """The settings that all points share, besides workload and machine."""
+        """The settings that all points share, except for workload and machine."""
         simulated, experiment = self.simulate, self.experiment
         preset, phases = experiment.scenario.preset, experiment.scenario.phases
         return {
@@ -245,7 +245,7 @@ def _with_notes(design: Design, source: MachineFile, simulate: bool) -> Design:
     if not simulate and any(axis.known.kind == SEED for axis in design.axes):
         notes.append("a forecast draws nothing")
     if not simulate and "mapping" in values:
-        notes.append("a forecast hardly depends on mapping; --simulate tells its values apart")
+        notes.append("a forecast hardly depends on mapping; --simulate distinguishes its values")
     tree = None if SHAPED & values.keys() else source.tree
     if tree is not None and any(reshaped(tree, {"nodes": value}) for value in values.get("nodes", ())):
         notes.append("where nodes are varied, the network has the most even shape of its dimensions")
@@ -255,7 +255,7 @@ def _with_notes(design: Design, source: MachineFile, simulate: bool) -> Design:
 
 
 def _note_of_part(machine: Machine, ranks: Sequence[float]) -> str:
-    """What the hint of the first number of ranks that has one is; nothing if none has."""
+    """The hint for the first number of ranks that has one; nothing if none has."""
     for count in ranks:
         if 1 <= count <= machine.most_ranks and (hint := machine_use(machine, int(count)).hint):
             return f"P = {count:,.0f} is on a part of {machine.name}: {hint}"
@@ -377,7 +377,7 @@ def _difference(name: str, stored_value: object, requested_value: object) -> str
     if name == "axes" and isinstance(stored_value, list) and isinstance(requested_value, list):
         return f"axes: {_axes_text(stored_value)} in the store, {_axes_text(requested_value)} now"
     if name.endswith("content"):
-        return f"{name}: the {name.split()[0]} says something else than when the store was made"
+        return f"{name}: the {name.split()[0]} has changed since the store was made"
     return f"{name}: {stored_value!r} in the store, {requested_value!r} now"
 
 

@@ -25,7 +25,7 @@ META_ENDING = ".meta.json"
 def table_of(rows: Iterable[PointResult]) -> pd.DataFrame:
     """``point``, the axes, all results (NaN where a point has none), ``error``: sorted by number.
 
-    The same rows give the same table, in whatever order they come.
+    Equal rows give equal tables, in whatever order they come.
     """
     ordered = sorted(rows, key=lambda row: row.number)
     axes = list(dict.fromkeys(name for row in ordered for name in row.axes))
@@ -40,7 +40,7 @@ def table_of(rows: Iterable[PointResult]) -> pd.DataFrame:
 
 
 def column_of(values: Sequence[float | str]) -> pd.Series:
-    """Numbers, or texts where any value is one."""
+    """Numbers, or texts if any value is one."""
     if any(isinstance(value, str) for value in values):
         return pd.Series([value if isinstance(value, str) else repr(value) for value in values], dtype="str")
     return pd.Series(values, dtype="float64")
@@ -58,10 +58,10 @@ def check_table_file(path: str | Path) -> None:
 
 
 def write_table(table: pd.DataFrame, path: str | Path, meta: Mapping[str, object] | None = None) -> None:
-    """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix; and beside
+    """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix; and next to
     it, in ``FILE.meta.json``, what all of its rows have in common (``meta``: of the sweep), unless that is nothing.
 
-    InputError for another suffix, where it cannot be written, and for Parquet without PyArrow.
+    InputError for another suffix, if it cannot be written, and for Parquet without PyArrow.
     """
     path = Path(path)
     check_table_file(path)
@@ -77,7 +77,7 @@ def write_table(table: pd.DataFrame, path: str | Path, meta: Mapping[str, object
 
 
 def meta_file(path: Path) -> Path:
-    """Where the description of a table stands."""
+    """Path of the description of a table."""
     return path.with_name(f"{path.name}{META_ENDING}")
 
 

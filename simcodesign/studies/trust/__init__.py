@@ -1,1 +1,2 @@
-"""Over sweeps: what formulas say at each point, how far they are from the simulation, and where each can be trusted."""
+"""Accuracy maps over sweeps: times of formulas at each point, their errors against the simulation, and their
+regions."""

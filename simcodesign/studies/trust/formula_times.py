@@ -1,4 +1,4 @@
-"""What formulas say at every point of a sweep: columns of its table, evaluated over arrays, never simulated again."""
+"""Times of formulas at every point of a sweep: columns of its table, evaluated over arrays, never simulated again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_TOTAL = "it gives no total, nor times of all phases (--phase takes some of t
 
 @dataclass(frozen=True)
 class FormulaTimes:
-    """The total that a formula says at each row of a table: seconds, (rows,), nan if it says nothing. ``given``:
+    """The total of a formula at each row of a table: seconds, (rows,), nan if there is none. ``given``:
     whether it is not the workload's own. ``notes``: units that bare numbers took, and why there are nans."""
 
     formula: Formula | PythonFormula
@@ -42,7 +42,7 @@ class FormulaTimes:
 
     @property
     def name(self) -> str:
-        """That of the formula."""
+        """Name of the formula."""
         return self.formula.name
 
     @property
@@ -58,7 +58,7 @@ def column_of_formula(name: str) -> str:
 
 
 def simulated_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
-    """What formulas are compared with at each row: the simulated makespan, or response time of an open stream; None
+    """Reference of formulas at each row: the simulated makespan, or response time of an open stream; None
     if nothing was simulated."""
     return read_s(table, SIMULATED)
 
@@ -92,7 +92,7 @@ def check_formulas(sweep: Sweep, given: GivenFormulas) -> None:
 def formula_times(
     sweep: Sweep, table: pd.DataFrame, given: GivenFormulas, *, own: bool = False
 ) -> tuple[FormulaTimes, ...]:
-    """Each given formula, then (``own``) those of the workload that have other names, at every row of the table of a
+    """Each given formula, then (``own``) the workload's own with other names, at every row of the table of a
     sweep: one pass over arrays, or one for each structure of the machine. Points without results have no times."""
     names = {formula.name for formula in given.formulas}
     every: list[tuple[Formula | PythonFormula, bool]] = [(formula, True) for formula in given.formulas]
@@ -125,7 +125,7 @@ def formula_times(
 
 
 def _missing_text(reason_and_count: tuple[str, int]) -> str:
-    """At how many points a formula says nothing, and why."""
+    """At how many points a formula has no value, and why."""
     reason, count = reason_and_count
     return f"no value at {count:,} point{'s' if count > 1 else ''}: {reason}"
 

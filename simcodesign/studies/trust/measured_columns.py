@@ -1,4 +1,4 @@
-"""What was measured at every point of a sweep: columns of its table, with errors of both readings and of formulas."""
+"""Measured times at every point of a sweep: columns of its table, with errors of both readings and of formulas."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_measured(sweep: Sweep, several: Sequence[MeasuredTimes]) -> None:
 def measured_rows(
     sweep: Sweep, table: pd.DataFrame, given: Sequence[MeasuredTimes], own: Sequence[MeasuredTimes] = ()
 ) -> MeasuredRows:
-    """Of measured times that are given, and then of those of the workload, the first that holds at each row of the
+    """The first given measured time, and then of the workload's own, that applies to each row of the
     table of a sweep. Points without results have none. InputError for a value of what neither workload nor machine
     has."""
     several = (*given, *own)
@@ -134,7 +134,7 @@ def with_measured_columns(
 
 
 def measured_records(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, object]]:
-    """Of each row with something measured its number, its axes, and the columns of measured times: what is known of
+    """For each row with a measurement: its number, its axes, and the columns of measured times: what is known of
     them."""
     columns = [str(name) for name in table.columns if str(name).startswith("measured_")]
     rows = table[[NUMBER, *axes, *columns]][table[columns[:1]].notna().any(axis=1)] if columns else table.iloc[:0]

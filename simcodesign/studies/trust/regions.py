@@ -3,7 +3,7 @@
 A condition is one of these, the first that fits:
 
 - a *box* (an interval of each coordinate, or a set of its words) or all but a box. The smallest box around the points
-  where something holds lies in every other one that covers them: if a point where it does not hold lies in it, no box
+  where something holds lies in every other one that covers them: if a point at which it fails lies in it, no box
   fits. Sides of the box that keep nothing out are dropped: as few are left as possible;
 - a limit of the product or quotient of two coordinates;
 - a *staircase* of a few steps: with two numeric coordinates, where something that holds at one point holds at all
@@ -28,9 +28,9 @@ from simcodesign.core.units import DIMENSIONS, parse_quantity, shortest_quantity
 MOST_SIDES = 4
 #: A staircase of more steps than these is not simple.
 MOST_STEPS = 3
-#: Of more sides than these, none are chosen.
+#: Number of sides above which none are chosen.
 _MAX_SEARCHED = 60
-#: Products and quotients that agree to so many digits are one value.
+#: Products and quotients that agree to this many digits are one value.
 _DIGITS = 12
 _OPPOSITE = {"<=": ">=", ">=": "<="}
 _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items()}
@@ -40,7 +40,7 @@ Truth = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Coordinate:
-    """What a condition may be about: its value at every point, (points,), numbers in the SI ``unit`` or words."""
+    """A possible subject of a condition: its value at every point, (points,), numbers in the SI ``unit`` or words."""
 
     name: str
     values: Values
@@ -64,12 +64,12 @@ class Limit:
     unit: str = ""
 
     def holds(self, values: Values) -> Truth:
-        """At which of these values of its coordinate it is true."""
+        """Whether it is true at each of these values of its coordinate."""
         numbers = values.astype(np.float64)
         return np.asarray(numbers <= self.value if self.sign == "<=" else numbers >= self.value)
 
     def opposite(self) -> Limit:
-        """What is true exactly where this is not."""
+        """Return the negation."""
         return Limit(self.name, _OPPOSITE[self.sign], self.beyond, self.value, self.unit)
 
     @property
@@ -109,11 +109,11 @@ class Choice:
     others: tuple[str, ...]
 
     def holds(self, values: Values) -> Truth:
-        """At which of these values of its coordinate it is true."""
+        """Whether it is true at each of these values of its coordinate."""
         return np.isin(values.astype(str), self.words)
 
     def opposite(self) -> Choice:
-        """What is true exactly where this is not."""
+        """Return the negation."""
         return Choice(self.name, self.others, self.words)
 
     @property
@@ -137,11 +137,11 @@ class Condition:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Those of all boxes."""
+        """Sides of all boxes."""
         return tuple(side for box in self.any_of for side in box)
 
     def holds(self, coordinates: Sequence[Coordinate]) -> Truth:
-        """At which points of these coordinates it is true: (points,)."""
+        """Whether it is true at each point of these coordinates: (points,)."""
         values: Mapping[str, Values] = {one.name: one.values for one in coordinates}
         return reduce(or_, (reduce(and_, (side.holds(values[side.name]) for side in box)) for box in self.any_of))
 
@@ -172,7 +172,7 @@ def _box_text(box: Sequence[Side]) -> str:
 
 def condition_of(coordinates: Sequence[Coordinate], holds: Truth) -> Condition | None:
     """A condition that is true at exactly the points where ``holds`` is, (points,); None where no simple one is, and
-    where it holds everywhere or nowhere."""
+    and if it holds everywhere or nowhere."""
     if holds.all() or not holds.any():
         return None
     found = box_condition(coordinates, holds)
@@ -207,7 +207,7 @@ def _steps(
 ) -> tuple[tuple[Limit, ...], ...] | None:
     """The quadrants that open where the coordinates, times their signs, are larger."""
     x, y = (sign * one.values.astype(np.float64) for sign, one in zip(signs, coordinates, strict=True))
-    order = np.lexsort((y, ~holds, x))  # of one x, the points where it holds come first
+    order = np.lexsort((y, ~holds, x))  # for each x, the points at which it holds come first
     x, y, held = x[order], y[order], holds[order]
     reached = np.minimum.accumulate(np.where(held, y, np.inf))  # the least y at which it holds, up to this x
     if np.any(~held & (y >= reached)):
@@ -235,7 +235,7 @@ def _box(coordinates: Sequence[Coordinate], inside: Truth) -> tuple[Side, ...] |
     sides = [side for one in coordinates for side in _sides(one, inside)]
     if len(sides) > _MAX_SEARCHED:
         return None
-    # Of each point outside, the sides that keep it out, as the bits of a number.
+    # For each point outside, the sides that keep it out, as the bits of a number.
     kept_out = np.zeros(int(np.count_nonzero(~inside)), dtype=np.int64)
     values = {one.name: one.values[~inside] for one in coordinates}
     for bit, side in enumerate(sides):

@@ -49,7 +49,7 @@ class SweepTable(PlainResult, Drawn):
         return shown | ({"notes": self.notes} if self.notes else {})
 
 
-#: What a scenario has that others give as options.
+#: Attributes of a scenario that others give as options.
 _OF_SCENARIO = (*ScenarioKeywords.__annotations__,)
 
 
@@ -99,11 +99,11 @@ def sweep(
     by name, as an expression of them (``{"nodes": "P"}``), or a list of such for a shape
     (``{"network.topology.shape": ["P/8", 8]}``). ``jobs``: maximum number of processes.
     ``formulas``: as for ``compare``; each gives the table the columns ``formula_NAME_s`` and, with simulations,
-    ``formula_NAME_error``. ``measured``: as for ``compare``, beside those of the workload; points with a measured
+    ``formula_NAME_error``. ``measured``: as for ``compare``, in addition to the workload's own; points with a measured
     total get it with its spread (``measured_s``, ``measured_low_s``, ...), and the errors of both readings and of
     formulas against it. ``anchor``: as for ``compare``; gives the table the columns ``anchored_forecast_s``,
     ``anchored_simulated_s``, the ends of their intervals, ``anchored_at_P`` and ``anchored_note``. ``within``: the
-    fraction of the simulation within which formulas, those of the workload among them, and our forecast are trusted;
+    fraction of the simulation within which formulas, the workload's own included, and our forecast are trusted;
     0.1 where formulas are given and points are simulated.
 
     Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
@@ -144,7 +144,8 @@ def _given(
     parameters: Mapping[str, object],
     options: dict[str, Any],
 ) -> tuple[WorkloadSource, MachineSource, dict[str, str]]:
-    """The workload, the machine, and what is set as texts; ``options`` become those of a scenario, if there is one."""
+    """The workload, the machine, and the settings as texts; ``options`` become the options of a scenario, if there is
+    one."""
     if isinstance(workload, Scenario):
         own = {name: options.pop(name, None) for name in _OF_SCENARIO}
         scenario = Scenario.of(workload, machine, parameters, **own)
@@ -175,7 +176,7 @@ def _texts(values: Sequence[Value]) -> str:
 
 
 def _rows(sweep: Sweep, jobs: int) -> list[PointResult]:
-    """The rows of all points, by so many processes at most."""
+    """The rows of all points, by at most ``jobs`` processes."""
     task = partial(_row, sweep, pack(sweep))
     began = time.monotonic()
     first = task(0)

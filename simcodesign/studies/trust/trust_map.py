@@ -1,4 +1,5 @@
-"""At which points of a sweep each formula is within a fraction of the simulation, and which one to use where."""
+"""Accuracy map of a sweep: the points at which each formula is within a fraction of the simulation, and the best
+formula."""
 
 from __future__ import annotations
 
@@ -59,8 +60,9 @@ class Region:
 @dataclass(frozen=True)
 class Trust:
     """One formula, or our forecast (``formula`` is None), over the points that were simulated. ``error``: signed, as a
-    fraction of the simulated time, (points,), nan if it says nothing. ``within``: where it is within the fraction of
-    the map; ``best``: where it is the one to use."""
+    fraction of the simulated time, (points,), nan if there is no value. ``within``: whether it is within the fraction
+    of
+    the map; ``best``: whether it is the best one."""
 
     name: str
     formula: FormulaTimes | None
@@ -72,17 +74,17 @@ class Trust:
 
     @property
     def no_value(self) -> int:
-        """Points at which it says nothing."""
+        """Number of points without a value."""
         return int(np.count_nonzero(np.isnan(self.error)))
 
     @property
     def largest_error(self) -> float:
-        """The signed error that is furthest from 0; nan if it says nothing anywhere."""
+        """The signed error that is furthest from 0; nan without any value."""
         known = self.error[~np.isnan(self.error)]
         return float(known[np.abs(known).argmax()]) if len(known) else float("nan")
 
     def json_fields(self) -> dict[str, Any]:
-        """Its formula, counts and regions; errors at each point stand in the table."""
+        """Return its formula, counts and regions; errors at each point are in the table."""
         shown: dict[str, Any] = {"name": self.name}
         if self.formula is not None:
             shown |= attributes_of(self.formula, "formula", "given", "column", "notes")
@@ -93,10 +95,10 @@ class Trust:
 class TrustMap(PlainResult):
     """Which formulas are within ``fraction`` of the simulation where, of a sweep over ``axes``.
 
-    ``phases``: those of the program that run, None for all; ``effects`` and ``seed``: of the simulations.
+    ``phases``: the phases of the program that run, None for all; ``effects`` and ``seed``: of the simulations.
     ``values``: of every axis at the points that were simulated, (points,) each. ``formulas``: in the order given; our
     forecast comes last, if there is one. ``best``: the index of the formula of least absolute error at each of the
-    points, the first of equal ones, -1 if none says anything. ``nothing``: if none is within the fraction.
+    points, the first of equal ones, -1 if none has a value. ``nothing``: if none is within the fraction.
     """
 
     workload: str
@@ -136,7 +138,7 @@ def check_fraction(fraction: float, place: Place | None = None) -> float:
 
 
 def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], fraction: float = WITHIN) -> TrustMap:
-    """The trust map of formulas over the table of a sweep with simulations, our forecast beside them if it is there.
+    """The trust map of formulas over the table of a sweep with simulations, with our forecast if the table has it.
 
     Conditions are searched over all axes but seeds: they are exact at the points that were simulated, with every seed.
     InputError if nothing was simulated, and if there is nothing to compare with the simulation.
@@ -153,7 +155,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     errors = [signed_errors(seconds, of_s[rows]) for _, _, seconds in compared]
     values = {axis.name: _column(axis, table, rows) for axis in sweep.design.axes}
     coordinates = _coordinates(sweep.design.axes, values)
-    within = np.abs(np.array(errors)) <= fraction  # False if it says nothing
+    within = np.abs(np.array(errors)) <= fraction  # False for nan
     best = _best(np.array(errors), within)
     formulas = tuple(
         Trust(
@@ -202,7 +204,7 @@ def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) 
 
 def _best(errors: NDArray[np.float64], within: Truth) -> NDArray[np.int64]:
     """The index of the least absolute error, (points,) of (formulas, points): the first of equal ones, one within the
-    fraction where any is, -1 if all are nan."""
+    fraction if any is, -1 if all are nan."""
     sizes = np.where(np.isnan(errors) | (within.any(axis=0) & ~within), np.inf, np.abs(errors))
     least = sizes.min(axis=0)
     best = np.argmax((sizes <= least * (1 + _SAME) + _SAME) & ~np.isnan(errors), axis=0)

@@ -1,4 +1,4 @@
-"""A validation case: a number of the literature or of theory (or a row of them), and how this system comes to it."""
+"""A validation case: a number of the literature or of theory (or a row of them), and how this system computes it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.measured.times import MeasuredValue
 
-#: What one value of a case is called: a word, or a number on the axis of the case.
+#: Name of one value of a case: a word, or a number on the axis of the case.
 Label = str | int | float
 #: Which reading a case tests. ``source`` compares numbers of the source with each other, and tests neither.
 READINGS = ("forecast", "simulation", "both", "source")
 SENSES = ("equal", "at_least", "at_most")
 #: Where an input of a case is from. ``published``: legible in the text of the source. ``public``: printed by others.
 #: ``reconstructed``: lost, and derived from other numbers of the source. ``assumed``: not known. ``chosen``: by us,
-#: among readings that the text allows, or as the one that fits.
+#: among readings that the text allows, or because it fits.
 ORIGINS = ("published", "public", "reconstructed", "assumed", "chosen")
 #: Origins of numbers that are ours.
 OURS = ("reconstructed", "assumed", "chosen")
@@ -31,14 +31,14 @@ Values = Mapping[Any, float]
 NAME = re.compile(r"[a-z0-9.-]+(/[a-z0-9.-]+)+")
 
 
-#: What the collections of cases are of, in the order of the report.
+#: Subjects of the collections of cases, in the order of the report.
 KINDS = ("papers", "theory", "measurements", "other simulators", "")
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Cases of one card of the report, as ``COLLECTION`` in the ``__init__.py`` of their folder says: what the
-    collection is of, one of ``KINDS``, and its title. InputError for another kind."""
+    """Cases of one card of the report, as ``COLLECTION`` in the ``__init__.py`` of their folder declares: the
+    subject of the collection, one of ``KINDS``, and its title. InputError for another kind."""
 
     kind: str = ""
     title: str = ""
@@ -84,7 +84,7 @@ class Tolerance:
 
     @property
     def two_sided(self) -> Tolerance:
-        """The same tolerance on both sides: where a value is known, not only a bound on it."""
+        """Return the tolerance for both sides: for a known value, not only a bound on it."""
         return replace(self, sense="equal")
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ def _number(value: float) -> str:
 class Readings:
     """The answers to a case: a value for every label, by each reading that is under test.
 
-    ``formula``: what a formula of the literature says of the same; it is shown beside the readings, and not judged.
+    ``formula``: value of a formula of the literature; it is shown with the readings, and not judged.
     ``ladders``: where the readings differ, or a formula and the simulation, which effect explains it, by a title.
     ``plot`` draws on the axes that it is given (Matplotlib); without one, the values are plotted over the labels.
     """
@@ -152,9 +152,9 @@ class Readings:
 
 @dataclass(frozen=True)
 class Case:
-    """What is claimed, by whom, and how it is measured here.
+    """A claim, its author, and how it is measured here.
 
-    ``expected``: what the source says, by label; ``own``: what the source's own equations give, where they are known to
+    ``expected``: values of the source, by label; ``own``: results of the source's own equations, if they are known to
     give something else. ``needs``: inputs of which the source may lack some (None): then nothing can be recovered from
     it. ``measure`` returns the answers; a case of the reading ``source`` has none, but an own value for each expected
     one. ``because``: why the claim, which is of other runs or machines, does not hold here; a case that is
@@ -216,7 +216,7 @@ class Case:
 
     @property
     def group(self) -> str:
-        """What it belongs to: the first part of its name."""
+        """Group of the case: the first part of its name."""
         return self.name.partition("/")[0]
 
     @property

@@ -1,4 +1,4 @@
-"""What came out of a case: plain data that goes between processes, into JSON and onto a page."""
+"""Outcome of a case: plain data that goes between processes, into JSON and onto a page."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class CaseOutcome(PlainResult):
         return {"both": ("forecast", "simulation"), "source": ()}.get(self.reading, (self.reading,))
 
     def target(self, point: CaseValue) -> float:
-        """What a reading has to meet: what is expected, or where the source's own equations lead instead."""
+        """Value that a reading has to meet: the expected one, or the result of the source's own equations."""
         if point.own is None or self.tolerance.holds(point.own, point.expected):
             return point.expected
         return point.own
@@ -115,8 +115,9 @@ class CaseOutcome(PlainResult):
 
     def deviation(self, point: CaseValue) -> float:
         """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
-        of a bound the one that is nearest to breaking it. In a case about the source, that of its own equations from
-        what it says. nan if there is none."""
+        of a bound the reading that is nearest to breaking it. In a case about the source, the deviation of its own
+        equations
+        from its numbers. nan if there is none."""
         if not self.tested:
             return math.nan if point.own is None else relative_error(point.own, point.expected)
         values = [value for name in self.tested if (value := getattr(point, name)) is not None]
@@ -132,7 +133,8 @@ class CaseOutcome(PlainResult):
 
     @property
     def worst(self) -> CaseValue:
-        """The point that shows the case: of those with the worst verdict, the one that deviates most, or is nearest to
+        """The point that shows the case: among points with the worst verdict, the point that deviates most, or is
+        nearest to
         breaking the bound that is claimed."""
         worst = [point for point in self.points if point.verdict is self.verdict] or list(self.points)
         return max(worst, key=lambda point: self._badness(point, self.deviation(point)))

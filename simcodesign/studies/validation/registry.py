@@ -1,6 +1,6 @@
 """Finding the cases: every module of the folder ``validation`` that defines ``CASES``.
 
-The folder stands beside the package in a checkout and inside it when installed. It is loaded under one name in both,
+The folder is next to the package in a checkout and inside it when installed. It is loaded under one name in both,
 so that every process that loads it finds the same modules, whatever its search path is.
 """
 
@@ -71,7 +71,7 @@ def _cases_by_module(folder: Path | None) -> Iterator[tuple[str, Case]]:
 
 
 def _collection(module: str, given: Collection) -> Collection:
-    """What the nearest of the packages around a module says."""
+    """Return the collection declared by the nearest package around a module."""
     if given.title:
         return given
     package = module.rpartition(".")[0]

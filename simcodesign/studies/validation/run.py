@@ -17,7 +17,7 @@ from simcodesign.studies.validation.outcome import CaseOutcome, failed, outcome_
 from simcodesign.studies.validation.registry import load_cases
 from simcodesign.studies.validation.verdict import SERIES, CaseValue, points_of
 
-#: Draws a case as SVG; a function of a module, for it is sent to other processes.
+#: Draws a case as SVG; a function of a module, because it is sent to other processes.
 Draw = Callable[[Case, Sequence[CaseValue], Readings], str]
 #: Called with every outcome as it comes.
 OnProgress = Callable[[CaseOutcome], None]
@@ -50,7 +50,7 @@ def run(
 
 
 def ordered(cases: Sequence[Case]) -> list[Case]:
-    """Those that may take long first, so that none of them is what the others wait for in the end."""
+    """Sort cases that may take long first, so that the others do not wait for them in the end."""
     return sorted(cases, key=lambda case: (case.quick, not case.full))
 
 

@@ -40,7 +40,7 @@ def selected(cases: Iterable[Case], keyword: str = "", *, quick: bool = False, f
 
 
 def text_of(case: Case) -> str:
-    """What an expression looks at."""
+    """Text that an expression searches."""
     return "\n".join((case.name, case.claim, case.source))
 
 
@@ -85,7 +85,7 @@ class _Parser:
         """The whole expression."""
         matches = self.any_of()
         if self.next:
-            raise _error(f"{self.next!r} has nothing to stand for", self.expression)
+            raise _error(f"{self.next!r} lacks an operand", self.expression)
         return matches
 
     @property
@@ -107,7 +107,7 @@ class _Parser:
         return lambda text: any(part(text) for part in parts)
 
     def all_of(self) -> Matcher:
-        """What must hold together."""
+        """Parse conditions that must hold together."""
         parts = [self.factor()]
         while self.takes("and"):
             parts.append(self.factor())

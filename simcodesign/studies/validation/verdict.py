@@ -36,13 +36,13 @@ class Verdict(StrEnum):
 HOLDS = (Verdict.REPRODUCED, Verdict.CHOSEN, Verdict.CONSISTENT)
 
 
-#: What gives values of a case beside its source.
+#: Sources of values of a case in addition to its own.
 SERIES = ("formula", "forecast", "simulation")
 
 
 @dataclass(frozen=True)
 class CaseValue:
-    """One value of a case with all that is known about it, None if there is nothing."""
+    """One value of a case with its known numbers, None for unknown ones."""
 
     label: Label
     expected: float
@@ -63,13 +63,13 @@ class CaseValue:
 
     @property
     def not_explained(self) -> float | None:
-        """What was measured beyond the simulation (below 0: less than it), in the unit of the case."""
+        """Measured excess over the simulation (below 0: less than it), in the unit of the case."""
         if self.measured is None or self.simulation is None:
             return None
         return float(self.measured) - self.simulation
 
     def json_fields(self) -> dict[str, Any]:
-        """All fields; those of measurements and formulas if there are any."""
+        """Return all fields; measurements and formulas only if there are any."""
         shown = fields_of(self, without=("formula", "measured"))
         shown |= {} if self.formula is None else {"formula": self.formula}
         return (
@@ -80,7 +80,7 @@ class CaseValue:
 
 
 def points_of(case: Case, readings: Readings) -> tuple[CaseValue, ...]:
-    """Every expected value beside those of the readings."""
+    """Every expected value with the values of the readings."""
     return tuple(
         CaseValue(
             label,

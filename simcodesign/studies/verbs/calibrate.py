@@ -74,7 +74,7 @@ def calibrate(
 
     ``machine``: a bundled name or a path; with a workload also an object. ``files``: one file of a benchmark or
     several, or tables of ``read_table``; with a ``workload``, its times: a table (see ``calibration.timings``),
-    several, or ``Timing`` objects. ``known``: constants that are given and not determined, in SI units by path
+    several, or ``Timing`` objects. ``known``: given constants that are not determined, in SI units by path
     (``network.receive_overhead``; with a workload also ``phase:path``). ``level``: of the intervals. ``robust``: leave
     out what the other measurements do not explain.
 
@@ -86,11 +86,12 @@ def calibrate(
     its own. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``. ``unknown``: paths of
     constants (``network.startup``) and ``computation``, a factor of the computation time; by default the startup and
     per-byte times of network and disk that have a part in the times. All others keep the values of workload and
-    machine. ``per_phase``: one value for each phase, by default where every time is of a phase. ``ratios``: vectors of
+    machine. ``per_phase``: one value for each phase, by default if every time belongs to a phase. ``ratios``: vectors
+    of
     constants of which only a common factor is determined. ``weighting`` and ``error`` as in
     ``calibration.linear_constants``.
 
-    Raises InputError for names, values and files that cannot be used, where they tell no constant of the machine, and
+    Raises InputError for names, values and files that cannot be used, if they determine no constant of the machine, and
     for constants in which the forecast is not linear.
 
     >>> import simcodesign as sc

@@ -93,19 +93,19 @@ def compare(
 
     ``workload`` and ``machine`` may each be a list or tuple: every workload is then compared on every machine, in one
     answer, under common random numbers. ``vary``: one name (``P``, a parameter or a constant) and its values, in SI
-    units; every workload and machine is then compared at each. Values that are texts are those of a key of machine
+    units; every workload and machine is then compared at each. Texts are values of a key of machine
     files (``mapping``): every machine is then compared with each of them. Effects are switched on in the order of
     ``describe.effects``; what one explains depends on those before it. ``timeline`` is kept for the last simulation.
 
-    ``formulas``: closed forms of the user's, compared beside our forecast: one or several (or by name), each an
+    ``formulas``: closed forms of the user's, compared in addition to our forecast: one or several (or by name), each an
     expression (``"log2(P)*(t_s + m*t_w)"``), the path of a ``.yaml`` file, a ``Formula``, or a function whose arguments
     are names of a formula and which returns seconds. Those of the workload are compared too.
 
-    ``measured``: times that were measured, with their spread: the path of a table (``.csv``), a DataFrame with the same
-    columns, ``MeasuredTimes``, or several. Those of this design point stand beside both readings, and the ladder goes
-    on to them; ``measured_elsewhere`` says if there are others if it has none.
+    ``measured``: measured times, with their spread: the path of a table (``.csv``), a DataFrame with the same
+    columns, ``MeasuredTimes``, or several. Times of this design point are compared with both readings, and end the
+    ladder; if there are none, ``measured_elsewhere`` is whether there are others.
 
-    ``anchor``: times that were measured on fewer ranks, as for ``measured``, at which both readings are anchored
+    ``anchor``: times measured on fewer ranks, as for ``measured``, at which both readings are anchored
     (``sc.anchored``): ``Comparison.anchored`` and ``anchor_ladder``.
 
     ``replications``: of the whole ladder, with independent random numbers; among several machines, of what has
@@ -131,12 +131,12 @@ def compare(
     if repeats and not (several or is_repeated):
         raise InputError(f"{next(iter(repeats))} needs replications", allowed="replications= or precision=")
     if (several or is_repeated) and options.pop("timeline", False):
-        raise InputError("a timeline is of one simulation", allowed="one machine, without replications")
+        raise InputError("a timeline shows a single simulation", allowed="one machine, without replications")
     how = repetition(replications, precision, **repeats)
     work: Any = workload
     on: Any = machine
     if anchor is not None and (several or is_repeated):
-        raise InputError("an anchor is of one workload on one machine, once", allowed="sweep(..., anchor=...)")
+        raise InputError("an anchor needs one workload on one machine, once", allowed="sweep(..., anchor=...)")
     if several:
         return compare_several(work, on, parameters, vary=vary, **how, **options)
     if not is_repeated:

@@ -17,7 +17,7 @@ from simcodesign.studies.explore.solvers.solve import Solution, solve
 from simcodesign.studies.explore.study import ExplorationStudy, Statement, statements_of
 from simcodesign.studies.sweep.machine_source import MachineFile, source_of
 
-#: What is one workload.
+#: Types of a single workload.
 _ONE = str | Path | Workload | Scenario
 #: One text, or several.
 Texts = str | Sequence[str]
@@ -65,17 +65,17 @@ def explore(
     """Find the best design by the forecast; with two or three objectives, a Pareto front of designs.
 
     ``workload``, ``machine``, ``parameters``, ``preset`` and ``phases`` as for ``forecast``; without a workload (None)
-    the machine alone is explored. Several workloads, in a list, run apart: a metric is that of the worst. ``vary``:
+    the machine alone is explored. Several workloads, in a list, run apart: a metric is the worst of all. ``vary``:
     parameters of the workload, ``P``, constants of the machine and any other key of its file
     (``network.topology.taper``, ``mapping``), each with its values (``[4, 8, 16]``) or its range in words
     (``"1:64:whole"``, ``"1 GB/s:10 GB/s:log"``), or texts as ``simcodesign explore --vary`` takes them; without any,
     the size of the problem, which ``size`` names. ``against``: the machine of the metric ``slowdown``, by default the
     machine as described, without what is varied.
     ``minimize``, ``maximize``: metrics or expressions of them, one or several; by default the time, or what
-    docs/explore.md says. ``subject_to``: constraints (``"time <= 10 s"``). ``points``: of a front. ``solver``,
+    docs/explore.md lists. ``subject_to``: constraints (``"time <= 10 s"``). ``points``: of a front. ``solver``,
     ``seed``, ``max_evaluations``: how the space is searched.
 
-    Raises InputError for statements that cannot be read, names that are varied and set, and unbounded searches.
+    Raises InputError for statements that cannot be read, names both varied and set, and unbounded searches.
 
     >>> import simcodesign as sc
     >>> sc.explore("broadcast", "mesh-256", {"m": 1024}, vary={"P": [4, 16, 64]}).point.values

@@ -49,15 +49,16 @@ def forecast(
     no other argument applies. ``parameters`` sets workload parameters, ``P``, machine constants (SI units) and
     parameters of the machine (``machine.NAME``); arrays broadcast and give arrays of that shape.
     Where all ranks do alike, the makespan is the sum of the closed forms of all demands, each as if all ranks began it
-    together when the last has ended the one before; of what is started, only what is left of it when it is waited for
+    together when the previous one has ended everywhere; for started operations, only the rest when they are waited for
     (``analytic/side_parts``). Where ranks differ, it is the longest path through their messages, and ``Result.sum_s``
     the sum (``analytic/headline``); without ``longest_path`` it is the sum there too.
     ``Result.pipelined``: the sum where ranks continue as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
-    than could be looked at one by one (``bounds.MOST_MESSAGES``). With them, ``Result.notes`` says where messages that
+    than could be looked at one by one (``bounds.MOST_MESSAGES``). With them, ``Result.notes`` mentions if messages that
     are sent together are faster than the interfaces allow.
     ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
-    queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
+    queueing theory predicts (``Result.formulas`` names it); without it, random demands take their mean, and nothing
+    waits.
 
     Raises InputError for anything that cannot be used.
 

@@ -8,7 +8,7 @@ from simcodesign.studies.replication.stopping import MOST
 
 
 class RepetitionOptions(TypedDict, total=False):
-    """How often a simulation is repeated, beside ``replications`` and ``precision``; see ``simulate``."""
+    """Options for repeating a simulation, in addition to ``replications`` and ``precision``; see ``simulate``."""
 
     precision_of: str | None
     level: float

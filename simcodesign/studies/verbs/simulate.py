@@ -19,7 +19,7 @@ from simcodesign.studies.verbs.repetition import RepetitionOptions, repetition, 
 
 
 class _OnceOptions(TypedDict, total=False):
-    """What is kept of one simulation, and who is told of its progress."""
+    """Records to keep of one simulation, and a function to report its progress to."""
 
     timeline: bool
     counters: bool
@@ -88,8 +88,8 @@ def simulate(
     ``seed``, ``engine``, ``timeline`` and ``on_progress`` apply. ``parameters`` sets workload parameters, ``P``,
     machine constants (``network.startup``, SI units) and parameters (``machine.NAME``). ``preset``: a named set of
     values. ``phases``: only these. ``effects``: ``"all"``, ``"none"`` or some of ``describe.effects`` (``links``
-    includes ``hops``). ``timeline`` keeps every operation, and with the engine ``"simpy"`` also whom each station
-    served when (``Timeline.services``); ``counters`` those of every rank and phase (``Result.counters``).
+    includes ``hops``). ``timeline`` keeps every operation, and with the engine ``"simpy"`` also the services of each
+    station (``Timeline.services``); ``counters`` the counters of every rank and phase (``Result.counters``).
 
     ``seed``: of all random numbers; the same seed gives the same Result. ``on_progress``: called with what has been
     done now and then. ``engine``: ``"simpy"``, ``"compiled"``, or ``"auto"``, which takes the compiled one if it is
@@ -99,7 +99,7 @@ def simulate(
     ``replications``: how many simulations; the answer is then the mean of every quantity with its interval. 1 is
     allowed of an open stream, whose response time then has an interval from batch means. ``precision``: replicate,
     from ``replications`` on, until the half-width of ``precision_of`` is this fraction of its mean, at two looks in a
-    row, which are taken after every 10 replications; up to ``at_most``, in whole rounds of 10. Neither
+    row, one look after every 10 replications; up to ``at_most``, in whole rounds of 10. Neither
     ``replications`` nor ``at_most`` may be above 1,000,000. ``precision_of``: a name of ``Replicated.keys``, parts
     joined by dots; by default the makespan, or the response time of an open stream. ``level``: of all intervals, 0 to
     1. ``warm_up``: how many first requests of an open stream are left out of response times and shares blocked, by
@@ -127,7 +127,7 @@ def simulate(
             raise InputError(f"{next(iter(repeats))} needs replications", allowed="replications= or precision=")
         return simulate_once(workload, machine, parameters, **options)
     if any(options.pop(name, False) for name in ("timeline", "counters")):
-        raise InputError("timeline and counters are of one simulation", allowed="without replications and precision")
+        raise InputError("timeline and counters need a single simulation", allowed="without replications and precision")
     warm_up = {"warm_up": repeats.pop("warm_up")} if "warm_up" in repeats else {}
     repeated = repetition(replications, precision, **repeats)
     return replicate(workload, machine, parameters, **repeated, **warm_up, **options)
@@ -136,7 +136,7 @@ def simulate(
 def _simulated_jobs(
     jobs: JobList, machine: MachineSource | None, others: Mapping[str, object], options: dict[str, Any]
 ) -> JobsResult:
-    """The answer about several jobs. InputError for arguments that are of one workload."""
+    """Simulate several jobs. InputError for arguments that apply to one workload only."""
     unusable = [name for name, value in others.items() if value is not None]
     unusable += sorted(options.keys() - JobsKeywords.__annotations__.keys())
     if machine is None or unusable:

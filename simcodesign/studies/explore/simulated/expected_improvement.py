@@ -1,4 +1,4 @@
-"""What a simulation is expected to be worth: expected improvement under constraints.
+"""Expected worth of a simulation: expected improvement under constraints.
 
 Expected improvement: Jones, Schonlau and Welch, Journal of Global Optimization 13 (1998), equation 15. Times the
 probability that all constraints hold: Schonlau, Welch and Jones, in New Developments and Applications in Experimental

@@ -19,9 +19,10 @@ from simcodesign.studies.explore.space import FloatArray
 
 #: Length scales that are tried, of coordinates from 0 to 1, and the middle and width of their prior (logarithms).
 SCALES, SCALE_PRIOR = (0.05, 20.0), (0.0, 1.0)
-#: Variance of the noise as a fraction of that of the process, likewise. Simulations are exact; this is their roughness.
+#: Variance of the noise as a fraction of the process variance, likewise. Simulations are exact; this is their
+#: roughness.
 NOISE, NOISE_PRIOR = (1e-8, 0.3), (float(np.log(1e-3)), 2.0)
-#: The least variance of a process: that of rounding.
+#: Minimum variance of a process: rounding.
 MIN_VARIANCE = 1e-18
 #: Steps of the search for the largest likelihood.
 STEPS = 40
@@ -83,7 +84,7 @@ def conditioned(
 def _conditioned(
     points: FloatArray, values: FloatArray, scales: FloatArray, noise: float, categorical: NDArray[np.bool_]
 ) -> tuple[GaussianProcess, float]:
-    """The same, and the negative logarithm of its likelihood except for a constant."""
+    """Fit the process; also return the negative logarithm of its likelihood except for a constant."""
     count = len(points)
     correlation = matern(distances(points, points, scales, categorical)) + (noise + 1e-12) * np.eye(count)
     factor = cho_factor(correlation, lower=True)

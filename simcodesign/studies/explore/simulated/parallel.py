@@ -30,7 +30,7 @@ def simulated_in_order(
     simulator: PointSimulator, jobs: int, expected: int
 ) -> Iterator[Callable[[FloatArray], list[Outcome]]]:
     """A function from points (n, variables) to their outcomes. ``expected``: how many there will be in all; processes
-    are started where they would save some seconds."""
+    are started if they would save some seconds."""
     pool: list[ProcessExecutor] = []
     spent = [0.0, 0]
 

@@ -21,7 +21,7 @@ from simcodesign.studies.requirements.simulated_systems import useful_effects
 
 @dataclass(frozen=True)
 class Confirmed:
-    """One point, forecast and simulated. ``origin``: the rank (from 1) of this best point, or of the one that it
+    """One point, forecast and simulated. ``origin``: the rank (from 1) of this best point, or of the best point that it
     neighbours; ``why_not``: why it could not be simulated."""
 
     origin: int
@@ -39,12 +39,12 @@ class Confirmed:
 
     @property
     def simulated_key(self) -> tuple[float, float]:
-        """The same by simulation."""
+        """Key of the point by simulation."""
         return (np.inf, np.inf) if self.simulated is None else (self.simulated.violation, self.simulated_total)
 
 
 #: A constraint is kept up to this fraction when it is simulated: sums of many events round otherwise than closed forms,
-#: and an optimum of the forecast often stands on a bound.
+#: and an optimum of the forecast often lies on a bound.
 SUMMED = 1e-9
 
 

@@ -2,7 +2,8 @@
 far let expect (efficient global optimisation: Jones, Schonlau and Welch, J. Global Optimization 13, 1998).
 
 First the optimum of the forecast, some of its next best points and points spread over the space are simulated; then, a
-round at a time, those of the largest expected improvement. Constraints are judged by the simulated metrics. Points and
+round at a time, the points of the largest expected improvement. Constraints are judged by the simulated metrics.
+Points and
 their order depend on the seed alone, not on the number of processes.
 """
 
@@ -28,12 +29,13 @@ from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import FloatArray, Space
 from simcodesign.studies.requirements.simulated_systems import OnProgress
 
-#: Simulations without another number: the most, so many at first, and so many for each variable (the ten points a
+#: Default numbers of simulations: the maximum, the initial ones, and the initial ones per variable (the ten points a
 #: variable with which Jones, Schonlau and Welch begin); and the least.
 SIMULATIONS, AT_FIRST, OF_VARIABLE, MIN_SIMULATIONS = 50, 5, 10, 5
 #: Points of a round: as many as are chosen without knowing each other's simulation.
 ROUND = 2
-#: A space of up to so many points is a list of candidates; of others so many are drawn, beside the forecast's best.
+#: Size of a space up to which all points are candidates; otherwise number of points drawn, in addition to the
+#: forecast's best.
 MAX_CANDIDATES, DRAWN, KNOWN = 20_000, 4096, 64
 #: Steps around the best points, as shares of the ranges, and candidates of each.
 NEAR, OF_EACH = (0.2, 0.05, 0.01, 0.002), 128
@@ -90,7 +92,7 @@ def optimum_by_simulation(
     jobs: int = 1,
     on_progress: OnProgress | None = None,
 ) -> SimulatedOptimum:
-    """The best point when simulated, with so many simulations (else ``default_simulations``), by up to ``jobs``
+    """The best point when simulated, with a number of simulations (default: ``default_simulations``), by up to ``jobs``
     processes. ``solution``: the optimum of the forecast.
 
     Raises InputError for a model that cannot be simulated, and if none of the points can be.
@@ -163,7 +165,7 @@ class _Search:
         return evaluator.score(select_rows(evaluated, np.flatnonzero(evaluated.usable)))
 
     def _forecast_of(self, point: FloatArray) -> Evaluated:
-        """Of one point; that of a candidate is known."""
+        """Evaluate one point; the forecast of a candidate is stored."""
         at = self.place.get(tuple(point))
         return (
             self.problem.evaluate(point[None, :])
@@ -192,7 +194,7 @@ class _Search:
         return self._spread(chosen, count)
 
     def _spread(self, chosen: list[FloatArray], count: int) -> FloatArray:
-        """These points, and others as far from them and each other as can be, up to so many in all."""
+        """These points, and others as far from them and each other as possible, up to ``count`` in total."""
         space = self.problem.space
         nearly = np.flatnonzero(self.candidates.violation <= NEARLY)
         if not len(nearly):
@@ -237,7 +239,7 @@ class _Search:
         return np.array(chosen)
 
     def _candidates(self, simulated: Scored) -> Scored:
-        """All points, or those that were drawn and others around the best simulated ones."""
+        """All points, or the drawn ones and others around the best simulated ones."""
         if self.finite:
             return self.candidates
         space = self.problem.space
@@ -306,12 +308,12 @@ def _joined(parts: Sequence[Evaluated]) -> Evaluated:
 
 
 def _least_distance(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Of every point (n, d) to the nearest of others (m, d): (n,)."""
+    """Distance of every point (n, d) to the nearest of others (m, d): (n,)."""
     return np.asarray(np.abs(points[:, None, :] - others[None, :, :]).sum(axis=2).min(axis=1))
 
 
 def _is_among(space: Space, points: FloatArray, taken: FloatArray) -> NDArray[np.bool_]:
-    """Which points (n, variables) are the same as one that is taken, except for rounding: (n,)."""
+    """Which points (n, variables) equal a taken point, except for rounding: (n,)."""
     return np.asarray(_least_distance(coordinates_of(space, points), coordinates_of(space, taken)) < 1e-9)
 
 

@@ -1,4 +1,4 @@
-"""What simulations so far say of points that are not simulated: the forecast, corrected by Gaussian processes.
+"""Surrogate model for points that have not been simulated: the forecast, corrected by Gaussian processes.
 
 The objective and every constraint have a process each, of what the simulation makes of the forecast: of the logarithm
 of simulated over forecast where both are above 0, otherwise of the difference. As a correction it needs fewer samples
@@ -19,9 +19,9 @@ from simcodesign.studies.explore.simulated.gaussian_process import GaussianProce
 from simcodesign.studies.explore.space import FloatArray, Space
 
 #: An expected improvement below this (of a logarithm, or as a fraction of the best) is none. Then the least known point
-#: is simulated that holds all constraints with this probability and may be better by so many standard deviations.
+#: is simulated that holds all constraints with this probability and may be better by this many standard deviations.
 NOTHING, MAY_HOLD, OPTIMISM = 1e-4, 0.2, 3.0
-#: A probability that all constraints hold below this tells nothing; then the least violation is looked for.
+#: A probability that all constraints hold below this is useless; then the least violation is looked for.
 HOPELESS = 1e-3
 
 
@@ -153,7 +153,7 @@ class Surrogate:
         return predicted
 
     def worth(self, forecast: Scored, free: NDArray[np.bool_]) -> FloatArray:
-        """What a simulation of each point is worth, the larger the better, (n,); ``free`` (n,): which may be simulated,
+        """Worth of a simulation of each point, the larger the better, (n,); ``free`` (n,): which may be simulated,
         -inf for the others."""
         return np.where(free, self._worth(forecast, free), -np.inf)
 

@@ -14,7 +14,8 @@ from simcodesign.studies.explore.solvers.reached import sides
 
 @dataclass(frozen=True)
 class Cause:
-    """What turned the order: an objective, a constraint that only the overtaken point violates or violates more, or one
+    """Cause of the turned order: an objective, a constraint that only the overtaken point violates or violates more,
+    or one
     that the other point violated before.
 
     ``values``: of the overtaken point and of the other, with the effect: of the objective (for several the weighted
@@ -80,7 +81,7 @@ def explain_order(
 
 
 def cause_of(simulator: PointSimulator, overtaken: EvaluatedPoint, other: EvaluatedPoint) -> Cause:
-    """What orders two simulated points, of which the second is the better one."""
+    """Return what orders two simulated points, of which the second is the better one."""
     problem = simulator.problem
     totals = simulator.total(overtaken), simulator.total(other)
     objective = problem.objectives[0] if len(problem.objectives) == 1 else None

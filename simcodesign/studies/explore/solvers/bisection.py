@@ -55,14 +55,14 @@ class _Samples:
         evaluated = evaluator.all_evaluated()
         points, first = np.unique(evaluated.points[:, 0], return_index=True)
         problem = evaluator.problem
-        # Of an equality both sides may be violated, with little or nothing between: that is left to a search.
+        # Both sides of an equality may be violated, with little or nothing between: that is left to a search.
         usable = bool(evaluated.usable.all()) and all(constraint.relation != "==" for constraint in problem.constraints)
         return cls(points, evaluator.score(evaluated).total[first], problem.excess(evaluated.gaps)[first], usable)
 
     @property
     def monotone(self) -> bool:
         """Whether the total and all constraints are finite and monotone over the samples."""
-        # An excess is a difference from the bound, so that its rounding is that of 1.
+        # An excess is a difference from the bound, so that its rounding is about the rounding of 1.
         return (
             self.usable and _is_monotone(self.total, 0.0) and all(_is_monotone(column, 1.0) for column in self.excess.T)
         )

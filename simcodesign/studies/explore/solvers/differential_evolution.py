@@ -1,7 +1,7 @@
 """Differential evolution with whole variables and without penalty constants.
 
-By the feasibility rules of Deb (Comput. Methods Appl. Mech. Eng. 186, 2000) a feasible point is better than any other,
-of two feasible ones that of the lesser total, and of two others that of the lesser violation.
+According to the feasibility rules of Deb (Comput. Methods Appl. Mech. Eng. 186, 2000) a feasible point is better than
+any other; of two feasible points the lesser total is better, otherwise the lesser violation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LARGEST_TOTAL, _VIOLATION = 1e80, 1e100
 
 
 def evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None = None) -> None:
-    """Search with at most so many evaluations."""
+    """Search with at most ``evaluations`` evaluations."""
     space = evaluator.problem.space
     random = np.random.default_rng(seed)
     size = int(np.clip(PER_VARIABLE * len(space.variables), MIN_POPULATION, MOST_POPULATION))

@@ -142,7 +142,7 @@ class _SubproblemSolver:
         return solve(self.problem.with_objectives(), solver="evolution", seed=self.seed, **self.options)
 
     def relaxation(self, at: int) -> Relaxation:
-        """How far one constraint alone must be relaxed: its smallest gap where all others hold."""
+        """How far one constraint alone must be relaxed: its smallest gap at points that satisfy all others."""
         constraint = self.problem.constraints[at]
         others = [index for index in range(len(self.problem.constraints)) if index != at]
         smaller = self.problem.with_constraints([self.problem.constraints[index] for index in others])

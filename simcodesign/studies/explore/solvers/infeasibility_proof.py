@@ -1,4 +1,4 @@
-"""Proofs by branch and bound on intervals: that no point of the space is feasible, or better than one that is known.
+"""Proofs by branch and bound on intervals: that no point of the space is feasible, or better than a given one.
 
 The space is cut into boxes. Interval arithmetic (``core.expressions.interval``) bounds each gap, and the total, at
 every point of a box. A box is excluded if a constraint is violated throughout, or nothing in it is better; the others
@@ -21,16 +21,16 @@ from simcodesign.studies.explore.space import FloatArray, Variable
 
 #: Boxes at a time, and in all.
 MAX_BOXES, MAX_IN_ALL = 4096, 65536
-#: What is better by less than this fraction of the total counts as no better.
+#: An improvement by less than this fraction of the total does not count.
 BETTER = 1e-9
 
 
 @runtime_checkable
 class BoundedModel(Protocol):
-    """A model with metrics of which it knows bounds over a box."""
+    """A model that can bound metrics over a box."""
 
     def bounds(self, names: Mapping[str, Interval]) -> Mapping[str, Interval]:
-        """Bounds of metrics, those that it knows, where the variables lie in these intervals."""
+        """Bounds of metrics, if available, when the variables lie in these intervals."""
 
 
 def excluded_boxes(problem: Problem, best: float | None = None, scales: Sequence[float] = ()) -> int:

@@ -10,7 +10,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.studies.explore.evaluator import Evaluator, Scored
 from simcodesign.studies.explore.space import FloatArray
 
-#: What stands for a number where the model has none.
+#: Replacement for a number that the model does not have.
 _HUGE = 1e80
 
 
@@ -25,7 +25,7 @@ def load_nlopt() -> Any:
 
 
 def isres(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None = None) -> None:
-    """Search with so many evaluations."""
+    """Search with ``evaluations`` evaluations."""
     nlopt = load_nlopt()
     space = evaluator.problem.space
     reader = _Reader(evaluator)

@@ -23,20 +23,21 @@ DIFFERENCE = 1e-5
 ROUNDS = 6
 #: Combinations of discrete variables that are refined, and further valleys.
 COMBINATIONS, VALLEYS = 8, 3
-#: Two valleys differ by so much of the range of a real variable.
+#: Distance of two valleys, as a fraction of the range of a real variable.
 WIDE_APART = 0.1
 ITERATIONS = 60
 #: A program ends after this many evaluations without an improvement by this fraction; other valleys are solved roughly.
 IDLE, SETTLED, ROUGHLY = 12, 1e-12, 1e-6
 #: Steps of whole variables after which the real ones are looked for again.
 MAX_RESTARTS = 6
-#: Of so few discrete variables all are stepped together, of so many every two; and values of one that are all tried.
+#: Numbers of discrete variables up to which all are stepped together, and every two; and values of one that are all
+#: tried.
 FEW, MAX_PAIRED, LINE = 4, 12, 256
 #: So many real variables start from all combinations of their limits; more of them from all lower or all upper ones.
 CORNERS = 4
 #: So near a limit, in coordinates, a real variable is tried on it.
 NEXT_TO = 1e-6
-#: So near a constraint, in coordinates, a point is moved onto it, in so many steps.
+#: Distance to a constraint, in coordinates, within which a point is moved onto it, and the number of steps.
 NEXT_TO_CONSTRAINT, NEWTON_STEPS = 1e-6, 2
 #: Points between two others on which the best is looked for.
 BETWEEN = 65
@@ -62,7 +63,7 @@ def _real(evaluator: Evaluator) -> Any:
 
 
 def valleys(evaluator: Evaluator, most_combinations: int, further_valleys: int) -> FloatArray:
-    """The best points of so many combinations of the discrete variables, and so many more that lie widely apart in a
+    """The best points of several combinations of the discrete variables, and further ones that lie widely apart in a
     real one, both best first: (points, variables)."""
     space = evaluator.problem.space
     scored = evaluator.score(evaluator.all_evaluated())
@@ -82,7 +83,7 @@ def valleys(evaluator: Evaluator, most_combinations: int, further_valleys: int) 
 
 
 def polish(evaluator: Evaluator, rounds: int = ROUNDS) -> None:
-    """Improve the best point of the evaluator until nothing changes any more, or for so many rounds."""
+    """Improve the best point of the evaluator until nothing changes any more, or for ``rounds`` rounds."""
     real = _real(evaluator)
     for _ in range(rounds):
         before = evaluator.best_key
@@ -98,7 +99,7 @@ def polish(evaluator: Evaluator, rounds: int = ROUNDS) -> None:
 def restart_from_steps(evaluator: Evaluator, real: Any) -> None:
     """Steps of one whole variable or choice, each with the real variables started from their values and their limits.
 
-    Next to the best point may be a whole number that is possible only where a real variable stands at its limit: no
+    Next to the best point may be a whole number that is possible only if a real variable is at its limit: no
     step of one of the two alone leads there.
     """
     assert evaluator.best is not None
@@ -217,7 +218,7 @@ def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
     point = program.solve()
     evaluator(_at_limits(evaluator, point, real)[None, :], "polish")
     evaluator(program.at_active_constraints(point)[None, :], "polish")
-    # What it ends with may violate a constraint by rounding: the last point on the way that does not is taken.
+    # The end point may violate a constraint by rounding: the last point before it that does not is taken.
     for _ in range(8):
         assert evaluator.best is not None
         before, best = evaluator.best_key, evaluator.best
@@ -237,7 +238,7 @@ def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
 
 
 def _at_limits(evaluator: Evaluator, point: FloatArray, real: Any) -> FloatArray:
-    """The point with every real variable that is next to a limit on it: a program ends beside it by rounding."""
+    """The point with every real variable that is next to a limit on it: a program ends near it by rounding."""
     space = evaluator.problem.space
     coordinates = space.encode(point[None, :])[0]
     ends = np.rint(coordinates)
@@ -289,7 +290,7 @@ class _Program:
     def at_active_constraints(self, point: FloatArray) -> FloatArray:
         """The point moved onto the constraints next to it, by Newton's method with the shortest step.
 
-        How far beside them sequential quadratic programming ends differs between releases of SciPy.
+        The distance at which sequential quadratic programming ends differs between releases of SciPy.
         """
         coordinates: FloatArray = self.problem.space.encode(point[None, :])[0][self.real]
         for _ in range(NEWTON_STEPS):
@@ -316,7 +317,7 @@ class _Program:
         return points
 
     def values(self, z: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """What is minimized and its gradient, the gaps (k,) and their gradients (k, variables)."""
+        """The objective and its gradient, the gaps (k,) and their gradients (k, variables)."""
         if self.read is None or not np.array_equal(self.read[0], z):
             self.read = (np.array(z), self._differences(np.clip(z[: self.count], 0.0, 1.0)))
             self._watch()

@@ -1,4 +1,4 @@
-"""How near a search came to each constraint: the best value of its left side at any point, and at one where all other
+"""How near a search came to each constraint: the best value of its left side at any point, and at points where other
 constraints hold."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def sides(problem: Problem, constraint: Constraint, point: EvaluatedPoint) -> tu
 
 
 def reached(problem: Problem, evaluated: Evaluated) -> tuple[Reached, ...]:
-    """What each constraint came to at these points."""
+    """The nearest values that each constraint reached at these points."""
     excess = np.where(evaluated.usable[:, None], problem.excess(evaluated.gaps), np.nan)
     return tuple(_reached(problem, evaluated, excess, at) for at in range(len(problem.constraints)))
 

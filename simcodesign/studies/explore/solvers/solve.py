@@ -34,7 +34,7 @@ MOST_ENUMERATED = 20_000
 EVALUATIONS = 20_000
 #: The fraction of a limit that the search may use; the rest polishes its best points.
 SEARCH = 0.75
-#: Largest number of searches that share the points.
+#: Largest number of searches that divide the points among them.
 RESTARTS = 3
 #: Two searches agree if their totals differ by no more than this fraction.
 ALIKE = 1e-5
@@ -47,7 +47,7 @@ class Solution(Drawn):
     ``exact``: every point of the space was evaluated, and not by a sum that leaves out waits
     (``Problem.takes_sums``), or there is a proof. ``scales``: by what several objectives are
     divided. ``spent``: the search ended at the limit on evaluations. ``proof``: why nothing can be feasible, or better
-    than the point, where intervals show it; "" where they do not.
+    than the point, if intervals show it; otherwise "".
     """
 
     problem: Problem
@@ -96,10 +96,11 @@ def solve(
     on_progress: OnProgress | None = None,
     prove_first: bool = False,
 ) -> Solution:
-    """The best point. ``start`` (variables,) is where a search begins besides the points that it draws; ``scales``: by
+    """The best point. ``start`` (variables,) is the first point of a search, in addition to the sampled ones;
+    ``scales``: by
     what several objectives are divided, if not by their own best. ``evaluations``: no more points than that, here and
     in the search for the best of each of several objectives. ``on_progress``: see ``Evaluator``. ``prove_first``: no
-    search where it can be shown before that nothing is feasible; then the point is any.
+    search if infeasibility can be shown before it; then the point is any.
 
     Raises InputError for an unknown solver, one that does not fit the problem, and a model that refuses every point.
     """
@@ -174,7 +175,7 @@ def _proof(evaluator: Evaluator) -> str:
     boxes = excluded_boxes(evaluator.problem, best, evaluator.scales)
     if not boxes:
         return ""
-    what = "every feasible point" if best is None else f"everything better by a share of {BETTER:g}"
+    what = "every feasible point" if best is None else f"everything better by a fraction of {BETTER:g}"
     return f"interval bounds exclude {what}, in {boxes:,} part{'s' if boxes != 1 else ''} of the space"
 
 

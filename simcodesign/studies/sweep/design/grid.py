@@ -28,7 +28,7 @@ from simcodesign.studies.sweep.design.ranges import (
 )
 from simcodesign.studies.sweep.points import Value
 
-#: What an axis sets: a parameter of ``forecast`` and ``simulate``, something in the machine file, or the seed.
+#: Kinds of axes: a parameter of ``forecast`` and ``simulate``, something in the machine file, or the seed.
 PARAMETER, CHANGE, SEED = "parameter", "change", "seed"
 MOST_POINTS = 100_000_000
 FORMS = "NAME=A,B,C; NAME=LOW:HIGH:xFACTOR, :+STEP, :n=COUNT or :n=COUNT:log"
@@ -64,7 +64,7 @@ class SweepAxis:
 
     @cached_property
     def given(self) -> tuple[Value, ...]:
-        """What is set for each value of the axis: numbers for named choices, times per byte for bandwidths."""
+        """The value set for each value of the axis: numbers for named choices, times per byte for bandwidths."""
         known = self.known
         if known.inverse:
             return tuple(1.0 / float(value) for value in self.values)
@@ -86,7 +86,8 @@ class SweepAxis:
 
 @dataclass(frozen=True)
 class Tie:
-    """What follows axes: ``axis`` holds its value for every combination of values of the axes at the places ``of``, the
+    """A value that follows axes: ``axis`` holds its value for every combination of values of the axes at the places
+    ``of``, the
     last of them varying fastest; of a zipped design, its value at every point."""
 
     axis: SweepAxis
@@ -120,7 +121,7 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the settings, in their order."""
+        """Names of the settings, in their order."""
         return tuple(axis.name for axis in self.settings)
 
     @property
@@ -147,7 +148,7 @@ class Design:
         return places + [self._tied(tie, places, np.zeros_like(numbers)) for tie in self.ties]
 
     def _tied(self, tie: Tie, places: Sequence[Any], index: Any) -> Any:
-        """The indices of the values of a tie where the axes have those of these places."""
+        """The indices of the values of a tie when the axes have the values of these places."""
         for at in tie.of:
             index = index * self.shape[at] + places[at]
         return index
@@ -215,7 +216,7 @@ def _stops_before(name: str, values: Sequence[float], high: float, dimension: st
     if values[-1] >= high * (1 - 1e-9):
         return ""
     last, end = (format_quantity(value, dimension) for value in (values[-1], high))
-    return f"{name} ends at {last}: steps of {step} do not come to {end}"
+    return f"{name} ends at {last}: steps of {step} do not reach {end}"
 
 
 def name_and_rest(text: str) -> tuple[str, str]:
@@ -239,7 +240,7 @@ def split(text: str, mark: str) -> list[str]:
 
 
 def listed(name: str, rest: str, known: Known, text: str) -> SweepAxis:
-    """The axis of values that are written out."""
+    """The axis of listed values."""
     items = split(rest, ",")
     if not all(items):
         raise wrong(text, "a value is missing", FORMS)
@@ -288,7 +289,7 @@ def quantity(number: str, unit: str, dimension: str, known: Known, text: str) ->
 
 
 def limits(low: str, high: str, known: Known, text: str, unit: str = "") -> tuple[float, float, str]:
-    """Both ends of a range, and the dimension. ``unit``: of the upper end where it has none."""
+    """Both ends of a range, and the dimension. ``unit``: of the upper end if it has none."""
     ends = [NUMBER.fullmatch(end) for end in (low, high)]
     if ends[0] is None or ends[1] is None:
         raise wrong(text, "the ends of a range", f"numbers; {FORMS}")
@@ -306,7 +307,7 @@ def limits(low: str, high: str, known: Known, text: str, unit: str = "") -> tupl
 
 
 def _dimension(known: Known, unit: str, text: str) -> str:
-    """The known dimension, or else that of the unit."""
+    """The known dimension, or else the dimension of the unit."""
     if known.dimension or not unit:
         return known.dimension or "count"
     if known.kind == PARAMETER and known is not None and known.choices:
@@ -330,7 +331,7 @@ def _ranged(
             raise wrong(text, "spacing of a range", "n=COUNT, n=COUNT:log, n=COUNT:linear")
         return counted(low, high, step[2:], words == ["log"], text), words == ["log"]
     if words:
-        raise wrong(text, f"{':'.join(words)!r} has no meaning after a step", FORMS)
+        raise wrong(text, f"unexpected {':'.join(words)!r} after a step", FORMS)
     if step.startswith("x"):
         return geometric(low, high, step[1:], text), True
     if step.startswith("+"):
@@ -355,7 +356,7 @@ def _check_inverse(values: Sequence[float], known: Known, text: str) -> None:
 
 
 def _by_factors(values: Sequence[Value]) -> bool:
-    """Whether values that are written out look spaced by factors: three or more, by one factor or over a wide range."""
+    """Whether listed values look spaced by factors: three or more, by one factor or over a wide range."""
     numbers = [value for value in values if not isinstance(value, str)]
     if len(numbers) < 3 or len(numbers) < len(values) or min(numbers) <= 0:
         return False

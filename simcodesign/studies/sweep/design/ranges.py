@@ -1,4 +1,4 @@
-"""Ranges of numbers in an ``--vary``: by factors, by steps, or so many of them."""
+"""Ranges of numbers in an ``--vary``: by factors, by steps, or a number of values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 
 MOST_VALUES = 1_000_000
-#: Geometric ranges of so many values are computed without rounding.
+#: Geometric ranges with up to this many values are computed without rounding.
 _FEW = 4096
 #: The end of a range belongs to it if it is hit within this fraction of a step.
 _HIT = Fraction(1, 10**9)
@@ -24,7 +24,7 @@ def wrong(text: str, what: str, allowed: str) -> InputError:
 
 
 def geometric(low: float, high: float, factor: str, text: str) -> list[float]:
-    """From ``low`` to ``high``, each the one before it times the factor. InputError for what is no such range."""
+    """From ``low`` to ``high``, each the previous one times the factor. InputError for what is no such range."""
     match = NUMBER.fullmatch(factor.strip())
     by = float(match.group(1)) if match and not match.group(2) else math.nan
     if not by > 1 or not math.isfinite(by):

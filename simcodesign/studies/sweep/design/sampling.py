@@ -33,8 +33,8 @@ def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup:
     """``count`` points of a Sobol sequence (scrambled; Owen 1998) or a Latin hypercube over ranges ``LOW:HIGH[:log]``.
 
     Ranges of whole numbers give whole numbers, each as often as any other; values written out occur in equal
-    shares. Points that come twice are left out. The ``note`` of the design says so, and when a Sobol sequence
-    is cut where it is not balanced. InputError for anything that cannot be used.
+    shares. Duplicate points are left out. The ``note`` of the design mentions that, and when a Sobol sequence
+    is cut so that it is not balanced. InputError for anything that cannot be used.
     """
     if method not in METHODS:
         raise InputError("way to sample", Place("--sample"), value=method, allowed=nearest(str(method), METHODS))
@@ -89,7 +89,7 @@ def _sampled_axis(text: str, shares: NDArray[np.float64], lookup: Lookup) -> Swe
 
 
 def _sampled_from(axis: SweepAxis, shares: NDArray[np.float64]) -> SweepAxis:
-    """An axis of values chosen from those of ``axis`` in equal shares."""
+    """An axis of values chosen from the values of ``axis`` in equal shares."""
     indices = np.minimum((shares * len(axis.values)).astype(np.int64), len(axis.values) - 1)
     return _select_values(axis, indices)
 

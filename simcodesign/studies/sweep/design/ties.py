@@ -1,4 +1,4 @@
-"""What follows the axes of a sweep: ``nodes=P``, ``network.startup=2us*sqrt(P)``,
+"""Values that follow the axes of a sweep: ``nodes=P``, ``network.startup=2us*sqrt(P)``,
 ``network.topology.shape=[P/64, 8]``."""
 
 from __future__ import annotations
@@ -104,5 +104,5 @@ def _check(values: NDArray[np.float64], whole: bool, inverse: bool, what: str, p
 
 
 def _whole(value: float) -> float:
-    """The same number, as an int where it is whole."""
+    """Return the number, as an int if it is whole."""
     return int(value) if value.is_integer() else value
