@@ -116,8 +116,7 @@ def nearest(name: str, allowed: Iterable[str], *, see: str = "") -> str:
     """Return the allowed names as one line, after a suggestion if one of them is like ``name`` (see ``alike``).
 
     The names are in alphabetical order. If there are more than 30, the line lists 15, names like ``name`` first, and
-    the
-    number of the others; ``see`` is the command that lists all of them.
+    the number of the others; ``see`` is the command that lists all of them.
 
     >>> nearest("kernal", ["kernel", "socket"])
     "did you mean 'kernel'? kernel, socket"

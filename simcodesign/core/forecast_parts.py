@@ -52,9 +52,8 @@ class DemandTime:
 @dataclass(frozen=True)
 class SequenceTime:
     """Operations of a phase that follow one another without a synchronisation, ``times`` times in total: the sum of
-    their
-    closed forms, and the time if ranks continue as soon as they can; None if that has no closed form, so that the sum
-    is used."""
+    their closed forms, and the time if ranks continue as soon as they can; None if that has no closed form, so that the
+    sum is used."""
 
     phase: str
     operations: str

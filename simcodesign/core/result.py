@@ -52,10 +52,8 @@ _ALWAYS_SHOWN = (
 @dataclass(frozen=True)
 class BackgroundUse:
     """Messages of other jobs on the same links: ``about`` describes it, ``nodes`` of them send. In a simulation with
-    it,
-    ``fraction`` is the fraction of the links' busy time, and ``link_load`` the fraction of the makespan in which it
-    used
-    the link that it used longest; None if background traffic is left out."""
+    it, ``fraction`` is the fraction of the links' busy time, and ``link_load`` the fraction of the makespan in which it
+    used the link that it used longest; None if background traffic is left out."""
 
     about: str
     nodes: int
@@ -319,8 +317,7 @@ class Result(PlainResult, Drawn):
 
     def json_fields(self) -> dict[str, Any]:
         """Return the fields that the reading has: without arrays of ranks, timeline and counters, and with only the
-        most
-        used stations if there are more than ``MOST_LISTED``."""
+        most used stations if there are more than ``MOST_LISTED``."""
         shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
         names = ("use", "size", "prefetched", "accelerator_footprint_bytes", "accelerator_capacity_bytes")
         shown |= {name: it for name in names if (it := getattr(self, name)) is not None}

@@ -4,8 +4,7 @@
 
 Source: Ding et al., APMT, section 3.3 and table 2. All counters and times are per process (see ``counters``).
 A kernel's CPI counts its computation cycles only, as the source specifies, so that stalls are not counted twice; its
-mean
-over the runs is taken for all numbers of processes. BF_mem T_mem is the modelled stall time (equation 3) until two
+mean over the runs is taken for all numbers of processes. BF_mem T_mem is the modelled stall time (equation 3) until two
 frequencies have given BF_mem by itself (``refinement``).
 """
 

@@ -140,8 +140,7 @@ def run_times(runs: CounterTable, scaling: Scaling) -> RunTimes:
 
     The total is the time of the row ``APPLICATION``; without one, the time of all kernels, or (if a kernel has no time)
     computation and communication added up. Communication is taken from the kernels, or if none of them has any, from
-    the
-    row ``APPLICATION``.
+    the row ``APPLICATION``.
     """
     processes, work = works(runs, scaling)
     parts = []

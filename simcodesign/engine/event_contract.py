@@ -15,17 +15,16 @@
    of a link is the rest of its capacity (for one flow alone, or for several), divided by the sum of the weights of
    its flows without a rate, rounded down; all links of the smallest share are saturated together, and their flows get
    that fair share times their weight. Only when its rate changes, the rest of a flow becomes
-   ``max(0, left - rate / unit * (now - since))``, and it ends at
-   ``max(now, now + left / (rate / unit))``; it begins at ``max(now, now + delay)``. Both sums are rounded to 43 bits.
-   A memory controller that messages pass may serve operations as well: requests of both are one queue. If messages
-   share links fairly, such an operation is a flow there from its beginning, and done when the flow has ended.
-   If messages choose between two routes (``AlternativeRoutes``), all choices are made as by one more station, which
-   arbitrates after all others: in one event the message that is least by (arrival time, operation) chooses, and
-   requests the next station of its route in the same instant. A request is in service while its server is not free yet.
-   If messages pass as packets (``PacketSharing``), packets request interfaces and links, one packet of each message
-   at a time: the arrival time of a request is the time at which the packet's head arrives, or at which the station has
-   served the message's previous packet, if that is later. No packet overtakes another of its message, since all
-   have the same delays.
+   ``max(0, left - rate / unit * (now - since))``, and it ends at ``max(now, now + left / (rate / unit))``; it begins at
+   ``max(now, now + delay)``. Both sums are rounded to 43 bits. A memory controller that messages pass may serve
+   operations as well: requests of both are one queue. If messages share links fairly, such an operation is a flow there
+   from its beginning, and done when the flow has ended. If messages choose between two routes (``AlternativeRoutes``),
+   all choices are made as by one more station, which arbitrates after all others: in one event the message that is
+   least by (arrival time, operation) chooses, and requests the next station of its route in the same instant. A request
+   is in service while its server is not free yet. If messages pass as packets (``PacketSharing``), packets request
+   interfaces and links, one packet of each message at a time: the arrival time of a request is the time at which the
+   packet's head arrives, or at which the station has served the message's previous packet, if that is later. No packet
+   overtakes another of its message, since all have the same delays.
 2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; the Plan stores durations
    (a service time on a route is the time in the Plan times the ``service_factor`` of the station).
 3. No random number is drawn in an engine. A run ends with its last event.
@@ -35,18 +34,17 @@
    An operation gets its number when every operation that it waits for has begun, even if one has not ended. If several
    operations of a rank get theirs together, first sends, then receives, then computations, each in the order of
    the edges of the operation they waited for (more than 16 as ``introsort`` leaves them). An operation first tries
-   when its predecessors have ended and its
-   processor (of a send also the interface) is free; a receive is posted then, and takes no processor. Others begin if
-   processor and interface are free, and try again when these will be. A send that begins gives its message a number
-   before it lets others go; the message first tries when its first byte arrives. It occupies processor and interface
-   of its receiver, whether or not the receive is posted; then they meet in their queue: each takes the first one there
-   that it suits. A receive is done when its
-   message has been processed, or when it is posted, if that is later. A send with a rendezvous is done when the two
-   meet, and its processor and interface are not free before that; of their two ranks the lower lets its operations go
-   first. An operation with a ``served_at`` begins when it gets its processor, and is then a request at that station;
-   the grant determines when it ends, which lets others go, and when its processor is free. A message that
-   shares links fairly first tries when its last byte arrives. If all times are whole nanoseconds (or picoseconds)
-   except for rounding, the run counts in these, so that simultaneous events on paper are simultaneous in the run.
+   when its predecessors have ended and its processor (of a send also the interface) is free; a receive is posted then,
+   and takes no processor. Others begin if processor and interface are free, and try again when these will be. A send
+   that begins gives its message a number before it lets others go; the message first tries when its first byte arrives.
+   It occupies processor and interface of its receiver, whether or not the receive is posted; then they meet in their
+   queue: each takes the first one there that it suits. A receive is done when its message has been processed, or when
+   it is posted, if that is later. A send with a rendezvous is done when the two meet, and its processor and interface
+   are not free before that; of their two ranks the lower lets its operations go first. An operation with a
+   ``served_at`` begins when it gets its processor, and is then a request at that station; the grant determines when it
+   ends, which lets others go, and when its processor is free. A message that shares links fairly first tries when its
+   last byte arrives. If all times are whole nanoseconds (or picoseconds) except for rounding, the run counts in these,
+   so that simultaneous events on paper are simultaneous in the run.
 6. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as
    messages of sends do; as operations they come after all others. No one receives them. The run ends when the last
    operation is done: later events do not happen.

@@ -24,9 +24,9 @@ BEYOND = 4.0
 @dataclass(frozen=True)
 class BatchPredictions:
     """Results for S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its
-    ``smape`` in
-    percent, how many ``terms`` it has without the constant, and how many ``rivals`` are level with it; of its points
-    how many there are, and at how many its relative error is below 5 % (``small``) and 20 % (``moderate``)."""
+    ``smape`` in percent, how many ``terms`` it has without the constant, and how many ``rivals`` are level with it; of
+    its points how many there are, and at how many its relative error is below 5 % (``small``) and 20 %
+    (``moderate``)."""
 
     prediction: Array
     smape: Array

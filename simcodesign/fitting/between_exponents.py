@@ -5,8 +5,7 @@ it alone the prediction would look far too certain. To first order the model wit
 multiples of its tangents: of each factor x^i log2(x)^j the term times ln x, and times ln ln x. Fitted with these, the
 points say how far the prediction would move (its bias) and how uncertainly: the width is the root of the sum of both
 squares. The inequality of Cauchy and Schwarz implies that no model of the same terms that meets the points is farther
-off, to
-first order, than the bias.
+off, to first order, than the bias.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ class Between:
 
 def between_exponents(family: Family, rows: Index, point: Array) -> Between:
     """Evaluate some models of a family at a point (m,): with powers and logarithms of their factors fitted if that
-    leaves
-    a degree of freedom, otherwise with powers alone, otherwise as they are."""
+    leaves a degree of freedom, otherwise with powers alone, otherwise as they are."""
     each = family.root.ndim > 1
     root = family.root[rows] if each else np.broadcast_to(family.root, (len(rows), len(family.root)))
     scaled = family.scaled[rows] if each else np.broadcast_to(family.scaled, root.shape)

@@ -17,10 +17,9 @@ programs in caches of 8, 32 and 256 KiB, against exact simulation, the error of 
     binomial, worst    57     88      4.7    4.0    2.2
 
 A cache through which several equal streams go, one access of each alternately and each with lines of its own, is
-shared by
-them evenly: between two accesses to a line of one stream, at distance D in it, each of the k - 1 others touches D + 1
-lines, so that the distance in the cache is k (D + 1) - 1. In a fully associative cache of C lines that hits if D is
-below C / k, rounded down: each stream has that fraction of the cache for itself.
+shared by them evenly: between two accesses to a line of one stream, at distance D in it, each of the k - 1 others
+touches D + 1 lines, so that the distance in the cache is k (D + 1) - 1. In a fully associative cache of C lines that
+hits if D is below C / k, rounded down: each stream has that fraction of the cache for itself.
 
 Hence ``auto``: ``full`` for 4 or more ways (and wherever there is one set, which is what it means), ``binomial`` below.
 With 1 or 2 ways neither is to be relied on: simulate the trace.

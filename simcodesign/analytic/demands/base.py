@@ -58,8 +58,8 @@ class Charge:
     for ``computation_s`` of it, which is booked as computation.
 
     ``station``: a station that ranks may share and that is busy for ``service_s`` of it, except for the fraction
-    ``remote``, for which the others of its kind in the node are. ``messages`` and
-    ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were computed.
+    ``remote``, for which the others of its kind in the node are. ``messages`` and ``message_bytes`` are those of all
+    ranks together. ``hit_methods``: how the hits of each cache level were computed.
     ``draws``: only where the machine says what it draws. ``basis``: how it was forecast, beyond closed forms.
     """
 

@@ -68,8 +68,7 @@ PLAIN = Dimension()
 @dataclass(frozen=True, slots=True)
 class OnlyTime:
     """Partial dimension of a product that contains names without a unit: only the exponent of s is known. It may also
-    have
-    bytes or flops."""
+    have bytes or flops."""
 
     time: Fraction
 

@@ -44,8 +44,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 def value_of(expression: Any, values: Mapping[str, Any]) -> Any:
     """Evaluate a SymPy expression: a number, or an array if any value is one. ``values`` maps symbol names to values.
-    Results
-    that have no finite real value are inf or nan. InputError for a missing symbol, and for unsupported functions."""
+    Results that have no finite real value are inf or nan. InputError for a missing symbol, and for unsupported
+    functions."""
     with np.errstate(all="ignore"):
         return _value(expression, values)
 

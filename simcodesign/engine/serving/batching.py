@@ -2,8 +2,7 @@
 
 A step begins when the previous one has ended, or, of an idle server, when a request arrives; requests that arrive at
 that instant are included. Requests are admitted in the order of their arrival, as many as the largest batch and the
-memory
-allow, each with room for its whole prompt and output, as Orca reserves it (Yu et al., OSDI 2022, Sec. 4.2).
+memory allow, each with room for its whole prompt and output, as Orca reserves it (Yu et al., OSDI 2022, Sec. 4.2).
 
 - Continuous batching (Orca, Sec. 3.1): before each step, waiting requests are admitted and prefilled together, while
   the others pause; a request that has all its tokens leaves.

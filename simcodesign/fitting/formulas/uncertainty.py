@@ -25,8 +25,7 @@ _SHARE = 1e-6
 @dataclass(frozen=True)
 class Uncertainty:
     """Uncertainty of Q coefficients at K points: ``columns`` (K, Q), by how much the weighted form grows with each;
-    weighted
-    ``residuals`` (K,); ``free`` (Q,): not held at a bound."""
+    weighted ``residuals`` (K,); ``free`` (Q,): not held at a bound."""
 
     columns: Array
     residuals: Array
@@ -40,8 +39,7 @@ class Uncertainty:
     @cached_property
     def _parts(self) -> tuple[Array, Array, Array]:
         """Decompose the free columns, scaled to length one: left vectors (K, R), singular values (R,) and right
-        vectors (R, F)
-        up to the rank, and a basis of the null space (F - R, F) behind them."""
+        vectors (R, F) up to the rank, and a basis of the null space (F - R, F) behind them."""
         scaled = (self.columns / self._sizes)[:, self.free]
         left, singular, right = np.linalg.svd(scaled, full_matrices=True)
         rank = int((singular > RANK_TOLERANCE * max(1.0, singular.max(initial=0.0))).sum())
@@ -78,8 +76,7 @@ class Uncertainty:
 
     def groups(self) -> list[Index]:
         """The coefficients that cannot be distinguished, one array for each group; a coefficient without any effect at
-        the
-        points is a group of its own."""
+        the points is a group of its own."""
         linked = np.abs(self._null_space) > _SHARE
         left = {*np.flatnonzero(linked.any(0)).tolist()}
         groups = []
@@ -94,8 +91,7 @@ class Uncertainty:
 
     def spread(self, gradient: Array) -> float:
         """The standard deviation of a quantity that grows by ``gradient`` (Q,) with each coefficient, as a fraction of
-        the deviation of a
-        weighted residual; nan for what the points do not determine."""
+        the deviation of a weighted residual; nan for what the points do not determine."""
         scaled = np.where(self.free, gradient / self._sizes, 0.0)
         length = float(np.linalg.norm(scaled))
         if not np.isfinite(length) or float(np.linalg.norm(self._null_space @ scaled)) > _SHARE * length:

@@ -1,8 +1,7 @@
 """Objects of Extra-P's JSON folded into rows while the parser meets them, innermost first.
 
 Each object that holds a value becomes a row, so that memory holds the text but never a tree of all measurements. What
-is
-wrong inside is carried outward, each level adding its part of the path.
+is wrong inside is carried outward, each level adding its part of the path.
 """
 
 from __future__ import annotations

@@ -18,9 +18,8 @@ _COARSE = 4
 @dataclass(frozen=True)
 class FactorTables:
     """Factors at K points in m parameters. For each parameter, ``levels`` (K,) and ``members`` (K, L) map its L values
-    to
-    each point has; ``tables`` (C, L) are its factors at these values, row 0 (all ones) for no factor; ``shapes``: the
-    factors as terms, in the order of the rows from 1 on.
+    to each point has; ``tables`` (C, L) are its factors at these values, row 0 (all ones) for no factor; ``shapes``:
+    the factors as terms, in the order of the rows from 1 on.
     """
 
     points: Array

@@ -1,9 +1,8 @@
 """Exponents off the grid: least squares in exponents and coefficients together, from the best models of the grid.
 
 Gauss and Newton for many series together. In the tangent plane of a model the exponents are coefficients as well, of
-the
-columns x^i ln(x_l), so that one projection gives the step, and at the end leverages and thus the cross-validation error
-to first order. A step that does not reduce the residual is halved.
+the columns x^i ln(x_l), so that one projection gives the step, and at the end leverages and thus the cross-validation
+error to first order. A step that does not reduce the residual is halved.
 """
 
 from __future__ import annotations

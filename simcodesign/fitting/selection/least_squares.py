@@ -175,8 +175,7 @@ class Family:
 
 def further_measurement(root: Array, scaled: Array) -> tuple[Flags, Array]:
     """From the weights of the measured values, as in ``Family``: whether the error of a further measurement is
-    relative,
-    and the root of the weight of a measurement of such values (if relative, of the value one); () or (N,).
+    relative, and the root of the weight of a measurement of such values (if relative, of the value one); () or (N,).
     """
     there = root > 0
     sizes = np.maximum(np.abs(scaled), 1e-300 * root)

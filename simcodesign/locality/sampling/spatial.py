@@ -5,8 +5,7 @@ falls as keys turn up, so that there are never more than a fixed number (SHARDS 
 Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015). The paper lowers it at the
 access that makes them too many; here it is lowered for a whole chunk before its distances are counted. As the keys that
 stay have been sampled from their first access on, these distances equal the distances of one fixed threshold, and the
-sample is
-at no time larger than in the paper.
+sample is at no time larger than in the paper.
 """
 
 from __future__ import annotations

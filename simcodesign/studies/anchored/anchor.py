@@ -125,9 +125,8 @@ def anchored(
     is carried on to this design point; collective operations keep the algorithms that they take there.
     ``measured``: tables as ``compare`` takes them. Rows count if they are of this machine and of fewer ranks, if their
     sizes are within a factor of 8, and if they do not use a single node while this point uses several. ``simulate``:
-    whether the
-    simulation is anchored. ``level``: of the interval, which comes from how the ratio changes between measured numbers
-    of ranks. Other arguments as for ``simulate``.
+    whether the simulation is anchored. ``level``: of the interval, which comes from how the ratio changes between
+    measured numbers of ranks. Other arguments as for ``simulate``.
 
     Without such a row the answer has ``refused``, the reason. Raises InputError for a ``level`` outside 0 to 1, and as
     ``forecast`` and ``simulate`` do.

@@ -197,8 +197,7 @@ def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
 
 def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
     """Rank a group, with machines together that are equally fast (except for rounding), or between which and the
-    fastest
-    of them the replications show no difference: the paired interval of their times includes 0."""
+    fastest of them the replications show no difference: the paired interval of their times includes 0."""
     candidates = {one.machine: one for one in group}
     ranks: list[list[str]] = []
     for name in order_of(group, reading):

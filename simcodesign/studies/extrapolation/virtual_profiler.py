@@ -32,9 +32,8 @@ def counters_of(
 
     A phase is a kernel. The row of the application has only a time, for every rank the makespan: a rank that is done
     early waits in the finalization. Its communication is the communication of the kernels and is not in it again. Time
-    on
-    disks, which no counter of a processor sees, is in the time of its phase; if the phase has cycles, from which models
-    take the time of computation, it is also in a row ``(others)``, because otherwise models would take it for
+    on disks, which no counter of a processor sees, is in the time of its phase; if the phase has cycles, from which
+    models take the time of computation, it is also in a row ``(others)``, because otherwise models would take it for
     communication.
 
     ``size`` (default: the size of the Result); ``frequency_hz``: of each phase. Raises InputError for a Result

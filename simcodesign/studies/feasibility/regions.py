@@ -223,8 +223,7 @@ def question(
 
 def forecast_region(question: FeasibilityQuestion, points: int = 33) -> Region:
     """The region by the forecast, with ``points`` points on its boundary, on rays through even parts of the line
-    between
-    the intercepts.
+    between the intercepts.
 
     Raises UnboundedError if the forecast does not grow with a cost.
     """
@@ -247,8 +246,7 @@ def simulated_region(
 
     The first lies on the ray through the middle of the line between the intercepts. Where it is off that line by more
     than ``STRAIGHT``, the parts are halved repeatedly, so that points gather where the boundary bends. A point takes
-    one
-    run where the boundary is straight, otherwise some five. If anything may wait (for links, interfaces, ...), some
+    one run where the boundary is straight, otherwise some five. If anything may wait (for links, interfaces, ...), some
     twenty more look for gaps.
 
     Raises UnboundedError if the simulation does not grow with a cost.

@@ -2,8 +2,7 @@
 
 The score is always per unit of the overall problem, that is over the ratio of the problems N: an upgrade lets
 a larger or a smaller problem run, and the time alone would favour an upgrade with a small problem. The least is best;
-the
-price of an upgrade is left out, as in the study of requirements.
+the price of an upgrade is left out, as in the study of requirements.
 """
 
 from __future__ import annotations

@@ -73,8 +73,7 @@ class PointTask:
 
 def pack(sweep: Sweep) -> PackedSweep:
     """Pack the sweep for tasks. It contains only the names of its design: points bring their values with them, and a
-    design
-    may have a million."""
+    design may have a million."""
     axes = tuple(replace(axis, values=axis.values[:1]) for axis in sweep.design.settings)
     data = pickle.dumps(replace(sweep, design=Design(axes)), protocol=pickle.HIGHEST_PROTOCOL)
     # Sweeps that differ in their points alone are the same to a process.

@@ -72,9 +72,8 @@ def run(
     the finished rows.
 
     ``evaluate``: a function of a module, because it is sent to other processes. Raises StoreError when the store
-    cannot be
-    written (rows before that are safe), LostScheduler, and SimcodesignError when no process can be started; whatever is
-    raised, the rows that have come are stored if that is possible.
+    cannot be written (rows before that are safe), LostScheduler, and SimcodesignError when no process can be started;
+    whatever is raised, the rows that have come are stored if that is possible.
     """
     running = _Run(sweep, store, executor, on_progress, evaluate)
     try:

@@ -61,8 +61,7 @@ class Region:
 class Trust:
     """One formula, or our forecast (``formula`` is None), over the points that were simulated. ``error``: signed, as a
     fraction of the simulated time, (points,), nan if there is no value. ``within``: whether it is within the fraction
-    of
-    the map; ``best``: whether it is the best one."""
+    of the map; ``best``: whether it is the best one."""
 
     name: str
     formula: FormulaTimes | None

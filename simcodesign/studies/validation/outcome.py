@@ -116,8 +116,7 @@ class CaseOutcome(PlainResult):
     def deviation(self, point: CaseValue) -> float:
         """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
         of a bound the reading that is nearest to breaking it. In a case about the source, the deviation of its own
-        equations
-        from its numbers. nan if there is none."""
+        equations from its numbers. nan if there is none."""
         if not self.tested:
             return math.nan if point.own is None else relative_error(point.own, point.expected)
         values = [value for name in self.tested if (value := getattr(point, name)) is not None]
@@ -134,8 +133,7 @@ class CaseOutcome(PlainResult):
     @property
     def worst(self) -> CaseValue:
         """The point that shows the case: among points with the worst verdict, the point that deviates most, or is
-        nearest to
-        breaking the bound that is claimed."""
+        nearest to breaking the bound that is claimed."""
         worst = [point for point in self.points if point.verdict is self.verdict] or list(self.points)
         return max(worst, key=lambda point: self._badness(point, self.deviation(point)))
 

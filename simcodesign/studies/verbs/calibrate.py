@@ -87,8 +87,7 @@ def calibrate(
     constants (``network.startup``) and ``computation``, a factor of the computation time; by default the startup and
     per-byte times of network and disk that have a part in the times. All others keep the values of workload and
     machine. ``per_phase``: one value for each phase, by default if every time belongs to a phase. ``ratios``: vectors
-    of
-    constants of which only a common factor is determined. ``weighting`` and ``error`` as in
+    of constants of which only a common factor is determined. ``weighting`` and ``error`` as in
     ``calibration.linear_constants``.
 
     Raises InputError for names, values and files that cannot be used, if they determine no constant of the machine, and

@@ -103,7 +103,7 @@ def compare(
 
     ``measured``: measured times, with their spread: the path of a table (``.csv``), a DataFrame with the same
     columns, ``MeasuredTimes``, or several. Times of this design point are compared with both readings, and end the
-    ladder; if there are none, ``measured_elsewhere`` is whether there are others.
+    ladder; if there are none, ``measured_elsewhere`` names the others.
 
     ``anchor``: times measured on fewer ranks, as for ``measured``, at which both readings are anchored
     (``sc.anchored``): ``Comparison.anchored`` and ``anchor_ladder``.

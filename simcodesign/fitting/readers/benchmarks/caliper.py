@@ -5,8 +5,7 @@ of Caliper's ``spot`` and ``mpi-report`` queries over ranks, ``avg#inclusive#sum
 ``max#...`` (as Thicket's tables have them), its ``runtime-report`` (``Avg time/rank``, ``Min time/rank``, ``Max
 time/rank``), or Hatchet's ``time`` and ``time (inc)`` (exclusive and inclusive), one row for each node of the call tree
 and rank. Other columns of numbers are parameters (``ranks``, ``mpi.world.size`` and ``jobsize`` are P), columns of
-words
-labels; what identifies a node (``line``, ``nid``, ``file``, ``module`` ...) and further metrics with an inclusive
+words labels; what identifies a node (``line``, ``nid``, ``file``, ``module`` ...) and further metrics with an inclusive
 column are neither. Caliper's own files: ``caliper_profiles``.
 
 Hatchet keeps the unit of the program that measured (HPCToolkit: microseconds; Caliper: seconds) and does not state it,

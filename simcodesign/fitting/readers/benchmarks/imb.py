@@ -4,12 +4,11 @@ A benchmark's part of the output has ``# Benchmarking NAME``, ``# #processes = N
 #repetitions t[usec] Mbytes/sec``; ``t_min[usec] t_max[usec] t_avg[usec]``; ``Mbytes/sec Msg/sec``; ``t_ovrl[usec]
 t_pure[usec] t_CPU[usec] overlap[%]``) and rows. ``t[usec]`` of PingPong is half of the way there and back. With -multi,
 ``# Benchmarking Multi-NAME`` and ``# ( 8 groups of 2 processes each running simultaneous )``: P is the size of a
-group, and
-each group has a row of its own if there is a column ``Group``. Other ranks of the run wait: ``# ( 14 additional
-processes waiting in MPI_Barrier)``. Bandwidths of Uniband and Biband add up all pairs together, P/2 of them. IMB-MT
-prints ``(threads: N)`` and the bytes of all threads. Rows that were not measured say why instead (``out-of-mem.``,
-``int-overflow.``, ``time-out.``). Source: Intel MPI Benchmarks User Guide, "Output"; src_c/IMB_output.c and
-src_cpp/MT/MT_benchmark.h of intel/mpi-benchmarks.
+group, and each group has a row of its own if there is a column ``Group``. Other ranks of the run wait: ``# ( 14
+additional processes waiting in MPI_Barrier)``. Bandwidths of Uniband and Biband add up all pairs together, P/2 of them.
+IMB-MT prints ``(threads: N)`` and the bytes of all threads. Rows that were not measured say why instead
+(``out-of-mem.``, ``int-overflow.``, ``time-out.``). Source: Intel MPI Benchmarks User Guide, "Output";
+src_c/IMB_output.c and src_cpp/MT/MT_benchmark.h of intel/mpi-benchmarks.
 """
 
 from __future__ import annotations

@@ -4,11 +4,9 @@ columns, with ``-c`` a validation.
 Each test prints ``# OSU MPI Latency Test v7.3``, the titles of columns (``# Size Avg Latency(us) Min Latency(us) Max
 Latency(us) Iterations``) and rows of numbers; a file may hold several tests. Non-blocking collectives have
 ``Overall(us) Compute(us) ... Pure Comm.(us) Min Comm.(us) Max Comm.(us) Overlap(%)``: the time is the communication
-time
-alone. A row whose validation failed is left out. ``Transmit Size``, with ``-D``, shows derived datatypes. MB/s are 10^6
-bytes a second; for ``osu_mbw_mr`` the sum over all pairs. The number of processes is not printed. Source: README of
-OMB 5
-to 7, c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
+time alone. A row whose validation failed is left out. ``Transmit Size``, with ``-D``, shows derived datatypes. MB/s are
+10^6 bytes a second; for ``osu_mbw_mr`` the sum over all pairs. The number of processes is not printed. Source: README
+of OMB 5 to 7, c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
 
 The versions in Python in mpi4py's folder ``demo`` print ``# MPI Latency Test``, without OSU and a version, and ``# Size
 [B]  Latency [us]``, also above the MB/s of ``osu_bw`` and ``osu_bibw``. Its ``osu_bibw`` counts the bytes of one

@@ -3,8 +3,7 @@ far let expect (efficient global optimisation: Jones, Schonlau and Welch, J. Glo
 
 First the optimum of the forecast, some of its next best points and points spread over the space are simulated; then, a
 round at a time, the points of the largest expected improvement. Constraints are judged by the simulated metrics.
-Points and
-their order depend on the seed alone, not on the number of processes.
+Points and their order depend on the seed alone, not on the number of processes.
 """
 
 from __future__ import annotations

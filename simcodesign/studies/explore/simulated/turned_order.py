@@ -15,8 +15,7 @@ from simcodesign.studies.explore.solvers.reached import sides
 @dataclass(frozen=True)
 class Cause:
     """Cause of the turned order: an objective, a constraint that only the overtaken point violates or violates more,
-    or one
-    that the other point violated before.
+    or one that the other point violated before.
 
     ``values``: of the overtaken point and of the other, with the effect: of the objective (for several the weighted
     sum), or of the constraint's left side; ``bound``: its right side at the overtaken point. ``objective_turned``:

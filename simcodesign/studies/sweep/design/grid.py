@@ -87,8 +87,7 @@ class SweepAxis:
 @dataclass(frozen=True)
 class Tie:
     """A value that follows axes: ``axis`` holds its value for every combination of values of the axes at the places
-    ``of``, the
-    last of them varying fastest; of a zipped design, its value at every point."""
+    ``of``, the last of them varying fastest; of a zipped design, its value at every point."""
 
     axis: SweepAxis
     of: tuple[int, ...]
