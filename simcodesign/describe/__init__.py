@@ -1,1 +1,1 @@
-"""What is modelled: workloads, demands, machines, parameters, as frozen dataclasses checked when made."""
+"""Descriptions: workloads, demands, machines, parameters, as frozen dataclasses checked when made."""

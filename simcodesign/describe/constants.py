@@ -1,4 +1,4 @@
-"""The constants of a machine: where each stands, which of them belong together, and what values they may have."""
+"""The constants of a machine: their paths, which of them belong together, and their allowed values."""
 
 from __future__ import annotations
 
@@ -44,18 +44,19 @@ _OF_PARTS: dict[str, tuple[str, str, str]] = {
     for part, (path, section) in _SECTIONS.items()
     for where, name, form in section.constants(path)
 }
-#: Constants of a network, besides those of messages, that the networks inside nodes and sockets have too.
+#: Constants of a network, in addition to message constants, that the networks inside nodes and sockets have too.
 _OF_EVERY_LEVEL = ("hop_latency", "S", "link_per_byte", "interfaces.per_byte")
 #: Parts of a machine with a network of their own, and their field of the machine.
 _INNER = {"node": "node_network", "socket": "socket_network"}
 #: Constants of the machine as a whole, which no phase replaces.
 OF_THE_WHOLE = ("failures.mtbf", "accelerator.memory.capacity")
-#: The same of powers, which no time depends on.
+#: Powers, which no time depends on.
 POWERS = {path: one for path, one in _OF_PARTS.items() if one[2] in _POWERS}
 
 
 def _every_constant(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, str, str]]:
-    """Those of models of messages stand where readers expect them: of the first one before the latency of hops."""
+    """Return the constants with those of message models at the position that readers expect: the first model's before
+    the hop latency."""
     of_models = [
         {
             f"network.{key}": ("network", f"message_model.{name}", dimension)
@@ -95,7 +96,7 @@ def _models_of(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, ...
 MODELS_OF: MadeOfRegistry[tuple[str, ...]] = MadeOfRegistry(MESSAGE_MODELS, _models_of)
 #: Constants that must be above 0.
 POSITIVE = {path for path, range in RANGES.items() if range == ABOVE_0} | {"memory.capacity"}
-#: What was written before a machine stated its interfaces together, and what is written now.
+#: Paths from before a machine stated its interfaces together, and their present paths.
 FORMER_PATHS = {
     "network.interface_per_byte": "network.interfaces.per_byte",
     "network.interface_bandwidth": "network.interfaces.bandwidth",
@@ -104,14 +105,14 @@ FORMER_PATHS = {
 _OF_CACHE = re.compile(r"caches\.([^.]+)\.per_byte")
 #: Path of a constant of a partition, which has the name that the machine file gives it.
 _OF_PARTITION = re.compile(r"partitions\.[^.]+\.(.+)")
-#: The same, for a reader.
+#: The path of such a constant, for a reader.
 CACHE_PATHS = "caches.NAME.per_byte"
 #: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
 CAPACITY = "memory.capacity"
 
 
 def cache_of(path: str) -> str | None:
-    """The name of the cache whose time per byte stands at this path; None for any other path."""
+    """Return the name of the cache whose time per byte has this path; None for any other path."""
     match = _OF_CACHE.fullmatch(path)
     return match.group(1) if match else None
 
@@ -185,11 +186,11 @@ def paths_of(model: MessageModel | type[MessageModel]) -> list[str]:
 
 
 def required_paths(model: MessageModel | type[MessageModel]) -> list[str]:
-    """Those that it must be given, the time per byte last."""
+    """Return the constants that it must be given, the time per byte last."""
     return [f"network.{key}" for key in model.required]
 
 
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
-    """InputError unless the value is positive (rates), 0 or positive (times), or 1 or more (what is done at once), and
+    """InputError unless the value is positive (rates), 0 or positive (times), or 1 or more (concurrent items), and
     in a sane range, everywhere."""
     check_range(path, value, place, ABOVE_0 if path == CAPACITY else RANGES.get(path, FROM_0))

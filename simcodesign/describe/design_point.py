@@ -118,7 +118,7 @@ class DesignPoint:
         )
 
     def result_fields(self) -> dict[str, Any]:
-        """What a ``Result`` of either reading says of the design point."""
+        """Return the fields of a ``Result`` of either reading that describe the design point."""
         own = {"workload": self.workload.name, "machine": self.machine.label, "values": dict(self.values)}
         names = (
             *("preset", "size", "footprint_bytes", "capacity_bytes"),
@@ -150,7 +150,7 @@ class DesignPoint:
         return not (own.ranks_work_in_order and all(in_order))
 
     def _whole(self, name: str, expression: Expression | None, positive: bool) -> FloatOrArray | None:
-        """What the workload says of itself as a whole: above 0, or 0 and above."""
+        """Evaluate a quantity of the workload as a whole: above 0, or 0 and above."""
         if expression is None:
             return None
         text = f"{name} = {expression.text}"
@@ -184,7 +184,7 @@ class DesignPoint:
 
 
 def numbered_ranks(ranks: int, place: Place) -> NDArray[np.float64]:
-    """Numbers of so many ranks, (P,). CapacityError when even these are too many to hold."""
+    """Numbers of ``ranks`` ranks, (P,). CapacityError when even these are too many to hold."""
     if ranks > MOST_RANKS:
         what = f"{ranks:.3g} ranks, one by one, take {8 * ranks / 1e9:.3g} GB of memory for every number"
         raise CapacityError(what, place, allowed=f"up to {MOST_RANKS:.3g} where ranks differ")
@@ -230,8 +230,8 @@ def is_of_machine(name: str) -> bool:
 
 
 def differs_by_rank(workload: Workload, machine: Machine, ranks: FloatOrArray | None = None) -> bool:
-    """Whether the cost of some demand may differ from rank to rank: by itself, as that of a message whose cost depends
-    on who sends it to whom, as that of accesses to caches that some share with more ranks than others, or by its
+    """Whether the cost of some demand may differ from rank to rank: by itself, like a message whose cost depends
+    on its source and target, like accesses to caches that some share with more ranks than others, or by its
     node. ``ranks``: how many there are; None: any number."""
     if workload.differs_by_rank or machine.partitions_differ:
         return True
@@ -243,7 +243,7 @@ def differs_by_rank(workload: Workload, machine: Machine, ranks: FloatOrArray | 
 def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, list[str]]:
     """Which of these machine constants the workload replaces, and in which phases: there the machine's do not count.
 
-    A bandwidth stands for the time per byte.
+    A bandwidth replaces the time per byte.
     """
     parts = [path.rpartition(".") for path in paths]
     paths = {*paths, *(f"{part}.{OTHER_NAMES[key]}" for part, _, key in parts if key in OTHER_NAMES)}
@@ -269,7 +269,7 @@ def phases_with_constants(workload: Workload, part: str) -> list[str]:
 def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
     """The workload with only the named phases of its program, and those inside them; a single name may be given.
 
-    ``main`` is what stands outside any phase. Bubbles are of the whole program, and are left out. InputError for a
+    ``main`` is the part outside any phase. Bubbles belong to the whole program, and are left out. InputError for a
     phase that the workload does not have.
     """
     chosen = [phases] if isinstance(phases, str) else [str(phase) for phase in phases]
@@ -339,7 +339,7 @@ def _values(
             allowed = nearest(name, {*known, *(paths if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"
             if "." in name:
-                what += "; load_machine(NAME, changes={...}) changes whatever can stand in a machine file"
+                what += "; load_machine(NAME, changes={...}) changes any key of a machine file"
             raise InputError(what, workload.place, allowed=allowed)
     every = {"P": Parameter("P", None, whole=True, low=1)} | dict(workload.parameters)
     if every["P"].default is None and machine.nodes_by_ranks is None:

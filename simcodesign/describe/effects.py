@@ -17,7 +17,8 @@ from typing import Any
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.registry import load_entry_points
 
-#: Of a Workload and a Machine; these are not named here, so that effects can be listed without importing NumPy.
+#: Predicate of a Workload and a Machine; these are not named here, so that effects can be listed without importing
+#: NumPy.
 Predicate = Callable[[Any, Any], bool]
 #: From a Plan, its DesignPoint and the seed to the Plan that is simulated.
 PlanChange = Callable[[Any, Any, int], Any]
@@ -26,7 +27,7 @@ PlanChange = Callable[[Any, Any, int], Any]
 class Mechanism(Enum):
     """A part of the simulation that closed forms lack; several effects may switch on one."""
 
-    OWN_ROUTES = auto()  # a message costs what its own route does, not what the distance law of the machine says
+    OWN_ROUTES = auto()  # a message costs what its own route does, not what the distance law of the machine gives
     LINKS = auto()  # messages occupy the links of their routes
     INTERFACES = auto()  # messages occupy the network interfaces of their nodes
     NODE_NETWORKS = auto()  # messages occupy the networks inside nodes, and load the memory of nodes
@@ -186,7 +187,7 @@ class Effect:
     ``present_in``: whether a simulation (a ``Result``) has anything that it acts on, such as messages between ranks.
     An effect that either one rules out is not simulated.
     ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
-    ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
+    ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the bound that holds only
     with it. ``keeps_alike``: whether ranks that do the same still begin and end it at the same times.
     ``switches_on``: the mechanisms of the simulation that it needs. ``change_plan``: changes the finished Plan
     (``generate.plan``).
@@ -206,7 +207,7 @@ class Effect:
     change_plan: PlanChange | None = None
 
 
-#: ``conflicts`` stands before the effects that change the work itself, since the bounds still hold for it.
+#: ``conflicts`` comes before the effects that change the work itself, since the bounds still hold for it.
 SHIPPED = (
     Effect(
         "hops",
@@ -221,8 +222,7 @@ SHIPPED = (
     Effect(
         "links",
         "contention for links (links)",
-        "messages queue for the links of their route, hop by hop, or share them as `network.sharing` says (includes "
-        "`hops`)",
+        "messages queue for the links of their route, hop by hop, or share them by `network.sharing` (includes `hops`)",
         implies=("hops",),
         acts_on=_sends,
         present_in=_has_messages,
@@ -246,7 +246,7 @@ SHIPPED = (
         "node",
         "the sharing of the networks inside nodes (node)",
         "messages within a node queue for the interfaces and links of the networks that the machine has inside its "
-        "nodes and sockets, or share them as `network.sharing` says (includes `hops`)",
+        "nodes and sockets, or share them as `network.sharing` specifies (includes `hops`)",
         implies=("hops",),
         acts_on=_sends_within_nodes,
         present_in=_has_messages,
@@ -304,9 +304,9 @@ SHIPPED = (
     ),
     Effect(
         "caches",
-        "the sets, sharing and write-backs of caches, in place of stack distances (caches)",
+        "the sets, sharing and write-backs of caches, instead of stack distances (caches)",
         "accesses go through the sets of a cache hierarchy, which also writes lines back, instead of the stack model, "
-        "one of each rank in turn where caches are shared; for a profile or formula, those of a stream that is made "
+        "round robin by rank if caches are shared; for a profile or formula, the accesses of a stream that is made "
         "from it",
         acts_on=_goes_through_caches,
         present_in=_accesses_memory,
@@ -362,7 +362,7 @@ SHIPPED = (
     Effect(
         "failures",
         "failures of nodes, and what was lost by them (failures)",
-        "nodes fail at random (`failures:` of the machine): all ranks go on from their last checkpoint "
+        "nodes fail at random (`failures:` of the machine): all ranks continue from their last checkpoint "
         "(`checkpoints:` of the workload), or begin again",
         acts_on=_fails,
         random_on=_fails,
@@ -376,7 +376,7 @@ ENTRY_POINTS = "simcodesign.effects"
 
 
 def ladder() -> tuple[Effect, ...]:
-    """All effects, those of installed packages among them, in the order in which ``compare`` switches them on."""
+    """All effects, including effects of installed packages, in the order in which ``compare`` switches them on."""
     load_entry_points(ENTRY_POINTS)
     return tuple(_LADDER)
 
@@ -398,7 +398,7 @@ def effect_named(name: str) -> Effect:
 def register(effect: Effect, before: str | None = None) -> Effect:
     """Add an effect to the ladder: at its end, or before another one.
 
-    Raises InputError for a name that is taken, and for one to stand before, or to imply, that is not there.
+    Raises InputError for a name in use, and for an unknown effect to precede, or to imply.
     """
     names = [known.name for known in _LADDER]
     if effect.name in (*names, "all", "none"):
@@ -434,7 +434,7 @@ def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
 
 
 def random_effects(workload: Any, machine: Any, effects: Collection[str]) -> tuple[str, ...]:
-    """Those of the effects whose doing depends on the seed."""
+    """Effects whose action depends on the seed."""
     return tuple(
         effect.name
         for effect in ladder()
@@ -449,5 +449,5 @@ def switched_on(effects: Collection[str]) -> frozenset[Mechanism]:
 
 
 def changing_effects(effects: Collection[str]) -> tuple[str, ...]:
-    """Those of the effects that change the work itself, so that no bounds hold."""
+    """Effects that change the work itself, so that no bounds hold."""
     return tuple(effect.name for effect in ladder() if effect.name in effects and effect.changes_work)

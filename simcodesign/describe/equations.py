@@ -13,7 +13,7 @@ def ordered(equations: Mapping[str, Expression], known: Collection[str]) -> list
     """The names of the equations, each after those it needs.
 
     ``known`` are the names that have a value already. Raises InputError for an unknown name, a name that is both known
-    and an equation, and a cycle, which is named: ``a -> b -> a``.
+    and an equation, and a cycle, whose names it lists: ``a -> b -> a``.
     """
     known = frozenset(known)
     _check_names(equations, known)
@@ -37,7 +37,7 @@ def _check_names(equations: Mapping[str, Expression], known: frozenset[str]) -> 
 
 
 def _cycle_error(equations: Mapping[str, Expression], cycle: list[str]) -> InputError:
-    """The error of a cycle, each name before the one that it needs, from the smallest name; ``cycle`` is reversed."""
+    """The error of a cycle, each name before the name that it needs, from the smallest name; ``cycle`` is reversed."""
     names = cycle[:0:-1]
     start = names.index(min(names))
     cycle = [*names[start:], *names[:start], names[start]]

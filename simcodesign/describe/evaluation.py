@@ -2,7 +2,7 @@
 
 An ``Evaluation`` gives all names their values; ``Evaluation.program`` is the program as nested ``EvaluatedBlock``s,
 whose steps know their phase, the machine with the constants of that phase, and how often they are done. A reading only
-prices what it comes to.
+prices the results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Evaluation:
     """The values of all ``names``, and the ``machine``, at which a program is evaluated: numbers or arrays over the
     design points, with the ranks as the last axis where ``by_rank``, and the iterations of every loop with an index in
     front of them, the innermost first. ``indices`` are the names of these; ``counts``: which iterations there are, None
-    for all of the axis: what stands beyond them has no weight, whatever it is."""
+    for all of the axis: values beyond them have no weight, whatever they are."""
 
     design_point: DesignPoint
     names: Mapping[str, FloatOrArray]
@@ -130,8 +130,8 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class EvaluatedBlock:
-    """A block of a program; ``outer`` is the one around it, None for the program itself. Of a loop with an index it is
-    the whole loop, of which ``parts`` and ``iterations`` give the steps their values; ``nodes`` are those of a part."""
+    """A block of a program; ``outer`` is the block around it, None for the program itself. For a loop with an index it
+    is the whole loop, of which ``parts`` and ``iterations`` give the steps their values; ``nodes``: of a part."""
 
     evaluation: Evaluation
     block: Block
@@ -166,11 +166,11 @@ class EvaluatedBlock:
         return self.total(1.0) if self.evaluation.indices else self.outer.repetitions * self.repeat
 
     def summed(self, each: FloatOrArray) -> FloatOrArray:
-        """The sum over its iterations of what it has in each: times ``repeat`` where they are alike."""
+        """The sum over its iterations of what it has in each: times ``repeat`` if they are alike."""
         return each * self.repeat if self.nodes is None else self.nodes.summed(each)
 
     def total(self, each: FloatOrArray) -> FloatOrArray:
-        """The sum over all its repetitions, those of the blocks around it among them."""
+        """The sum over all its repetitions, including the repetitions of the blocks around it."""
         if not self.evaluation.indices:
             return each * self.repetitions
         return each if self.outer is None else self.outer.total(self.summed(each))
@@ -290,7 +290,7 @@ class EvaluatedStep:
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """The values of all names, those of the rank in its group among them."""
+        """The values of all names, including the rank's names in its group."""
         evaluation = self.block.evaluation
         if self.demand.communicator is None or self.demand.alike_on_all_ranks or not evaluation.by_rank:
             return evaluation
@@ -312,7 +312,7 @@ class EvaluatedStep:
 
     @property
     def machine(self) -> Machine:
-        """The machine with the constants that hold here, whose messages are sent as the demand says."""
+        """The machine with the constants that hold here, whose messages are sent as the demand specifies."""
         return self.demand.sent_on(self.block.machine)
 
     @property

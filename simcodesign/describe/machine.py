@@ -61,7 +61,7 @@ from simcodesign.describe.topology.base import Topology
 
 @dataclass(frozen=True)
 class Machine(MachineNodes, ShownInNotebooks):
-    """A candidate machine: what a machine file says, in SI units. Constants may be arrays of one shape.
+    """A candidate machine: the contents of a machine file, in SI units. Constants may be arrays of one shape.
 
     - ``name``, ``about``, ``source``: what it is called, what it is, and where its numbers are from.
     - ``processor``: rate (FLOP/s), clock (Hz) and cycles per instruction of each processor.
@@ -84,8 +84,8 @@ class Machine(MachineNodes, ShownInNotebooks):
       another.
     - ``custom``: parameters, properties, resources, conflicts and components that its file defines.
     - ``collectives``: rules by which collective operations with ``algorithm: auto`` take an algorithm, by operation;
-      those of MPICH for others.
-    - ``place``: where it stands in its file. ``changes``: KEY=VALUE, other than in its file.
+      the rules of MPICH for others.
+    - ``place``: its place in its file. ``changes``: KEY=VALUE, other than in its file.
 
     What is None, the machine does not have or state. Raises InputError for values that cannot be: constants that are
     negative or not finite, options that exclude one another, a mapping onto nodes that there are not.
@@ -210,7 +210,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return constants
 
     def of_ranks(self, machine: Machine, ranks: int) -> Machine:
-        """The ``machine``, one like this with other constants, with the constants of each of so many ranks: where
+        """The ``machine``, one like this with other constants, with the constants of each of ``ranks`` ranks: if
         partitions differ, by its node, with the ranks as the last axis."""
         if not self.partitions:
             return machine
@@ -304,10 +304,10 @@ class Machine(MachineNodes, ShownInNotebooks):
         return self.custom.totals(self.counts())
 
     def with_constants(self, values: Mapping[str, FloatOrArray], place: Place | None = None) -> Machine:
-        """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
-        ``place``: where they were given, for messages of errors.
-        Powers (``processor.dynamic_power``) and its parameters (``machine.NAME``) are replaced likewise; parameters
-        also change the constants that are formulas of them, unless these are among ``values`` or were before.
+        """Return the machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays
+        allowed. ``place``: their origin, for messages of errors. Powers (``processor.dynamic_power``) and its
+        parameters (``machine.NAME``) are replaced likewise; parameters also change the constants that are formulas of
+        them, unless these are among ``values`` or were before.
 
         Constants of another network model are taken only together, all that it requires: then the network is of that
         model. Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.
@@ -373,14 +373,14 @@ class Machine(MachineNodes, ShownInNotebooks):
         return known[path.removeprefix(PREFIX)]
 
     def with_topology(self, topology: Topology) -> Machine:
-        """The same machine joined by another ``topology``: ``build_topology("graph", 8, graph=my_networkx_graph)``.
+        """Return the machine joined by another ``topology``: ``build_topology("graph", 8, graph=my_networkx_graph)``.
 
         Raises InputError when the mapping places ranks on nodes that the network has not.
         """
         return replace(self, network=replace(self.network, topology=topology), nodes_by_ranks=None)
 
     def for_ranks(self, ranks: FloatOrArray) -> Machine:
-        """The machine with as many nodes as so many ranks need: by ``nodes: P``, otherwise itself.
+        """Return the machine with as many nodes as ``ranks`` ranks need: by ``nodes: P``, otherwise itself.
 
         InputError for several numbers of ranks, and for nodes that its kind of network cannot have.
         """
@@ -400,5 +400,5 @@ class Machine(MachineNodes, ShownInNotebooks):
         return sized
 
     def json_fields(self) -> str:
-        """Its name: a description stands in a file of its own."""
+        """Its name: a description has a file of its own."""
         return self.name

@@ -91,7 +91,7 @@ class MachineNodes(Variant):
 
     @property
     def processors_of_nodes(self) -> int | NDArray[np.int64]:
-        """Processors of a node, or those of every node (nodes,) where they differ."""
+        """Processors of a node, or of every node (nodes,) if they differ."""
         each = [kind.processors for kind in self.node_kinds]
         return each[0] if min(each) == max(each) else np.repeat(each, [kind.nodes for kind in self.node_kinds])
 
@@ -152,7 +152,7 @@ class MachineNodes(Variant):
 
     @property
     def paths_differ(self) -> bool:
-        """Whether the cost of a message depends on who sends it to whom, even if hops are not counted."""
+        """Whether the cost of a message depends on its source and target, even if hops are not counted."""
         return self.has_levels or self.network.paths_differ
 
     @property
@@ -176,12 +176,12 @@ class MachineNodes(Variant):
 
     @property
     def rank_capacity_bytes(self) -> FloatOrArray | None:
-        """Memory of a rank: its processor's share of the node, or all of it where every rank has a node for itself."""
+        """Memory of a rank: its processor's share of the node, or all of it if each rank has a node for itself."""
         return None if self.capacity_bytes is None else self.capacity_bytes / self.placement.per_node
 
     @property
     def rank_accelerator_bytes(self) -> FloatOrArray | None:
-        """Memory of its accelerator that a rank has, as one of those that share it; None if it is not stated."""
+        """Memory of its accelerator that a rank has, divided among its ranks; None if it is not stated."""
         if self.accelerator is None or self.accelerator.capacity_bytes is None:
             return None
         return self.accelerator.capacity_bytes / self.ranks_of_an_accelerator
@@ -197,7 +197,7 @@ class MachineNodes(Variant):
         return -(-most // self.accelerator.count)
 
     def lacks_accelerator(self, ranks: int) -> NDArray[np.bool_]:
-        """Whether the node of every rank 0..ranks-1 is of a partition without accelerators: shape (ranks,)."""
+        """Whether the node of every rank 0..ranks-1 belongs to a partition without accelerators: shape (ranks,)."""
         if not self.partitions:
             return np.zeros(ranks, bool)
         without = np.array([not one.has_accelerator for one in self.partitions])
@@ -253,7 +253,7 @@ class MachineNodes(Variant):
         return [*([(self.memory, rest)] if rest.any() else []), *found]
 
     def caches_of(self, ranks: int, memory: Memory | None = None) -> NDArray[np.int64]:
-        """Number of the cache of every rank 0..ranks-1 at each level of a memory (None: that of the machine): the ranks
+        """Number of the cache of every rank 0..ranks-1 at each level of a memory (None: the machine's): the ranks
         of a node, in order, have its processors; shape (levels, ranks)."""
         memory = self.memory if memory is None else memory
         assert memory is not None
@@ -261,8 +261,8 @@ class MachineNodes(Variant):
         return caches_of(memory, self.node_of(ranks), self.place_of(ranks), most)
 
     def caches_differ(self, ranks: FloatOrArray) -> bool:
-        """Whether some of so many ranks share a cache with more of them than others do, or may find other lines in it,
-        as each stream goes through its sets by itself."""
+        """Whether some of ``ranks`` ranks share a cache with more of them than others do, or may find other lines in
+        it, as each stream goes through its sets by itself."""
         if self.memory is None or not self.has_shared_caches:
             return False
         if self.memory.hits == SETS:
@@ -277,7 +277,7 @@ class MachineNodes(Variant):
 
     def _assignment_of(self, kind: NodeKind) -> str:
         """Which of the interfaces of a node a message takes, as stated. Otherwise by direction, where a node has one
-        for each; its rank's own, where all processors have equally many or all interfaces equally many processors;
+        for each; its rank's own, if all processors have equally many or all interfaces equally many processors;
         else one after another. A node with one processor has all of them."""
         network, each, count = self.network, kind.processors, kind.interfaces
         if network.interfaces.assignment is not None:
@@ -316,7 +316,7 @@ class MachineNodes(Variant):
 
     @property
     def interfaces_by_partition(self) -> dict[str, int]:
-        """The interfaces of a node of each partition, where these differ; nothing elsewhere."""
+        """The interfaces of a node of each partition, if these differ; otherwise nothing."""
         if len(self.node_kinds) == 1:
             return {}
         counts = {one.name: kind.interfaces for one, kind in zip(self.partitions, self.node_kinds, strict=True)}
@@ -324,7 +324,7 @@ class MachineNodes(Variant):
 
     @property
     def interface_factors(self) -> NDArray[np.float64] | None:
-        """The time for which a byte occupies an interface of every node, over that of the network, shape (..., nodes);
+        """The time for which a byte occupies an interface of every node, over the network's time, shape (..., nodes);
         None where partitions state no other."""
         return interface_factors(self.partitions, self.network.interface_occupancy_s_per_byte)
 

@@ -12,7 +12,7 @@ from simcodesign.describe.topology.grid_shape import smallest_box, surface
 
 
 def machine_use(machine: Machine, ranks: int) -> MachineUse:
-    """Of so many ranks; links are not counted."""
+    """Return the use of a machine by ``ranks`` ranks; links are not counted."""
     nodes = int(machine.placement.nodes_used(float(ranks)))
     hint = _hint(machine, ranks, nodes) if nodes < machine.nodes else _sized(machine)
     if drawn := _drawn(machine):
@@ -26,7 +26,7 @@ def machine_use(machine: Machine, ranks: int) -> MachineUse:
 
 
 def _drawn(machine: Machine) -> str:
-    """That the placement is one of many, where it is a random one."""
+    """Note that the placement is one of many, if it is a random one."""
     mapping = NAMED.get(machine.mapping, machine.mapping) if isinstance(machine.mapping, str) else machine.mapping
     if not isinstance(mapping, RandomMapping):
         return ""
@@ -34,7 +34,7 @@ def _drawn(machine: Machine) -> str:
 
 
 def _background(machine: Machine, ranks: int) -> BackgroundUse | None:
-    """What other jobs send."""
+    """Traffic of other jobs."""
     background = machine.background
     if background is None or not background.load:
         return None
@@ -54,7 +54,7 @@ def _sized(machine: Machine) -> str:
 
 
 def _hint(machine: Machine, ranks: int, nodes: int) -> str:
-    """What another mapping would do with ranks that leave nodes over; nothing where no other is of help."""
+    """Hint at another mapping for ranks that do not fill the nodes; empty if none helps."""
     if machine.mapping not in ("linear", "round_robin"):
         return ""
     hints = []
@@ -68,7 +68,7 @@ def _hint(machine: Machine, ranks: int, nodes: int) -> str:
 
 
 def on_first_rows(machine: Machine, ranks: int) -> bool:
-    """Whether so many ranks are on the first rows of a grid where another part of it has a smaller surface."""
+    """Whether ``ranks`` ranks are on the first rows of a grid although another part of it has a smaller surface."""
     if machine.mapping not in ("linear", "round_robin") or machine.nodes_by_ranks is not None:
         return False
     nodes, topology = int(machine.placement.nodes_used(float(ranks))), machine.network.topology

@@ -15,7 +15,7 @@ _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if un
 
 @dataclass(frozen=True)
 class Parameter:
-    """An input of a workload or a machine. ``origin`` says where the default comes from: published, reconstructed, ...
+    """An input of a workload or a machine. ``origin`` is the origin of the default: published, reconstructed, ...
 
     ``choices`` (an enumeration) are names of values; then there are no others. ``divides``: the
     parameter (or ``P``) whose divisors a search takes. Where ``unit`` is a base unit (``Hz``,
@@ -36,7 +36,7 @@ class Parameter:
 
     @property
     def dimension(self) -> str:
-        """Of the unit table, ``count`` for any other unit."""
+        """Dimension in the unit table, ``count`` for any other unit."""
         return _DIMENSION_OF.get(self.unit, "count")
 
     @property
@@ -61,7 +61,7 @@ class Parameter:
             raise InputError(what, place, value=float(array[is_small].flat[0]), allowed="0, or numbers from 2.3e-308")
 
     def shown(self, value: float) -> float | str:
-        """The value as a user would write it: with its unit, where it has one."""
+        """The value as a user would write it: with its unit, if it has one."""
         return format_quantity(value, self.dimension) if self.dimension != "count" and np.isfinite(value) else value
 
     def written(self, value: float) -> str:

@@ -41,12 +41,12 @@ INSIDE = {"node.network.": "node_network", "socket.network.": "socket_network"}
 
 @dataclass(frozen=True)
 class Partition:
-    """``nodes`` nodes that are alike, with ``constants`` of their own, by their paths (``OF_NODES``, and those of the
-    networks inside), in SI units; all other constants are those of the machine. ``has_accelerator``: whether they have
+    """``nodes`` nodes that are alike, with ``constants`` of their own, by their paths (``OF_NODES``, and constants of
+    the networks inside), in SI units; all other constants are the machine's. ``has_accelerator``: whether they have
     the accelerators of the machine. ``processors_per_node``: None for as many as the machine states. ``inside``: the
-    networks that join the processors of a node, outermost first, () for none; None: those of the machine.
-    ``interfaces``: of a node to the network, no more than the network states; None: as many as that. ``caches``: those
-    of its processors; ``noise`` of its ranks, without slow nodes and bursts; None: those of the machine."""
+    networks that join the processors of a node, outermost first, () for none; None: the machine's.
+    ``interfaces``: of a node to the network, no more than the network states; None: as many as that. ``caches``: of
+    its processors; ``noise`` of its ranks, without slow nodes and bursts; None: the machine's."""
 
     name: str
     nodes: int
@@ -83,7 +83,7 @@ def constants_of_ranks(
     partitions: Sequence[Partition], common: Mapping[str, FloatOrArray], node: NDArray[np.int64]
 ) -> dict[str, FloatOrArray]:
     """The constants that differ between partitions, of every rank by its ``node`` (P,): arrays (..., P). ``common``:
-    those of the machine."""
+    the constants of the machine."""
     number = partitions_of(partitions, node)
     values: dict[str, FloatOrArray] = {}
     for path in dict.fromkeys(path for one in partitions for path in one.of_ranks):
@@ -108,7 +108,7 @@ def kinds_of(partitions: Sequence[Partition], common: NodeKind) -> tuple[NodeKin
 
 
 def interface_factors(partitions: Sequence[Partition], common_s_per_byte: FloatOrArray) -> NDArray[np.float64] | None:
-    """The time for which a byte occupies an interface of every node, over ``common_s_per_byte``, that of the network:
+    """The time for which a byte occupies an interface of every node, over ``common_s_per_byte``, the network's time:
     shape (..., nodes); None if no partition states its own."""
     if not any(INTERFACE in one.constants for one in partitions):
         return None
@@ -142,7 +142,7 @@ def varied_parts(partitions: Sequence[Partition], common: Noise) -> list[str]:
 
 
 def _networks(partition: Partition, kind: NodeKind) -> dict[str, Any]:
-    """The networks inside the nodes of a partition: its constants, and those of the machine that it does not state."""
+    """The networks inside the nodes of a partition: its constants, and the machine's if it does not state them."""
     if partition.inside is None:
         return {}
     own = dict[str, Network | None].fromkeys(INSIDE.values())
@@ -171,7 +171,7 @@ def check_partitions(
     disk: Disk | None = None,
 ) -> None:
     """InputError unless partitions have names of their own, all nodes, and constants that the machine has as well: of a
-    disk only where each node has one."""
+    disk only if each node has one."""
     names = [one.name for one in partitions]
     for one in partitions:
         if not _NAME.fullmatch(one.name) or names.count(one.name) > 1:

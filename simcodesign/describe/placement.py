@@ -1,7 +1,7 @@
 """Where ranks are: the node that the mapping of a machine gives to each.
 
-Ranks of a node take its processors in order, so that the node says all. A mapping is written as the name of a kind, as
-one of the classes below, or as the node of every rank.
+Ranks of a node take its processors in order, so that the node determines all. A mapping is written as the name of a
+kind, as one of the classes below, or as the node of every rank.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from simcodesign.describe.topology.grid import GridTopology
 from simcodesign.describe.topology.grid_shape import smallest_box
 
 Ints = NDArray[np.int64]
-#: What is placed at random: whole nodes, each with as many ranks as it has processors, or every rank by itself.
+#: Units of random placement: whole nodes, each with as many ranks as it has processors, or every rank by itself.
 NODES, RANKS = PLACED_AT_RANDOM = ("nodes", "ranks")
 
 
 @dataclass(frozen=True)
 class RandomMapping:
-    """Ranks fill ``nodes`` that are taken at random, or every one of the ``ranks`` takes a processor at random: always
+    """Ranks fill ``nodes`` at random, or every one of the ``ranks`` takes a processor at random: always
     the same for one ``seed``, and for fewer ranks the first of them."""
 
     seed: int = 0
@@ -42,7 +42,7 @@ class RandomMapping:
 @dataclass(frozen=True)
 class GridMapping:
     """Ranks fill a part of a mesh or torus, a box, node after node in the order of its coordinates (the last one
-    fastest). ``shape``: that of the box; None for the most cube-like one of as many nodes as the ranks need, or if
+    fastest). ``shape``: of the box; None for the most cube-like one of as many nodes as the ranks need, or if
     there is none with just these, the smallest one."""
 
     shape: tuple[int, ...] | None = None
@@ -65,7 +65,7 @@ class PartMapping:
 
 #: How the mapping of ranks to nodes may be given.
 RankMapping = str | tuple[int, ...] | RandomMapping | GridMapping | FoldedMapping | PartMapping
-#: The kinds that a name says all of.
+#: Kinds that a name specifies completely.
 NAMED: dict[str, str | RandomMapping | GridMapping] = {
     "linear": "linear",
     "round_robin": "round_robin",
@@ -101,7 +101,7 @@ class Placement(ABC):
         return float(self.per_node)
 
     def nodes_used(self, ranks: FloatOrArray) -> FloatOrArray:
-        """How many nodes so many ranks are on."""
+        """Number of nodes that ``ranks`` ranks are on."""
         used: FloatOrArray = np.ceil(np.asarray(ranks) / self.per_node)
         return used
 
@@ -110,7 +110,7 @@ class Placement(ABC):
         return np.minimum(ranks, float(self.per_node))
 
     def most_on_nodes(self, ranks: FloatOrArray, nodes: int) -> NDArray[np.float64]:
-        """The most ranks that so many neighbouring nodes have, of those that share a disk: nodes 0 to ``nodes`` - 1,
+        """The most ranks on ``nodes`` neighbouring nodes, among groups with a common disk: nodes 0 to ``nodes`` - 1,
         and so on."""
         several, where = np.unique(np.asarray(ranks, dtype=np.float64), return_inverse=True)
         busiest = [float(np.bincount(self.node_of(int(one)) // nodes).max()) for one in several]
@@ -136,7 +136,7 @@ class Linear(Placement):
 
 
 class RoundRobin(Linear):
-    """On as few nodes as there can be, in turn."""
+    """On as few nodes as possible, round robin."""
 
     def node_of(self, ranks: int) -> Ints:
         return np.arange(ranks) % -(-ranks // self.per_node)
@@ -155,7 +155,7 @@ class RoundRobin(Linear):
 
 @dataclass(frozen=True, eq=False)
 class Ordered(Linear):
-    """Node after node in an order of their own, ``order`` (n,): all nodes, or those of a job."""
+    """Node after node in an order of their own, ``order`` (n,): all nodes, or the nodes of a job."""
 
     order: Ints
 
@@ -171,7 +171,7 @@ class Ordered(Linear):
 
 @dataclass(frozen=True, eq=False)
 class RoundRobinOfUneven(Placement):
-    """On as few nodes as there can be, in turn; full ones, by the ``processors`` (nodes,) of each, are passed over."""
+    """On as few nodes as possible, round robin; full ones, by the ``processors`` (nodes,) of each, are skipped."""
 
     processors: Ints
 
@@ -214,7 +214,7 @@ class InBox(Linear):
         return (self.nodes if self.shape is None else math.prod(self.shape)) * self.per_node
 
     def box(self, ranks: int) -> tuple[int, ...]:
-        """The extents of the box for so many ranks."""
+        """The extents of the box for ``ranks`` ranks."""
         return self.shape or smallest_box(self.grid.shape, -(-ranks // self.per_node))
 
     def node_of(self, ranks: int) -> Ints:
@@ -256,7 +256,7 @@ class Listed(Placement):
 
 def placement_of(mapping: RankMapping, topology: Topology, per_node: int | Ints, place: Place) -> Placement:
     """The placement that a mapping is on nodes of this network, which have ``per_node`` processors, or as many as it
-    says of each (nodes,). InputError for an unknown name, a box that the network has not, and ranks on nodes or
+    gives for each (nodes,). InputError for an unknown name, a box that the network has not, and ranks on nodes or
     processors that there are not."""
     nodes = topology.node_count
     if isinstance(mapping, str):

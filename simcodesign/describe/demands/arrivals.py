@@ -20,12 +20,12 @@ from simcodesign.describe.randomness.distribution import Distribution
 DISK = "disk"
 #: Where requests may go, and what they may do at a disk.
 TARGETS, KINDS = (DISK, NETWORK), ("read", "write")
-#: Phases in which the time between the arrivals, and that of the requests, is booked.
+#: Phases in which the time between the arrivals, and the time of the requests, is booked.
 BETWEEN, REQUESTS = "between arrivals", "requests"
 POISSON = Distribution("exponential")
-#: What chances to continue leave of 1 below this is rounding.
+#: Remainder of the chances to continue below which it is rounding.
 NO_SHARE = 1e-12
-#: What belongs to one target alone.
+#: Keys that belong to one target alone.
 _OF = {"kind": DISK, "capacity": DISK, "next": DISK, "destination": NETWORK}
 
 
@@ -35,10 +35,10 @@ class Arrivals(Demand):
     to other ranks.
 
     ``between``: the distribution of the times between arrivals, from time 0 on. ``varies``: of a request at a disk, the
-    factor of its service; of a message, that of its size. ``capacity``: most requests at a disk, those in service
-    included; it blocks the others. ``next``: a request that is served at the disk of rank i continues to that of rank j
-    with the probability in row i, column j (and is then one of rank j's), or else leaves. ``destination``: the rank of
-    a message, by that of its source; None for any other rank, each as likely.
+    factor of its service; of a message, the factor of its size. ``capacity``: most requests at a disk, those in service
+    included; it blocks the others. ``next``: a request that is served at the disk of rank i continues to the disk of
+    rank j with the probability in row i, column j (and is then one of rank j's), or else leaves. ``destination``: the
+    rank of a message, by the rank of its source; None for any other rank, each as likely.
 
     Raises InputError for what does not go together.
     """
@@ -67,7 +67,7 @@ class Arrivals(Demand):
             allowed, widths = "as many columns as rows, one for each rank", [len(row) for row in self.next]
             raise InputError("next must be a square table", self.place, value=widths, allowed=allowed)
         if self.next and self.capacity is not None:
-            what = "requests that go on to a next disk cannot be blocked there"
+            what = "requests that continue to a next disk cannot be blocked there"
             raise InputError(what, self.place, allowed="capacity or next")
         for same in (
             *([] if self.capacity is None else [self.capacity]),
@@ -97,7 +97,7 @@ class Arrivals(Demand):
             row = int(np.argmax(total.reshape(-1, rows).max(axis=0)))
             raise InputError(f"row {row} of next adds up to more than 1", self.place, value=float(total.max()))
         leaves = total < 1 - NO_SHARE
-        for _ in range(rows):  # whoever can go to one who can leave can leave
+        for _ in range(rows):  # a request that can reach a disk from which requests leave can leave
             leaves = leaves | np.any((shares > 0) & leaves[..., None, :], axis=-1)
         if not leaves.all():
             row = int(np.argmin(leaves.reshape(-1, rows).all(axis=0)))

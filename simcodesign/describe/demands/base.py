@@ -1,4 +1,4 @@
-"""What every kind of demand has. A demand is a leaf of a program: one thing that ranks do.
+"""Base class of all demands. A demand is a leaf of a program: one thing that ranks do.
 
 A kind of demand is added in four places: its dataclass (here in describe/demands), its keys in a workload file
 (``demand`` in describe/yaml/demands/base.py), its closed form (``CLOSED_FORMS`` in analytic/demands/base.py) and its
@@ -38,7 +38,7 @@ ENTRY_POINTS = "simcodesign.demands"
 class Demand:
     """The ranks that it applies to (all, when ``when`` is None) and its place in the file.
 
-    ``started_as``: the name under which it is started, so that its ranks continue at once, until a ``Wait`` of this
+    ``started_as``: the name under which it is started, so that its ranks continue immediately, until a ``Wait`` of this
     name; empty for what they do at its place.
     """
 
@@ -64,7 +64,7 @@ class Demand:
         yield from ()
 
     def rank_expressions(self) -> Iterator[Expression]:
-        """Those of its expressions that may name ``rank`` where its amounts must be the same for every rank."""
+        """Yield the expressions that may name ``rank``, in which amounts must be the same for every rank."""
         yield from self.peers()
 
     def data_names(self) -> Iterator[tuple[str, Place]]:
@@ -85,7 +85,7 @@ class Demand:
 
     @property
     def parts(self) -> frozenset[str] | None:
-        """Return the parts of the machine that it may use: those in ``uses_parts`` of its class, or the one that it
+        """Return the parts of the machine that it may use: those in ``uses_parts`` of its class, or the part that it
         ``works_on``. None: any part."""
         return self.uses_parts if self.uses_parts is not None or not self.works_on else frozenset({self.works_on})
 
@@ -106,7 +106,7 @@ class Demand:
 
     @property
     def sends_as(self) -> str | None:
-        """How its messages are sent where that is not left to the machine (``network.sends``)."""
+        """How its messages are sent, if that is not left to the machine (``network.sends``)."""
         return None
 
     @property
@@ -115,7 +115,7 @@ class Demand:
         return None
 
     def sent_on(self, machine: Machine) -> Machine:
-        """Return the machine whose messages are sent as those of the demand, and through as many interfaces; the same
+        """Return the machine whose messages are sent like the demand's, and through as many interfaces; the same
         object for all demands of this kind."""
         tuning = machine.network.tunings.get(self.collective_algorithm or ("", ""))
         return machine.sending(self.sends_as, None if tuning is None else tuning.interfaces)
@@ -127,7 +127,7 @@ class Demand:
 
     @property
     def differs_by_rank(self) -> bool:
-        """Whether its cost may differ from rank to rank; those of a group may be all that do it."""
+        """Whether its cost may differ from rank to rank; the ranks of a group may be all that do it."""
         if self.communicator is not None and not self.alike_on_all_ranks:
             return True
         return self.when is not None or any("rank" in amount.names for amount in self.amounts())
@@ -141,7 +141,7 @@ def kind_in_words(kind: type) -> str:
 def grid_error(
     ranks: FloatOrArray, written: Sequence[Expression], extents: Sequence[FloatOrArray], place: Place
 ) -> InputError:
-    """The error for a process grid that does not hold so many ranks: with its extents, where they are one each."""
+    """The error for a process grid that does not hold ``ranks`` ranks: with its extents, if they are single numbers."""
     several = "P" if np.size(ranks) > 1 else f"P = {int(np.asarray(ranks).item())}"
     texts = " x ".join(extent.text for extent in written)
     single = all(np.size(extent) == 1 for extent in extents)

@@ -1,10 +1,9 @@
 """Collective demands of a workload, and the names of the algorithms that there are for each operation.
 
 An algorithm is added in three places, by three calls with the same names: ``register_algorithm`` makes it known to
-workload files, ``register_messages`` (generate/messages/collectives/algorithm_messages.py) says what each rank sends
-and receives in a simulation, ``register_algorithm_form`` (analytic/collectives/algorithm_form.py) all that the forecast
-knows of it.
-Other packages put the three calls into a module and name it as an entry point::
+workload files, ``register_messages`` (generate/messages/collectives/algorithm_messages.py) defines what each rank sends
+and receives in a simulation, ``register_algorithm_form`` (analytic/collectives/algorithm_form.py) its closed form for
+the forecast. Other packages put the three calls into a module and name it as an entry point::
 
     [project.entry-points."simcodesign.collectives"]
     chain = "chain_broadcast.algorithm"
@@ -92,7 +91,8 @@ ORDERS = {
 BYTES = r"\bn\b"
 #: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
 SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain"), ("reduce", "binomial")})
-#: A number of segments that is a whole one but for so much is that one: m/(m/49) is 49 and a little in floats.
+#: A number of segments that differs from an integer by less than this fraction is that integer: m/(m/49) is 49 and a
+#: little in floats.
 SEGMENT_ROUNDING = 1e-9
 #: Algorithms that look at which ranks share a node: within nodes, between their first ranks, within nodes again.
 TWO_LEVEL = frozenset(
@@ -118,14 +118,15 @@ SIZED_BY_RANK = frozenset(
         ("all_to_all", "linear"),
     }
 )
-#: How messages of an algorithm are sent, whatever the machine says of others: as MPI libraries implement them. Open MPI
+#: How messages of an algorithm are sent, whatever the machine specifies for others: as MPI libraries implement them.
+#: Open MPI
 #: (coll/base, coll_base_scatter.c) and MPICH call the blocking send for one child after another.
 ALGORITHM_SENDS: dict[tuple[str, str], str] = dict.fromkeys(
     [("scatter", "binomial"), ("scatter", "binomial_near"), ("scatter", "linear")], BLOCKING
 )
 #: Operations that only signal: no rank contributes any bytes.
 SIGNALS = frozenset({"barrier"})
-#: Operations with a root, rank 0 unless ``root`` says another.
+#: Operations with a root, rank 0 unless ``root`` gives another.
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
 
@@ -136,7 +137,7 @@ def algorithm_names(operation: str) -> list[str]:
 
 def register_algorithm(operation: str, algorithm: str, sends: str | None = None) -> None:
     """Make an algorithm known to workload files; the first one of a new operation is its default. ``sends``: how its
-    messages are sent in Hockney's model, None as the machine says."""
+    messages are sent in Hockney's model, None as the machine specifies."""
     if operation not in ALGORITHMS:
         ALGORITHMS.add(operation, [])
     if algorithm not in ALGORITHMS[operation]:
@@ -146,7 +147,7 @@ def register_algorithm(operation: str, algorithm: str, sends: str | None = None)
 
 
 def algorithm_in_order(operation: str, algorithm: str, order: str) -> str:
-    """The name under which an algorithm of ``ORDERS`` is registered: that of the other order stands behind it."""
+    """Return the name under which an algorithm of ``ORDERS`` is registered: a different order is appended to it."""
     return algorithm if ORDERS[operation, algorithm] == order else f"{algorithm}_{order}"
 
 
@@ -159,11 +160,12 @@ def every_algorithm() -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Collective(MessageDemand):
-    """A collective operation of all ranks, or of those of each ``group`` by itself; ``bytes`` is the size that each
+    """A collective operation of all ranks, or of each ``group`` by itself; ``bytes`` is the size that each
     rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
     ``algorithm``: as it is registered (``algorithm_in_order``), or a name of ``ALL_RULES``. ``segment``: the bytes are
     passed on in the fewest equal parts of at most this size. ``chosen_by``: the name of the rules that chose the
-    algorithm, or nothing. ``sends``: how its messages are sent (``SENDS``), None as the algorithm or machine says."""
+    algorithm, or nothing. ``sends``: how its messages are sent (``SENDS``), None as the algorithm or machine
+    specifies."""
 
     name: str
     algorithm: str
@@ -195,7 +197,7 @@ class Collective(MessageDemand):
 
     @property
     def sends_as(self) -> str | None:
-        """How its messages are sent where that is not left to the machine."""
+        """How its messages are sent, if that is not left to the machine."""
         of_algorithms = {ALGORITHM_SENDS.get((self.name, name)) for name in self.possible}
         return self.sends or (of_algorithms.pop() if len(of_algorithms) == 1 else None)
 
@@ -206,7 +208,7 @@ class Collective(MessageDemand):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that choose its algorithm; none where it is stated."""
+        """The rules that choose its algorithm; none if it is stated."""
         if not self.is_open:
             return ()
         return self.machine_rules or ALL_RULES[self.algorithm][self.name]
@@ -240,7 +242,8 @@ class Collective(MessageDemand):
         return self.algorithm in ALL_RULES
 
     def choices(self, ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[Collective, Bools]]:
-        """The demand with every algorithm that it takes for any of these ranks and bytes, and where it takes that."""
+        """The demand with every algorithm that it takes for any of these ranks and bytes, and a mask of where it
+        does."""
         if not self.is_open:
             return [(self, np.asarray(True))]
         every = chosen_algorithms(self.rules, ranks, size_bytes)
@@ -260,7 +263,7 @@ class Collective(MessageDemand):
         return replace(chosen, segment=parse(f"max({re.sub(BYTES, lambda _: size, text)}, 1)", tuning.segment.place))
 
     def _chosen_at(self, names: Mapping[str, FloatOrArray]) -> Collective:
-        """Of all ranks, with the algorithm that it takes if that is the same one everywhere."""
+        """Return the demand of all ranks, with the algorithm that it takes if it is the same everywhere."""
         if not self.is_open or self.group is not None or not self.bytes.names <= names.keys():
             return self
         choices = self.choices(names["P"], self.bytes.evaluate(names))

@@ -45,7 +45,7 @@ class Compute(Demand):
             yield from (loop.range, loop.operations)
 
     def work(self, evaluate: Evaluate) -> FloatOrArray:
-        """What is computed, in ``unit``: the operations of an iteration times the range, summed over the loops
+        """Amount of computation, in ``unit``: the operations of an iteration times the range, summed over the loops
         (Armstrong and Eigenmann, SPECseis96, equation 2)."""
         if self.amount is not None:
             return evaluate(self.amount, self.unit)

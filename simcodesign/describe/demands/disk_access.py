@@ -41,8 +41,8 @@ OWN, SHARED = "own", "shared"
 @dataclass(frozen=True)
 class StorageAccess(Demand):
     """``times`` reads or writes of ``bytes`` each of a striped file: a file of its ``own`` for each rank, from its
-    beginning; or a ``shared`` one, in which the parts of the ranks stand one after another. ``stripe_count``: servers
-    that a file is striped over, None for as many as the storage says."""
+    beginning; or a ``shared`` one, in which the parts of the ranks follow one another. ``stripe_count``: servers
+    that a file is striped over, None for the storage's default."""
 
     kind: str
     bytes: Expression

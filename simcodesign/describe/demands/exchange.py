@@ -21,8 +21,8 @@ from simcodesign.describe.topology.grid_shape import balanced_shape
 class Exchange(MessageDemand):
     """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension.
 
-    ``messages`` of so many bytes go to each neighbour, by dimension (one if it is None). Up to ``train`` of them are
-    simulated as one transfer where that is the same (``take_trains``). The process grid is that of each ``group``, if
+    ``messages`` of this many bytes go to each neighbour, by dimension (one if it is None). Up to ``train`` of them are
+    simulated as one transfer if that gives the same times (``take_trains``). The process grid covers each ``group``, if
     it names one.
     """
 
@@ -61,7 +61,7 @@ class Exchange(MessageDemand):
         return [evaluate(extent, "grid") for extent in self.grid]
 
     def checked_extents(self, ranks: FloatOrArray, evaluate: Evaluate) -> list[FloatOrArray]:
-        """The same. InputError unless these are whole and their product is ``ranks``."""
+        """Return the extents. InputError unless these are whole and their product is ``ranks``."""
         grid = self.extents(ranks, evaluate)
         whole = all(np.all(extent == np.floor(extent)) for extent in grid)
         if not (whole and np.all(functools.reduce(np.multiply, grid) == ranks)):

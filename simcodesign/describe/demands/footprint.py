@@ -1,6 +1,6 @@
 """The footprint of an operation with messages: the bytes of memory that a rank touches in all of it.
 
-On a machine whose nodes have a ``memory`` for messages, those of an operation with a larger footprint than a rank's
+On a machine whose nodes have a ``memory`` for messages, messages of an operation with a larger footprint than a rank's
 share of the cache pass through the memory of the node. It is the operation that counts, not the message: the blocks of
 an all-to-all come from all over the buffers, so that no block is still in the cache when its turn comes.
 """
@@ -17,19 +17,19 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand, Evaluate
 
-#: From P, the n bytes that the demand states of a rank, and these of all ranks together (P n where they are alike).
+#: From P, the n bytes that the demand states of a rank, and the bytes of all ranks together (P n if they are alike).
 Form = Callable[[FloatOrArray, FloatOrArray, FloatOrArray], FloatOrArray]
-#: By collective operation. What a rank reads and what it writes, in buffers of their own.
+#: Footprint by collective operation: what a rank reads and what it writes, in buffers of their own.
 FORMS: dict[str, Form] = {
     "all_to_all": lambda ranks, own, total: ranks * own + total,  # n to every rank, n from every rank: 2 P n
-    "allgather": lambda ranks, own, total: own + total,  # its own n, and those of all: (P + 1) n
-    "all_broadcast": lambda ranks, own, total: total,  # those of all, its own where they belong
+    "allgather": lambda ranks, own, total: own + total,  # its own n, and the blocks of all: (P + 1) n
+    "all_broadcast": lambda ranks, own, total: total,  # the blocks of all, its own in place
     "allreduce": lambda ranks, own, total: 2.0 * own,  # its own n, and the result
     "reduce": lambda ranks, own, total: 2.0 * own,  # its own n, and those that come, which it adds
     "reduce_scatter": lambda ranks, own, total: 2.0 * own,  # its own n, and the parts that come: all but a P-th of n
     "scan": lambda ranks, own, total: 2.0 * own,  # its own n, and the sum of those before
-    "broadcast": lambda ranks, own, total: own,  # n are read where they came
-    "scatter": lambda ranks, own, total: total,  # of the root, which has those of all
+    "broadcast": lambda ranks, own, total: own,  # n are read from the receive buffer
+    "scatter": lambda ranks, own, total: total,  # of the root, which has the blocks of all
     "gather": lambda ranks, own, total: total,
     "barrier": lambda ranks, own, total: 0.0 * own,  # signals have no bytes
 }
@@ -56,8 +56,8 @@ def exchange_footprint_bytes(
 ) -> FloatOrArray:
     """Return the bytes that a rank touches in a halo exchange: what it sends to every neighbour, and as much from it.
 
-    By dimension: the bytes of a message, messages to each neighbour, ranks of the process grid. A rank inside a grid
-    that is not ``periodic`` has most neighbours.
+    For each dimension: the bytes of a message, messages to each neighbour, ranks of the process grid. A rank inside a
+    grid that is not ``periodic`` has most neighbours.
     """
     total: FloatOrArray = 0.0
     for size_bytes, count, extent in zip(sizes_bytes, messages, extents, strict=True):
@@ -74,8 +74,8 @@ class MessageDemand(Demand):
 
     @abstractmethod
     def touched_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
-        """Return the bytes of memory that a rank touches, by the operation alone. ``ranks``: all ranks, or those of the
-        group that does it."""
+        """Return the bytes of memory that a rank touches, by the operation alone. ``ranks``: all ranks, or the ranks
+        of the group that does it."""
 
     def footprint_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
         """Return the bytes of memory that a rank touches: as stated, otherwise by the operation."""

@@ -1,4 +1,4 @@
-"""Loads and stores: what a demand says of them. ``served_accesses`` finds which cache serves them."""
+"""Loads and stores as a demand describes them. ``served_accesses`` finds which cache serves them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ CACHE_ROLES = ("l1", "l2", "llc")
 class MemoryAccesses(Demand):
     """Loads and stores in memory, of which caches serve what their locality lets them.
 
-    Their locality is that of one of these: a ``kernel`` with its ``sizes``, which ``times`` executions repeat; a
+    One of these describes their locality: a ``kernel`` with its ``sizes``, which ``times`` executions repeat; a
     measured ``profile``; ``distances``, pairs of a fraction of the accesses and its stack distance in elements of
     ``element_bytes``; or ``hits``, the measured share that each of ``CACHE_ROLES`` serves, whatever its size (the rest
     always goes to memory). ``accesses``: how many in all; None for those
     of the kernel or profile. ``blocking`` (BF_mem of hardware-counter models) is the part of the access times for which
-    the processor stands still: None for one part in ``Memory.outstanding``. ``remote``: the fraction of the accesses to
-    memory that go to other controllers of the node than the processor's own; None for that of the machine's policy.
+    the processor stalls: None for one part in ``Memory.outstanding``. ``remote``: the fraction of the accesses to
+    memory that go to other controllers of the node than the processor's own; None for the fraction of the machine's
+    policy.
     """
 
     kernel: str = ""

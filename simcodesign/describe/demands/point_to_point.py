@@ -37,7 +37,7 @@ class Send(MessageDemand):
 class Receive(Demand):
     """Wait for the next message with this tag from rank ``source``; ``bytes``, if given, must be what was sent.
 
-    Without a source it is the message that comes first, whoever sends it (not checked against ``bytes``).
+    Without a source it is the message that comes first, from any rank (not checked against ``bytes``).
     """
 
     source: Expression | None

@@ -56,7 +56,7 @@ class Execute(Demand):
 @dataclass(frozen=True)
 class ItemUse:
     """One use of a block: ``amount`` and ``time_s`` of an item on one of ``instances`` of a rank. An instance at work
-    draws ``power_w``; ``energy_j`` is what an item takes besides."""
+    draws ``power_w``; an item takes ``energy_j`` in addition."""
 
     resource: str
     amount: FloatOrArray

@@ -9,7 +9,7 @@ from simcodesign.describe.demands.base import Demand
 
 @dataclass(frozen=True)
 class Wait(Demand):
-    """Go on when all that was started under these ``names`` is done."""
+    """Continue when all operations started under these ``names`` are done."""
 
     names: tuple[str, ...]
     uses_parts = frozenset[str]()

@@ -16,7 +16,7 @@ from simcodesign.describe.demands.footprint import MessageDemand
 
 #: A corner of the process grid: 0 for the lower, 1 for the upper end of x and of y.
 Corner = tuple[int, int]
-#: The corners from which so many sweeps begin, one after another.
+#: The corners from which sweeps begin, one after another, by their number.
 CORNERS: dict[int, tuple[Corner, ...]] = {
     1: ((0, 0),),
     2: ((0, 0), (1, 1)),
@@ -26,11 +26,11 @@ CORNERS: dict[int, tuple[Corner, ...]] = {
 
 @dataclass(frozen=True)
 class Wavefront(MessageDemand):
-    """Sweeps of ``planes`` blocks over a process grid of px x py ranks, one from each of ``corners`` in turn.
+    """Sweeps of ``planes`` blocks over a process grid of px x py ranks, one from each of ``corners`` after another.
 
     The rank of (x, y) is x * py + y. For every block, a rank receives from its neighbour before it in x and from that
     in y, computes, and sends ``bytes`` (in x, in y) to those behind it. ``compute``: the work of a rank on one block;
-    None for none. The grid is that of each ``group``, if it names one.
+    None for none. The grid covers each ``group``, if it names one.
     """
 
     grid: tuple[Expression, Expression]
@@ -64,7 +64,7 @@ class Wavefront(MessageDemand):
         yield from super().amounts()
 
     def touched_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
-        """Of one block: what comes from two neighbours, and what goes to two."""
+        """Footprint of one block: what comes from two neighbours, and what goes to two."""
         in_x, in_y = self.sizes_bytes(evaluate)
         return 2.0 * (in_x + in_y)
 

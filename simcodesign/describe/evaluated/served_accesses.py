@@ -43,7 +43,7 @@ from simcodesign.locality.traces.trace import ArrayTrace
 
 #: Accesses of the stream that is made of a profile, to be sent through the sets of caches.
 SAMPLED = 1_000_000
-#: Distances of so many times the lines of the largest cache miss in any of its sets.
+#: Distances of this many times the lines of the largest cache miss in any of its sets.
 FAR = 8
 #: No stack is deeper than this.
 FARTHEST = 2.0**60
@@ -51,7 +51,7 @@ FARTHEST = 2.0**60
 WORD_BYTES = 8
 #: Relative: shares of 1 in all may add up to a little more.
 ROUNDING = 1e-9
-#: Of several ranks, the values that each has.
+#: Values of each of several ranks.
 Points = tuple[tuple[float, ...], ...]
 
 
@@ -86,13 +86,14 @@ def remote_share(demand: MemoryAccesses, memory: Memory, value: Evaluate) -> Flo
         return memory.remote_share
     share = value(demand.remote, "remote")
     if np.any(np.asarray(share) > 1):
-        raise InputError("the share of remote accesses", demand.place, value=float(np.max(share)), allowed="0 to 1")
+        raise InputError("fraction of remote accesses", demand.place, value=float(np.max(share)), allowed="0 to 1")
     return share
 
 
 @dataclass(frozen=True)
 class ServedAccesses:
-    """``accesses`` in all, where they are ``served``, and ``access_bytes`` that one moves from or to the core."""
+    """``accesses`` in all, the levels that have ``served`` them, and ``access_bytes`` that one moves from or to the
+    core."""
 
     accesses: FloatOrArray
     served: Served
@@ -107,10 +108,10 @@ def served_accesses(
     method: str | None = None,
     seed: int = 0,
 ) -> ServedAccesses:
-    """How the machine's caches serve the demand, by ``method`` (None: that of the machine).
+    """How the machine's caches serve the demand, by ``method`` (None: the machine's method).
 
-    ``value`` evaluates an expression and names it in errors. ``runners``: with whom ranks share caches; None: with
-    nobody. ``seed`` is that of the sampled stream where one is made. Raises InputError for sizes that the kernel cannot
+    ``value`` evaluates an expression and names it in errors. ``runners``: the ranks that share caches; None:
+    none. ``seed`` is the seed of the sampled stream, if one is made. Raises InputError for sizes that the kernel cannot
     have and shares that are none, CapacityError for a kernel too long to be looked at.
     """
     lookup = _Lookup(demand, memory, memory.hits if method is None else method, seed, runners)
@@ -142,7 +143,7 @@ class _Lookup:
         return 0.0 if self.memory.prefetch is None else np.floor(self.memory.prefetch.streams)
 
     def levels(self, key_bytes: int) -> tuple[CacheGeometry, ...]:
-        """The caches with lines of one key of a profile: distances say nothing about what else lies in a line."""
+        """The caches with lines of one key of a profile: distances do not show the other contents of a line."""
         return self.memory.geometries(key_bytes)
 
     def access_bytes(self, value: Evaluate) -> FloatOrArray:
@@ -195,7 +196,7 @@ class _Lookup:
     def _by_caches(
         self, values: list[FloatOrArray], streams: FloatOrArray, together: Callable[[Points, Numbers, int], Outcomes]
     ) -> tuple[FloatOrArray, Served]:
-        """What ``together`` gives for ranks that share caches, with the values that each of them has."""
+        """Evaluate ``together`` for ranks with shared caches, with the values that each of them has."""
         assert self.runners is not None
         caches, present = self.runners.caches, self.runners.present
         assert caches is not None
@@ -273,7 +274,7 @@ class _Lookup:
     def _of_profile(self, profile: StackDistanceProfile) -> Served:
         if self.demand.profile is not None and profile.line_bytes != self.memory.line_bytes:
             what = (
-                f"a profile of lines of {profile.line_bytes} bytes; those of the machine have {self.memory.line_bytes}"
+                f"a profile of lines of {profile.line_bytes} bytes; lines of the machine have {self.memory.line_bytes}"
             )
             raise InputError(what, self.demand.place, allowed="one measured with lines of the same size")
         levels = self.levels(profile.line_bytes)
@@ -292,7 +293,7 @@ class _Lookup:
         return self._synthetic(served_in_sets(stream.trace, levels, stream.warmup), profile.line_bytes)
 
     def _of_profiles(self, profiles: Sequence[StackDistanceProfile], caches: Numbers) -> Outcomes:
-        """Profiles of ranks that share caches: of one profile each has the same stream, in a memory of its own."""
+        """Profiles of ranks with shared caches: of one profile each has the same stream, in a memory of its own."""
         line_bytes = profiles[0].line_bytes
         levels, streams = self.levels(line_bytes), dict[int, Stream]()
         for profile in profiles:
@@ -302,7 +303,7 @@ class _Lookup:
         return tuple((0.0, self._synthetic(served, line_bytes)) for served in every)
 
     def _stream_of(self, profile: StackDistanceProfile, levels: Sequence[CacheGeometry]) -> Stream:
-        """A stream with this profile: its addresses say nothing of which lines lie side by side."""
+        """A stream with this profile: its addresses do not determine which lines are neighbours."""
         from simcodesign.locality.streams.from_profile import warm_stream
 
         stream = warm_stream(_near(profile, FAR * max(level.lines for level in levels)), SAMPLED, self.seed)
@@ -311,7 +312,7 @@ class _Lookup:
         return Stream(ArrayTrace(stream.address), (0, end), warmup)
 
     def _synthetic(self, in_sets: Served, key_bytes: int) -> Served:
-        """What such a stream says: also where keys are elements, a miss moves the line that holds it."""
+        """Result for such a stream: also if keys are elements, a miss moves the line that holds it."""
         traffic_bytes = in_sets.traffic_bytes / key_bytes * self.memory.line_bytes
         return Served(in_sets.shares, traffic_bytes, (SYNTHETIC,) * (len(in_sets.shares) - 1))
 
@@ -351,7 +352,7 @@ def _row(accesses: float, served: Served) -> tuple[FloatOrArray, ...]:
 
 
 def _of_rows(rows: NDArray[np.float64], methods: tuple[str, ...]) -> tuple[FloatOrArray, Served]:
-    """The accesses, and where they are served, of outcomes as ``rows`` (numbers, ...)."""
+    """The accesses, and the levels that serve them, of outcomes as ``rows`` (numbers, ...)."""
     accesses, traffic, loads, prefetched, *rest = rows
     levels = len(methods) + 1
     return accesses, Served(tuple(rest[:levels]), traffic, methods, tuple(rest[levels:]), loads, prefetched)

@@ -31,7 +31,7 @@ def useful_flops(design_point: DesignPoint) -> FloatOrArray:
 
 
 def useful_phases(workload: Workload) -> tuple[str, ...]:
-    """The phases of all that stands in blocks with ``useful_flops``, to be selected. InputError if none states any."""
+    """The phases within blocks with ``useful_flops``, to be selected. InputError if none states any."""
     phases: dict[str, None] = {}
     for phase, step in with_phase(workload.program):
         if isinstance(step, Block) and step.useful_flops is not None:
@@ -48,7 +48,7 @@ def _none_stated(workload: Workload) -> InputError:
 
 
 def _parts(block: EvaluatedBlock) -> Iterator[FloatOrArray]:
-    """What each block in this one adds, the outer ones first."""
+    """Contribution of each block in this one, the outer ones first."""
     for step in block.steps():
         if isinstance(step, EvaluatedBlock):
             useful = step.block.useful_flops

@@ -1,1 +1,1 @@
-"""Formulas that a user brings: what they are, in which symbols, and the times that were measured beside them."""
+"""Formulas of the user: their definition, their symbols, and the measured times to compare them with."""

@@ -13,7 +13,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 @dataclass(frozen=True)
 class Formula:
     """Seconds of a workload in a closed form of the user's: for the ``total``, for ``phases`` or for ``components``, as
-    far as it says. Expressions are over parameters and equations of the workload, ``P``, the symbols in
+    far as given. Expressions are over parameters and equations of the workload, ``P``, the symbols in
     ``describe.formulas.symbols``, constants of the machine by their paths, and ``symbols`` of its own. ``valid``: the
     condition under which it holds, everywhere if None. ``word``: bytes of a value, which makes ``t_w`` a time per
     value."""
@@ -36,7 +36,7 @@ class Formula:
         check_components(self.components, self.place)
 
     def times(self) -> Iterator[tuple[str, Expression]]:
-        """What it gives times of, in words, and the expression of each."""
+        """Yield the times that it gives, in words, with the expression of each."""
         if self.total is not None:
             yield "total", self.total
         yield from ((f"phase {name}", expression) for name, expression in self.phases.items())

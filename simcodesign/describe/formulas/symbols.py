@@ -1,4 +1,4 @@
-"""The symbols of the literature for the constants of a machine: what each means, its unit, and where it stands.
+"""The symbols of the literature for the constants of a machine: meaning, unit and path of each.
 
 Sources: A. Grama, A. Gupta, G. Karypis, V. Kumar, Introduction to Parallel Computing (2003), for t_s, t_w, t_h, t_c;
 E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, Concurrency and Computation 19 (2007), for alpha, beta, gamma;
@@ -34,7 +34,7 @@ class Symbol:
 
     @property
     def dimension(self) -> Dimension:
-        """That of its unit."""
+        """Dimension of its unit."""
         return dimension_of_unit(self.unit) or PLAIN
 
     def value(self, constants: Mapping[str, FloatOrArray]) -> FloatOrArray:
@@ -98,9 +98,9 @@ def constant_dimension(path: str) -> Dimension:
 
 
 def hierarchy_values(machine: Machine) -> dict[str, tuple[FloatOrArray, Dimension]]:
-    """What formulas know of the memory of a machine beside the constants of cost models, with their dimensions: sizes
-    and latencies of caches, by how many processors they are shared, the size of their lines, the controllers, and
-    whether (1 or 0) what moves between levels does so one after another."""
+    """Values for formulas from the memory of a machine, in addition to the constants of cost models, with their
+    dimensions: sizes and latencies of caches, by how many processors they are shared, the size of their lines, the
+    controllers, and whether (1 or 0) what moves between levels does so one after another."""
     memory = machine.memory
     if memory is None:
         return {}

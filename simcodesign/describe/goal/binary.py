@@ -1,6 +1,6 @@
 """Binary GOAL schedules (``.bin``), as LogGOPSim's txt2bin writes them and LogGOPSim and ATLAHS run them.
 
-All numbers are little-endian and stand close together. The file begins with 8 bytes, 4223; offsets count from there:
+All numbers are little-endian, without gaps. The file begins with 8 bytes, 4223; offsets count from there:
 the number of ranks P (4 bytes), the highest processor and the highest interface (1 each), and for every rank where its
 section begins and ends (8 each). A section holds the number of its operations and of those that wait for nothing (4
 each), the numbers of the latter, the operations (``_OPERATION``), and the numbers of those that wait, 4 bytes each,
@@ -129,7 +129,7 @@ class _File:
         source, target = (np.concatenate(parts) for parts in zip(*halves, strict=True))
         wrong = np.flatnonzero(np.bincount(target, minlength=count) != operations["waits_for"])
         if len(wrong):
-            what = f"operation {wrong[0] + 1} of rank {rank} waits for another number than the file says"
+            what = f"operation {wrong[0] + 1} of rank {rank} waits for another number than the file gives"
             raise InputError(what, self.place, value=int(operations["waits_for"][wrong[0]]))
         return operations, source, target, np.repeat([False, True], [len(half[0]) for half in halves])
 
@@ -151,7 +151,7 @@ class _File:
                 raise InputError(what, self.place, value=operations[name][wrong].item(), allowed=allowed)
 
     def _edges(self, operations: Array, waiting: Array, name: str, rank: int) -> tuple[Array, Array]:
-        """What waits for the ends, or the beginnings, of the operations of a rank."""
+        """Operations that wait for the ends, or the beginnings, of the operations of a rank."""
         counts, begins = operations[name].astype(np.int64), operations[f"{name}_from"].astype(np.int64)
         used = counts > 0
         if np.any((begins + counts)[used] > len(waiting)):

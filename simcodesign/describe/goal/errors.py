@@ -1,4 +1,4 @@
-"""What can be wrong in the text of a GOAL file: a code and a byte from the scanner, made into a message."""
+"""Errors in the text of a GOAL file: a code and a byte from the scanner, made into a message."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_INT = 2**31 - 1
     END,
 ) = range(24)
 
-#: What is wrong and what is allowed, with the last rank of the file as {last} and the rank it stands in as {rank}.
+#: Error and allowed values, with the last rank of the file as {last} and the rank of the error as {rank}.
 _TEXTS = {
     HEADER: ("a GOAL file begins with the number of its ranks", "num_ranks NUMBER"),
     RANKS: ("number of ranks", f"a whole number from 1 to {MOST_INT}"),
@@ -87,7 +87,7 @@ def place_at(data: NDArray[np.uint8], at: int, file: str) -> Place:
 
 
 def _token(data: NDArray[np.uint8], at: int, *, whole: bool) -> str:
-    """What stands at this byte, as far as a message shows it: a word, or the ``whole`` statement."""
+    """Text at this byte, as far as a message shows it: a word, or the ``whole`` statement."""
     if at >= len(data) - 1:
         return "end of file"
     if data[at] == ord("\n"):

@@ -12,8 +12,8 @@ Language", ICPP 2009, as LogGOPSim's txt2bin reads it::
     rank 1 {
     }
 
-Wider than txt2bin: a statement also ends at ``;`` and before ``}``, a comment may stand wherever a blank may, ranks may
-stand in any order, and a dependency may stand before the operations that it names. Stricter: a label can be given only
+Wider than txt2bin: a statement also ends at ``;`` and before ``}``, a comment is possible wherever a blank is, ranks
+may be in any order, and a dependency may come before the operations that it names. Stricter: a label can be given only
 once in a rank, and only a receive may leave its tag open. A tag counts modulo 2**32, as in txt2bin.
 """
 
@@ -34,7 +34,7 @@ from simcodesign.describe.goal.errors import FINE, MOST, goal_error, place_at
 from simcodesign.describe.goal.files import MAX_BYTES
 from simcodesign.describe.goal.schedule import Schedule
 
-#: Operations and edges that are written at a time.
+#: Operations and edges written at a time.
 _PIECE = 200_000
 
 
@@ -73,7 +73,7 @@ def _read(path: Path) -> NDArray[np.uint8]:
 
 
 def _check_ranks(blocks: Any, data: NDArray[np.uint8], file: str, ranks: int) -> None:
-    """InputError unless each rank stands in the file once."""
+    """InputError unless each rank is in the file once."""
     order = np.argsort(blocks.rank, kind="stable")
     rank = blocks.rank[order]
     again = np.flatnonzero(rank[1:] == rank[:-1])

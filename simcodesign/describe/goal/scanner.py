@@ -50,7 +50,7 @@ class Blocks(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """What a file says; after an error (``errors.py``), what it says up to the byte ``wrong``."""
+    """Contents of a file; after an error (``errors.py``), the contents up to the byte ``wrong``."""
 
     operations: Operations
     edges: Edges

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 
-#: The peer of an operation that has none; of a receive from whoever comes first; the tag of a receive of any tag.
+#: The peer of an operation that has none; of a receive from any source; the tag of a receive of any tag.
 NONE, ANY, ANY_TAG = -1, -2, -1
-#: Names of the kinds of operations as they stand in messages, by kind.
+#: Names of the kinds of operations for messages, by kind.
 _NAMES = {COMPUTE: "calc", SEND: "send", RECEIVE: "recv"}
 
 
@@ -25,7 +25,7 @@ class Schedule:
     """Operations of P ranks with their dependencies, before any machine prices them.
 
     N operations are numbered rank by rank, in the order of the file. An operation may start when
-    each operation that it waits for is done or, if the edge is early, has started. Operations of one rank that share a
+    each operation that it waits for is done or, if the edge is early, has started. Operations of one rank with the same
     ``cpu`` do not overlap; its messages share a network interface ``nic``, each of which has a gap of its own.
 
     InputError when the arrays do not fit together: shapes, a peer that does not exist, an edge between two ranks or
@@ -38,7 +38,7 @@ class Schedule:
     kind: NDArray[np.int8]
     """(N,) COMPUTE, SEND or RECEIVE of ``simcodesign.core.operation_kinds``."""
     peer: NDArray[np.int32]
-    """(N,) Rank at the other end; NONE for a calc; ANY for a receive from whoever comes first."""
+    """(N,) Rank at the other end; NONE for a calc; ANY for a receive from any source."""
     size_bytes: NDArray[np.float64]
     """(N,) Size of a message; 0 for a calc."""
     calc_s: NDArray[np.float64]

@@ -52,8 +52,8 @@ class Key:
     """Declaration of a key of a file.
 
     ``about``: its meaning; ``default``: the value without it, in words; ``range``: the values that it accepts, in words
-    (default: those of the form); ``field``: the argument of the object that is built (default: the name). A section
-    with the field "" adds its own fields to those of the section around it.
+    (default: the range of the form); ``field``: the argument of the object that is built (default: the name). A section
+    with the field "" adds its own fields to the section around it.
     """
 
     name: str

@@ -18,7 +18,7 @@ NAME = "NAME"
 
 
 class Items(Form):
-    """A sequence of values of one form. ``make``: builds the value from those of the items."""
+    """A sequence of values of one form. ``make``: builds the value from the values of the items."""
 
     content = list
 
@@ -139,7 +139,7 @@ def bandwidth(
     name: str, per_byte: str, field: str, about: str, default: str = "", required: bool = False
 ) -> tuple[Key, Key]:
     """Declare a bandwidth, and the key that states its inverse in its place."""
-    instead = f"time per byte, in place of `{name}`"
+    instead = f"time per byte, instead of `{name}`"
     inverse = default.replace("bandwidth", "per_byte") if default.startswith("as ") else default
     return (
         Key(name, Bandwidth(), about, default, required=required, field=field),

@@ -1,1 +1,1 @@
-"""Checks of the memory and the network of a machine, and of constants that replace those of the network."""
+"""Checks of the memory and the network of a machine, and of constants that replace the network's."""

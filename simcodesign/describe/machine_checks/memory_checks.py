@@ -1,4 +1,4 @@
-"""What the memory and the caches of a machine may be."""
+"""Checks of the memory and the caches of a machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_STREAMS = 1024
 
 def check_memory(memory: Memory, per_node: int, sockets: int, place: Place) -> None:
     """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits; and for caches and
-    controllers that do not fit a node of ``per_node`` processors, and of so many ``sockets`` by its messages."""
+    controllers that do not fit a node of ``per_node`` processors, and of ``sockets`` sockets by its messages."""
     if memory.hits not in HITS:
         raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
     for name, value, words in (

@@ -27,7 +27,7 @@ def replaces_segments(model: MessageModel, values: Mapping[str, FloatOrArray], m
 def model_of_constants(
     own: MessageModel, values: Mapping[str, FloatOrArray], machine: str, place: Place
 ) -> MessageModel | None:
-    """The model of messages that these constants bring with them, yet without any; None if it is that of the network.
+    """The model of messages that these constants bring with them, yet without any; None if it is the network's model.
     InputError unless they are all that it requires."""
     alien = [path for path in values if path in MODELS_OF and not is_of(path, own)]
     if not alien:
@@ -35,7 +35,7 @@ def model_of_constants(
     model = MESSAGE_MODELS[MODELS_OF[alien[0]][0]]
     needed = required_paths(model)
     if not all(path in values for path in needed) or not all(is_of(path, model) for path in values):
-        what = f"{alien[0]} is a constant of the network model {model.name}; that of {machine} is {own.name}"
+        what = f"{alien[0]} is a constant of the network model {model.name}; the model of {machine} is {own.name}"
         whole = f"{', '.join(paths_of(own))}; or all of {', '.join(needed)} for {model.name}"
         raise InputError(what, place, allowed=whole)
     return model()

@@ -1,4 +1,4 @@
-"""What the network of a machine may be."""
+"""Checks of the network of a machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from simcodesign.describe.network.network import CHOICES, ROUNDING, LocalMessage
 from simcodesign.describe.network.routing import check_is_on
 from simcodesign.describe.network.size_segments import PATH, check_segments
 
-#: What a message occupies on its way -> the field of a network with the time per byte, and the path of its bandwidth.
+#: Parts that a message occupies on its route -> the field of a network with the time per byte, and the path of its
+#: bandwidth.
 OCCUPIED = {
     "link": ("link_per_byte_s", "network.link_bandwidth"),
     "interface": ("interfaces.per_byte_s", "network.interfaces.bandwidth"),
@@ -52,7 +53,7 @@ def check_network(network: Network, place: Place, path: str = "network") -> None
 
 
 def check_size_segments(network: Network, place: Place) -> None:
-    """InputError for segments of messages by size that are none, or beside what says the same."""
+    """InputError for invalid segments of messages by size, or for segments together with the constants they replace."""
     model = network.message_model
     if model.segments:
         _check_segments(model, model, PATH, place)
@@ -63,13 +64,13 @@ def check_size_segments(network: Network, place: Place) -> None:
         if part is None or not part.segments:
             continue
         if any(one.rendezvous or one.receive_overhead_s is not None for one in part.segments):
-            what = f"{path}: who waits, and what receivers pay, is said for all messages"
+            what = f"{path}: waiting senders, and costs of receivers, apply to all messages"
             raise InputError(what, place, allowed=f"{PATH}, network.S, network.receive_overhead")
         _check_segments(part, model, path, place)
 
 
 def _check_segments(part: MessageModel | LocalMessages, model: MessageModel, path: str, place: Place) -> None:
-    """InputError for segments of another model, beside constants that say the same, and for values that none can
+    """InputError for segments of another model, together with constants they replace, and for values that none can
     have."""
     for number, segment in enumerate(part.segments, start=1):
         if not isinstance(segment, model.segment):
@@ -79,7 +80,9 @@ def _check_segments(part: MessageModel | LocalMessages, model: MessageModel, pat
         name = model.constants()[key][0]
         if np.any(np.asarray(getattr(part, name, 0.0)) != 0):
             where = path.replace("segments", key)
-            raise InputError(f"{where} is said by {path}", place, value=getattr(part, name), allowed=f"no {where}")
+            raise InputError(
+                f"{where} and {path} exclude each other", place, value=getattr(part, name), allowed=f"no {where}"
+            )
     check_segments(part.segments, path, place)
     for number, segment in enumerate(part.segments, start=1):
         for key, (name, _) in model.constants_by_size().items():
@@ -113,7 +116,7 @@ def check_routing(network: Network, place: Place) -> None:
 
 
 def check_own_links(network: Network, place: Place) -> None:
-    """InputError for a constant of all links where the topology says it of every link."""
+    """InputError for a constant of all links if the topology gives it for every link."""
     groups = [group for group in network.topology.link_groups if group.links]
     for path, value, own in (
         ("network.hop_latency", network.hop_latency_s, [group.latency_s for group in groups]),
@@ -121,8 +124,8 @@ def check_own_links(network: Network, place: Place) -> None:
     ):
         given = value is not None and bool(np.any(np.asarray(value) != 0))
         if given and own and None not in own:
-            what = f"{path} says nothing, since all links of the topology have values of their own"
-            raise InputError(what, place, value=value, allowed=f"{path}, or those of network.topology")
+            what = f"{path} has no effect, because all links of the topology have values of their own"
+            raise InputError(what, place, value=value, allowed=f"{path}, or the values of network.topology")
 
 
 def check_local(network: Network, processors_per_node: int, place: Place) -> None:
@@ -136,7 +139,7 @@ def check_local(network: Network, processors_per_node: int, place: Place) -> Non
         check_constant(f"network.{name}.startup", part.startup_s, place)
         check_constant(f"network.{name}.bandwidth", part.per_byte_s, place)
     if network.socket is not None and network.node is None:
-        what = "network.socket needs network.node, which says what messages within a socket cost"
+        what = "network.socket needs network.node, which defines the cost of messages within a socket"
         raise InputError(what, place, allowed="network.node")
     sockets = network.sockets_per_node
     if sockets < 1 or processors_per_node % sockets or (network.socket is None and sockets > 1):
@@ -155,7 +158,7 @@ def check_interfaces(network: Network, place: Place) -> None:
             raise InputError(f"network.interfaces.{name}", place, value=value, allowed=", ".join(filter(None, allowed)))
     loaded, alone = interfaces.loaded_per_byte_s, interfaces.per_byte_s
     if loaded is not None and not network.sharing.is_by_flows:
-        what = "network.interfaces.loaded_bandwidth counts where several messages pass an interface at once"
+        what = "network.interfaces.loaded_bandwidth applies only if several messages pass an interface concurrently"
         raise InputError(what, place, value=f"sharing: {network.sharing.name}", allowed="sharing: max_min")
     if loaded is not None and alone is not None and np.any(loaded < np.asarray(alone) * (1 - ROUNDING)):
         value, most = (format_quantity(float(1 / np.min(one)), "bandwidth") for one in (loaded, alone))
@@ -171,7 +174,7 @@ def check_interfaces(network: Network, place: Place) -> None:
         what = f"interfaces of a node on {network.rails} rails, as many on each: network.interfaces.count"
         raise InputError(what, place, value=interfaces.count, allowed=f"{network.rails}, or a multiple of it")
     if interfaces.assignment == DIRECTION and network.rails > 1:
-        what = "interfaces stand for rails here: network.interfaces.assignment"
+        what = "interfaces are rails here: network.interfaces.assignment"
         raise InputError(what, place, value=DIRECTION, allowed=f"{RANK}, {NEAREST}, {ROUND_ROBIN}, or one rail")
     if interfaces.assignment == DIRECTION and interfaces.count != topology.directions:
         what = f"{interfaces.count} interfaces, one for each direction of a {topology.label}"

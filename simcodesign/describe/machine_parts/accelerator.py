@@ -49,7 +49,7 @@ class Accelerator:
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """(P,) the accelerator of every rank, numbered node after node: the ranks of a node, by their ``place`` in it,
-        take its accelerators in turn."""
+        use its accelerators round robin."""
         return node * self.count + place % self.count
 
 
@@ -108,17 +108,17 @@ def needed_per_byte_s(per_byte_s: FloatOrArray | None, part: str, machine: str, 
 MAX_ACCELERATORS = 10_000
 BELOW_1 = "0 or above, below 1"
 _MEMORY = Section(
-    Key("latency", Constant("time"), "time of a kernel's access beside its bytes", "0 s", field="memory_latency_s"),
+    Key("latency", Constant("time"), "time of a kernel's access without its bytes", "0 s", field="memory_latency_s"),
     *bandwidth("bandwidth", "per_byte", "memory_per_byte_s", "bytes per second between the accelerator and its memory"),
     Key("capacity", Constant("size", ABOVE_0), "bytes of its memory", field="capacity_bytes"),
 )
 _LINK = Section(
-    Key("latency", Constant("time"), "time of a copy beside its bytes", "0 s", field="link_latency_s"),
+    Key("latency", Constant("time"), "time of a copy without its bytes", "0 s", field="link_latency_s"),
     *bandwidth("bandwidth", "per_byte", "link_per_byte_s", "bytes per second of a copy, in each direction"),
     Key(
         "duplex",
         Choice({"full": True, "half": False}),
-        "`full`: both directions at once; `half`: one at a time",
+        "`full`: both directions concurrently; `half`: one at a time",
         "full",
         field="is_full_duplex",
     ),

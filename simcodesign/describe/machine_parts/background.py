@@ -1,8 +1,9 @@
 """Messages of other jobs on the same machine, which a job on a part of it meets on links.
 
 They are open streams: every node of others sends messages of one size at random times (Poisson arrivals), a fraction
-``load`` of what its messages could be at most, from time 0 until the job ends. Who those nodes are, and to whom each
-sends, follows from the nodes that the job uses: others have the rest, in one job or several, and send within their own.
+``load`` of what its messages could be at most, from time 0 until the job ends. The sending nodes, and the targets of
+each one, follow from the nodes that the job uses: others have the rest, in one job or several, and send within their
+own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section
 
 Int64s = NDArray[np.int64]
-#: To whom the nodes of a job of others send: to any other of them, each as likely; each to the next one, or to the one
+#: Targets of the nodes of a job of others: any other of them, each as likely; the next one, or the one
 #: half way round, in the order of their numbers; each always to the same one, by a random order of them.
 UNIFORM, NEIGHBOUR, OPPOSITE, PERMUTATION = PATTERNS = ("uniform", "neighbour", "opposite", "permutation")
 #: Which nodes send: those without ranks of the job, or all.
@@ -33,9 +34,10 @@ USUAL_BYTES = 65536.0
 
 @dataclass(frozen=True)
 class Background:
-    """What others send. ``load``: bytes that a node sends per second, over the bandwidth of a message; ``size_bytes``:
-    of every message, None for ``USUAL_BYTES``, or more where a simulation of so many would take long; ``jobs``: of
-    others, as even in nodes as can be; ``mapping``: of these jobs. Raises InputError for what cannot be."""
+    """Traffic of other jobs. ``load``: bytes that a node sends per second, over the bandwidth of a message;
+    ``size_bytes``: of every message, None for ``USUAL_BYTES``, or more if a simulation of these messages would take
+    long; ``jobs``: of others, as even in nodes as can be; ``mapping``: of these jobs. Raises InputError for what cannot
+    be."""
 
     load: float
     size_bytes: float | None = None
@@ -58,28 +60,29 @@ class Background:
             raise InputError("background.jobs", self.place, value=self.jobs, allowed=f"1 to {MOST_JOBS:,}")
 
     def senders(self, nodes: int, used: Int64s) -> Int64s:
-        """The nodes that others have, ascending, of a machine with so many, of which the job has ``used``."""
+        """The nodes that others have, ascending, of a machine with ``nodes`` nodes, of which the job has ``used``."""
         every = np.arange(nodes)
         return every if self.nodes == ALL else np.setdiff1d(every, used)
 
     def parts(self, nodes: Int64s) -> list[Int64s]:
-        """The nodes of each job of others, out of these. A job of one node has nobody to send to, and is none."""
+        """Split ``nodes`` evenly among the background jobs. Omit a job with a single node, because it has no
+        destination."""
         parts = np.array_split(nodes, min(self.jobs, max(1, len(nodes))))
         return [part for part in parts if len(part) > 1]
 
     def senders_among(self, nodes: int, used: Int64s) -> int:
-        """How many nodes of so many send, of which the job has ``used``."""
+        """Number of nodes that send, of ``nodes`` nodes of which the job has ``used``."""
         return sum(len(part) for part in self.parts(self.senders(nodes, used)))
 
     def text(self, senders: int, size_bytes: float | None = None) -> str:
-        """In a few words, for an answer about so many of them. ``size_bytes``: of their messages, if that was chosen
+        """In a few words, for an answer about ``senders`` nodes. ``size_bytes``: of their messages, if it was chosen
         for a simulation."""
         if not senders:
             return "no background: the job leaves others no two nodes"
         return f"background of {senders:,} {'' if self.nodes == ALL else 'other '}nodes{self.traffic(size_bytes)}"
 
     def traffic(self, size_bytes: float | None = None) -> str:
-        """What each of them sends, in words; messages of ``size_bytes`` if none are stated."""
+        """Describe what each of them sends; messages of ``size_bytes`` if none are stated."""
         jobs = "" if self.jobs == 1 else f" in {self.jobs:,} jobs"
         stated = size_bytes if self.size_bytes is None else self.size_bytes
         size = format_quantity(USUAL_BYTES if stated is None else stated, "size")
@@ -98,7 +101,7 @@ BACKGROUND = Section(
         "1 B or more",
         field="size_bytes",
     ),
-    Key("pattern", Choice(PATTERNS), "to whom each node sends", UNIFORM),
+    Key("pattern", Choice(PATTERNS), "the targets of each node", UNIFORM),
     Key("nodes", Choice(NODES), "which nodes send: those without ranks, or all", OTHERS),
     Key("jobs", Whole(1, MOST_JOBS), "number of other jobs", "1"),
     Key("mapping", Choice(MAPPINGS), "how the nodes of the other jobs are chosen", LINEAR),

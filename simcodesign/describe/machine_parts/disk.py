@@ -27,7 +27,7 @@ class Disk:
     dynamic_power_w: FloatOrArray | None = None
 
     def of_ranks(self, rank: NDArray[np.int64]) -> Disk:
-        """The disks of these ranks (n,), if its constants are those of all ranks (P,); otherwise itself."""
+        """The disks of these ranks (n,), if its constants are arrays over all ranks (P,); otherwise itself."""
         names = ("read_startup_s", "write_startup_s", "per_byte_s")
         values = {name: np.asarray(getattr(self, name)) for name in names}
         own: dict[str, Any] = {name: value[rank] for name, value in values.items() if value.ndim}
@@ -38,10 +38,10 @@ ALL = "all"
 MAX_SPINDLES = 10_000
 #: Keys of ``disk``.
 DISK = Section(
-    Key("read_startup", Constant("time"), "time of a read beside its bytes", required=True, field="read_startup_s"),
-    Key("write_startup", Constant("time"), "time of a write beside its bytes", required=True, field="write_startup_s"),
+    Key("read_startup", Constant("time"), "time of a read without its bytes", required=True, field="read_startup_s"),
+    Key("write_startup", Constant("time"), "time of a write without its bytes", required=True, field="write_startup_s"),
     *bandwidth("bandwidth", "per_byte", "per_byte_s", "bytes per second of one spindle", required=True),
-    Key("shared_by", OneOf(Choice((ALL,)), Whole(1)), "nodes that share one disk, or `all`", "1"),
-    Key("spindles", Whole(1, MAX_SPINDLES), "accesses that a disk serves at once", "1"),
+    Key("shared_by", OneOf(Choice((ALL,)), Whole(1)), "number of nodes with one common disk, or `all`", "1"),
+    Key("spindles", Whole(1, MAX_SPINDLES), "accesses that a disk serves concurrently", "1"),
     Key("dynamic_power", Constant("power"), "what a disk draws while it works", field="dynamic_power_w"),
 )

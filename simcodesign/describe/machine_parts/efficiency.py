@@ -22,7 +22,7 @@ from simcodesign.describe.yaml.tree import Entry
 class Efficiency:
     """A ``formula`` of the ``flops``, ``bytes`` and amounts of a kernel's shape: the efficiency itself, or, with
     ``points``, what these are over: pairs (value of the formula, efficiency), increasing. Between two points the
-    efficiency is linear in the logarithm of the value; beyond the ends it is that of the end."""
+    efficiency is linear in the logarithm of the value; beyond the ends it is the efficiency at the end."""
 
     formula: Expression
     points: tuple[tuple[float, float], ...] = ()

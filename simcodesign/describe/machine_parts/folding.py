@@ -24,7 +24,7 @@ from simcodesign.describe.topology.grid_shape import smallest_box
 Ints = NDArray[np.int64]
 #: Axes of a job, and dimensions of a grid in the order of its shape: long ones, then those that are short in Tofu D.
 AXES, DIMENSIONS = "XYZ", "XYZabc"
-#: Nodes that a line takes of a short dimension beside a long one: up one row and down the other, also of three nodes.
+#: Nodes that a line takes of a short dimension next to a long one: up one row and down the other, also of three nodes.
 ROWS = 2
 _PAIRS = (("X", "a"), ("Y", "b"), ("Z", "c"))
 #: Where lines of jobs with one or two axes lie. No publication states it.
@@ -115,7 +115,7 @@ def _check_lines(mapping: FoldedMapping, shape: tuple[int, ...], place: Place, p
         if name not in known:
             raise InputError("dimension of an axis", here, value=name, allowed=nearest(name, tuple(known)))
         if names.count(name) > 1:
-            raise InputError("a dimension that is named twice", here, value=name, allowed="each once, of one axis")
+            raise InputError("duplicate dimension", here, value=name, allowed="each once, of one axis")
     if not all(lines):
         raise InputError("an axis without a dimension", here, value=[list(line) for line in lines])
 

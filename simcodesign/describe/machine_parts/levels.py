@@ -1,7 +1,7 @@
-"""The levels of a machine: the network between its nodes, that of every node, and that of every socket.
+"""The levels of a machine: the network between its nodes, the network of every node, and the network of every socket.
 
 A message uses the network of the innermost level that has both of its ends, and nothing on any other level. Nodes of
-different kinds have levels of their own: the levels inside a node are those of its kind.
+different kinds have levels of their own: the levels inside a node are the levels of its kind.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from simcodesign.describe.network.routing import Minimal, Routing
 from simcodesign.describe.topology.link_loads import IntArray
 
 Ints = NDArray[np.int64]
-#: Those between nodes, inside a node, inside a socket.
+#: Networks between nodes, inside a node, inside a socket.
 Networks = tuple[Network, Network | None, Network | None]
-#: Where the network of each level stands in a machine file, outermost first.
+#: Path of the network of each level in a machine file, outermost first.
 PATHS = ("network", "node.network", "socket.network")
-#: What only the network between the nodes has, and what a level has in its place.
+#: Fields that only the network between the nodes has, and their values at other levels.
 ONLY_OUTSIDE: dict[str, Any] = {
     "rails": 1,
     "node": None,
@@ -43,7 +43,7 @@ ONLY_OUTSIDE: dict[str, Any] = {
 class NodeKind:
     """``nodes`` nodes from ``first_node`` on that are alike inside: processors and sockets of each, its network
     interfaces, and the networks that join the processors; None: messages within a node cost what others do.
-    ``caches``: those of its processors; None: those of the memory of the machine."""
+    ``caches``: of its processors; None: the caches of the machine's memory."""
 
     first_node: int
     nodes: int
@@ -56,7 +56,7 @@ class NodeKind:
 
     @property
     def networks(self) -> tuple[Network, ...]:
-        """Those inside its nodes, outermost first."""
+        """Networks inside its nodes, outermost first."""
         return tuple(one for one in (self.node_network, self.socket_network) if one is not None)
 
     def has(self, node: Ints) -> NDArray[np.bool_]:
@@ -68,7 +68,7 @@ class NodeKind:
 class Level:
     """The network of a level, the ``number``-th of a machine: at ``depth`` 0 between all nodes, 1 in every node and 2
     in every socket of a ``kind``. The hosts of all copies together, their interfaces and their links are numbered after
-    those of the levels before."""
+    the hosts of the previous levels."""
 
     network: Network
     number: int
@@ -120,7 +120,7 @@ class Level:
         hosts = self.network.topology.node_count
         host, interface = divmod(station, interfaces.count)
         copy, within = divmod(host % self.hosts, hosts)
-        # Of one copy by itself, so that hosts are numbered within it.
+        # Within one copy, so that hosts are numbered within it.
         side = hosts if host >= self.hosts else 0
         name = interfaces.station_name((within + side) * interfaces.count + interface, hosts)
         return f"{self._unit_name(copy)}: {name}"
@@ -191,20 +191,21 @@ def host_of_ranks(level: Level, node: Ints, place: Ints) -> Ints:
 
 
 def level_at(levels: Sequence[Level], start: str, unit: IntArray | int) -> NDArray[np.int64]:
-    """Of numbers of hosts, interfaces or links (``start``: ``first_link`` ...), the places of their levels."""
+    """Return the places of the levels of hosts, interfaces or links by their numbers (``start``: ``first_link``
+    ...)."""
     starts = np.array([getattr(level, start) for level in levels], dtype=np.int64)
     return np.asarray(np.searchsorted(starts, unit, side="right") - 1, dtype=np.int64)
 
 
 def check_levels(networks: Networks, processors: int, place: Place) -> None:
-    """InputError for networks inside nodes that cannot be, or that differ from the outer one where they may not."""
+    """InputError for networks inside nodes that cannot be, or that differ from the outer one in ways not allowed."""
     outer, node, socket = networks
     check_outer(outer, place)
     if node is None and socket is None:
         return
     both = next((name for name in ("node", "socket") if getattr(outer, name) is not None), None)
     if both is not None:
-        what = f"messages within a node are said twice, by network.{both} and by a network of the node"
+        what = f"messages within a node are described twice, by network.{both} and by a network of the node"
         raise InputError(what, place, value=f"network.{both}", allowed="node.network, or network.node")
     if node is None:
         what = "socket.network needs node.network, which joins the sockets of a node"
@@ -217,7 +218,7 @@ def check_levels(networks: Networks, processors: int, place: Place) -> None:
         what = f"hosts of node.network, where a node has {processors} processors"
         raise InputError(what, place, value=sockets, allowed=f"{processors}; or a socket.network inside")
     if socket is not None and socket.topology.node_count != processors // sockets:
-        what = f"hosts of socket.network, where each of {sockets} sockets has {processors // sockets} processors"
+        what = f"hosts of socket.network, although each of {sockets} sockets has {processors // sockets} processors"
         raise InputError(what, place, value=socket.topology.node_count, allowed=str(processors // sockets))
     for path, network in zip(PATHS[1:], (node, socket), strict=True):
         if network is not None:
@@ -237,7 +238,7 @@ def check_level(network: Network, outer: Network, path: str, place: Place) -> No
     for name, without in ONLY_OUTSIDE.items():
         if getattr(network, name) != without:
             key = name.removesuffix("_s").removesuffix("_w").removesuffix("_j")
-            what = f"{path}.{key} is said of the network between the nodes alone"
+            what = f"{path}.{key} applies only to the network between the nodes"
             value = getattr(network, name)
             value = value.name if isinstance(value, Routing) else value
             raise InputError(what, place, value=value, allowed=without.name if key == "routing" else f"no {path}.{key}")
@@ -253,7 +254,7 @@ def check_level(network: Network, outer: Network, path: str, place: Place) -> No
 
 
 def _as_outside(network: Network) -> dict[str, Any]:
-    """What a level has as the network between the nodes has it."""
+    """Properties of a level that the network between the nodes determines."""
     model, sharing = network.message_model, network.sharing
     of_all = (key for key in (*model.choices, *model.flags) if key not in model.flags_of_level)
     words = {key: getattr(model, key) for key in of_all}

@@ -29,9 +29,9 @@ from simcodesign.locality.hits_by_level import SETS
 
 #: Methods that compute the shares of accesses that caches serve.
 HITS = (*METHODS, SETS)
-#: What moves between the levels of a memory hierarchy: at the same time at all of them, or at one after another.
+#: Transfers between the levels of a memory hierarchy: at the same time at all of them, or at one after another.
 OVERLAP, IN_TURN = TRANSFERS = ("overlap", "in_turn")
-#: At which controller of its node the data of a rank is: its own, or page by page at one after another.
+#: Controller of its node that has the data of a rank: its own, or page by page one after another.
 FIRST_TOUCH = "first_touch"
 POLICIES = (FIRST_TOUCH, "interleaved")
 
@@ -45,9 +45,9 @@ class CacheLevel:
 
     A byte that goes between it and what is one nearer to the core takes ``per_byte_s``: lines, in both directions, from
     the second level on; of the first level what is loaded, for stores leave the core on a path of their own. None: no
-    limit. Of a shared cache this is the path of each of its processors, on which it does not wait for others.
+    limit. For a shared cache this is the path of each of its processors, on which it does not wait for others.
 
-    ``clock_hz``: the clock at which it takes so long, of a latency in cycles; at another clock it takes as many cycles.
+    ``clock_hz``: the clock at which it has this latency, if given in cycles; at another clock it takes as many cycles.
     None: a latency that no clock changes. On a machine, this is the clock of its processor. ``bandwidth_clock_hz``: the
     same of a bandwidth in bytes per cycle.
     """
@@ -62,11 +62,11 @@ class CacheLevel:
     shared_by: int = 1
 
     def latency_cycles(self, clock_hz: FloatOrArray) -> FloatOrArray:
-        """The latency in cycles of a clock, or of its own where it has one."""
+        """The latency in cycles of a clock, or of its own if it has one."""
         return self.latency_s * (clock_hz if self.clock_hz is None else self.clock_hz)
 
     def clocked(self, clock_hz: FloatOrArray) -> CacheLevel:
-        """The same level at another clock."""
+        """Return the level at another clock."""
         level = self
         if self.clock_hz is not None and not np.array_equal(self.clock_hz, clock_hz):
             level = replace(level, latency_s=self.latency_cycles(clock_hz) / clock_hz, clock_hz=clock_hz)
@@ -88,7 +88,7 @@ class Prefetcher:
 @dataclass(frozen=True)
 class RemoteMemory:
     """Memory at another controller of the node: an access takes ``latency_s``; between each controller and the other
-    sockets a byte takes ``per_byte_s`` besides. None: as at the own controller; no limit."""
+    sockets a byte takes ``per_byte_s`` in addition. None: as at the own controller; no limit."""
 
     latency_s: FloatOrArray | None = None
     per_byte_s: FloatOrArray | None = None
@@ -101,14 +101,14 @@ class Memory:
 
     An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies a
     controller of the node for ``per_byte_s``. There is one, or ``controllers``, each at a socket of its own with as
-    many of the processors: ``policy`` says at which the data of a rank is that says nothing else, ``remote`` what
-    another one than its own costs. ``prefetch``: what is fetched ahead of the processors; None: nothing. Of a demand
-    that does not state its own ``blocking``, ``outstanding`` accesses are under way at once, and their latencies pass
-    together. ``hits``: how shares of accesses are computed, by the stack model (``auto``, ``full``, ``binomial``: see
-    ``locality.associativity``), or with the trace itself (``sets``). A rank draws ``dynamic_power_w`` in its memory
-    demands.
+    many of the processors: ``policy`` determines which one has the data of a rank unless the rank specifies it,
+    ``remote`` what another one than its own costs. ``prefetch``: what is fetched ahead of the processors; None:
+    nothing. For a demand that does not state its own ``blocking``, ``outstanding`` accesses are in flight
+    concurrently, and their latencies pass together. ``hits``: how shares of accesses are computed, by the stack model
+    (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself (``sets``). A rank
+    draws ``dynamic_power_w`` in its memory demands.
 
-    ``transfers``: whether what moves between the levels does so at all of them at once (``overlap``, so that the
+    ``transfers``: whether transfers between the levels take place at all of them concurrently (``overlap``, so that the
     slowest counts), or at one after another (``in_turn``, so that the times add up: the Execution-Cache-Memory model of
     Stengel, Treibig, Hager, Wellein, ICS 2015). ``writebacks``: whether the stack model counts the lines that go back,
     of kernels, whose stores are known; with ``sets`` they always count.
@@ -130,7 +130,7 @@ class Memory:
 
     @property
     def has_shared_caches(self) -> bool:
-        """Whether some cache is that of several processors."""
+        """Whether some cache belongs to several processors."""
         return any(level.shared_by > 1 for level in self.caches)
 
     @property
@@ -154,12 +154,12 @@ class Memory:
 
     @property
     def level_names(self) -> tuple[str, ...]:
-        """Of every cache, and ``memory``."""
+        """Names of every cache, and ``memory``."""
         return (*(level.name for level in self.caches), "memory")
 
     @property
     def latencies_s(self) -> tuple[FloatOrArray, ...]:
-        """Of every cache and of memory."""
+        """Latencies of every cache and of memory."""
         return (*(level.latency_s for level in self.caches), self.latency_s)
 
 
@@ -176,7 +176,7 @@ CACHE = Section(
     Key(
         "ways",
         OneOf(Choice({"full": None}), Whole(1)),
-        "ways of a set, or `full` for a fully associative cache",
+        "number of ways of a set, or `full` for a fully associative cache",
         "full",
     ),
     Key(
@@ -194,11 +194,11 @@ CACHE = Section(
         ABOVE_0,
         field="per_byte_s",
     ),
-    Key("per_byte", Constant("per_byte"), "time per byte, in place of `bandwidth`", "no limit", field="per_byte_s"),
+    Key("per_byte", Constant("per_byte"), "time per byte, instead of `bandwidth`", "no limit", field="per_byte_s"),
     Key("shared_by", Whole(1), "consecutive processors that have one such cache together", "1"),
 )
 _PREFETCH = Section(
-    Key("streams", Constant("count", FROM_1), "sequences that it follows at once", required=True),
+    Key("streams", Constant("count", FROM_1), "sequences that it follows concurrently", required=True),
     Key("depth", Constant("count", FROM_1), "lines under way of one sequence", required=True),
     make=Prefetcher,
 )
@@ -228,7 +228,7 @@ MEMORY = Section(
     Key(
         "outstanding",
         Constant("count", FROM_1),
-        "accesses of a processor under way at once; their latencies pass together",
+        "accesses of a processor in flight concurrently; their latencies pass together",
         "1",
     ),
     Key("prefetch", _PREFETCH, "hardware that fetches lines ahead", "none"),
@@ -245,12 +245,12 @@ MEMORY = Section(
     Key(
         "transfers",
         Choice(TRANSFERS),
-        "whether bytes move between all levels at once, or level after level (Execution-Cache-Memory model)",
+        "whether bytes move between all levels concurrently, or level after level (Execution-Cache-Memory model)",
         OVERLAP,
     ),
-    Key("writebacks", Flag(), "whether the stack model counts lines that are written back", "false"),
+    Key("writebacks", Flag(), "whether the stack model counts write-backs", "false"),
     Key("controllers", Whole(1), "controllers of a node, each at a socket with as many processors", "1"),
-    Key("policy", Choice(POLICIES), "at which controller data is: the rank's own, or all in turn", FIRST_TOUCH),
+    Key("policy", Choice(POLICIES), "controller of data: the rank's own, or all round robin", FIRST_TOUCH),
 )
 
 

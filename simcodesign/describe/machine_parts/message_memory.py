@@ -1,4 +1,4 @@
-"""What messages within a node take of its memory: the ``memory`` of a node's inside."""
+"""Use of a node's memory by messages within the node: the ``memory`` of a node's inside."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COPIES, LEAST_COPIES, MOST_COPIES = 1.4, 1.1, 2.2
 
 @dataclass(frozen=True)
 class MessageMemory:
-    """Messages within a node that pass through its memory: those of operations whose footprint (``Demand`` with
+    """Messages within a node that pass through its memory: messages of operations whose footprint (``Demand`` with
     ``footprint_bytes``) is above ``cache_bytes``, a rank's share of the last cache; None: as the machine's ``caches``
     state it.
 
@@ -53,7 +53,8 @@ def check_message_memory(messages: MessageMemory, memory: Memory | None, has_lev
 
 
 def cache_share_bytes(messages: MessageMemory, memory: Memory) -> FloatOrArray:
-    """Return the bytes of the last cache that a rank has: as stated, otherwise the cache over those that share it."""
+    """Return the bytes of the last cache that a rank has: as stated, otherwise the cache divided by its number of
+    ranks."""
     if messages.cache_bytes is not None:
         return messages.cache_bytes
     last = memory.caches[-1]

@@ -1,4 +1,4 @@
-"""What it costs to own a machine: its price and carbon over years, and those of the energy that it takes."""
+"""Cost of owning a machine: its price and carbon over years, and the price and carbon of its energy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ G_PER_KG = 1000.0
 @dataclass(frozen=True)
 class Ownership:
     """``years``: of use, over which price and embodied carbon are spread evenly; ``energy_price``: of a kWh, in the
-    unit of ``price``; ``pue``: power usage effectiveness, energy of the building over that of the machine;
+    unit of ``price``; ``pue``: power usage effectiveness, energy of the building over the energy of the machine;
     ``carbon_intensity``: grams of CO2 equivalent that a kWh emits. None: not stated."""
 
     years: float

@@ -23,9 +23,9 @@ class Processor:
     """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions. A rank
     that computes draws ``dynamic_power_w``.
 
-    ``speeds``: how fast processors compute, by the rate and the clock that stand here: one number for each node, or for
-    each of the equal parts that every node is divided into (sockets, processors), node after node. None: all alike.
-    Forecasts look at the rate and the clock alone; the effect ``imbalance`` has the speeds.
+    ``speeds``: how fast processors compute, relative to the rate and the clock given here: one number for each node,
+    or for each of the equal parts that every node is divided into (sockets, processors), node after node. None: all
+    alike. Forecasts look at the rate and the clock alone; the effect ``imbalance`` has the speeds.
     """
 
     rate_flop_per_s: FloatOrArray
@@ -35,7 +35,7 @@ class Processor:
     speeds: tuple[float, ...] | None = None
 
     def of_ranks(self, rank: NDArray[np.int64]) -> Processor:
-        """The processors of these ranks (n,), if its constants are those of all ranks (P,); otherwise itself."""
+        """The processors of these ranks (n,), if its constants are arrays over all ranks (P,); otherwise itself."""
         names = ("rate_flop_per_s", "clock_hz", "cycles_per_instruction")
         values = {name: np.asarray(value) for name in names if (value := getattr(self, name)) is not None}
         own: dict[str, Any] = {name: value[rank] for name, value in values.items() if value.ndim}
@@ -49,7 +49,7 @@ class Processor:
 
     @property
     def speeds_differ(self) -> bool:
-        """Whether some processor is faster or slower than the rate says."""
+        """Whether some processor is faster or slower than the rate."""
         return self.speeds is not None and any(speed != 1 for speed in self.speeds)
 
     def speed_of(self, number: NDArray[np.int64], processors: int) -> NDArray[np.float64]:

@@ -9,7 +9,8 @@ from simcodesign.describe.keys.forms import ABOVE_0, Constant
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section
 
-#: Bytes of a number in memory, by its format: those of IEEE 754, bfloat16, the 8-bit formats of P. Micikevicius et al.
+#: Bytes of a number in memory, by its format: formats of IEEE 754, bfloat16, the 8-bit formats of P. Micikevicius et
+#: al.
 #: (arXiv 2209.05433) and the 6-bit and 4-bit formats of the OCP Microscaling specification. TF32 is stored as FP32.
 FORMAT_BYTES = {
     "fp64": 8.0,

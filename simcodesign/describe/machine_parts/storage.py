@@ -23,7 +23,8 @@ ALLOCATIONS = (ROUND_ROBIN, RANDOM)
 @dataclass(frozen=True)
 class Storage:
     """``servers`` alike, over ``stripe_count`` of which a file is striped in pieces of ``stripe_bytes``: piece i is at
-    server (first of the file + i mod stripe_count) mod servers. ``allocation`` says on which server a file begins.
+    server (first of the file + i mod stripe_count) mod servers. ``allocation`` determines on which server a file
+    begins.
 
     An access takes ``latency_s``, in which it occupies no server, and then the time that its bytes need at their
     servers, ``per_byte_s`` each, or ``write_per_byte_s`` for a write, if that differs. A metadata operation takes
@@ -111,12 +112,12 @@ STORAGE = Section(
         "nodes of the network on which the servers are, one after another: reads and writes are messages to them",
         "none: the storage has a network of its own",
     ),
-    Key("latency", Constant("time"), "time of an access beside what servers do", "0 s", field="latency_s"),
+    Key("latency", Constant("time"), "time of an access without the servers' work", "0 s", field="latency_s"),
     *bandwidth(
         "bandwidth",
         "per_byte",
         "per_byte_s",
-        "bytes per second of a server; of reads alone where there is a `write_bandwidth`",
+        "bytes per second of a server; of reads alone if there is a `write_bandwidth`",
         required=True,
     ),
     *bandwidth("write_bandwidth", "write_per_byte", "write_per_byte_s", "bytes per second of writes", "as `bandwidth`"),
@@ -129,7 +130,7 @@ STORAGE = Section(
     Key(
         "metadata_latency",
         Constant("time"),
-        "time of a metadata operation beside its service",
+        "time of a metadata operation without its service",
         "0 s",
         field="metadata_latency_s",
     ),

@@ -1,4 +1,4 @@
-"""Measured values with their spread, and the times that were measured of a workload at a design point."""
+"""Measured values with their spread, and measured times of a workload at a design point."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from simcodesign.core.to_json import fields_of
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, is_positive
 from simcodesign.describe.formulas.formula import check_components
 
-#: What a measurement may be used for.
+#: Purposes of a measurement.
 ROLES = ("evidence", "calibration")
 
 
 @dataclass(frozen=True)
 class MeasuredValue:
-    """A number that was measured, in the unit of what it is of. ``low`` and ``high``: the ends of its spread, both or
-    neither; ``interval`` says what they are (``95 % t``, ``min-max``, ``quartiles``); ``n``: how many measurements
-    stand behind it. InputError for what is no finite number, an end without the other, and a value that is not between
-    them."""
+    """A measured number. ``low`` and ``high``: the ends of its spread, both or neither; ``interval`` describes them
+    (``95 % t``, ``min-max``, ``quartiles``); ``n``: the number of measurements behind it. InputError for a value that
+    is no finite number, an end without the other, and a value that is not between them."""
 
     value: float
     low: float | None = None
@@ -51,14 +50,14 @@ class MeasuredValue:
         return float(self.value)
 
     def json_fields(self) -> dict[str, Any]:
-        """What is known of it."""
+        """Return the known fields."""
         shown = fields_of(self, without=("place",))
         return {name: value for name, value in shown.items() if value not in (None, "")}
 
 
 @dataclass(frozen=True)
 class MeasuredTimes:
-    """Times that were measured, in seconds: of the whole, of phases, of components and of components of a phase
+    """Measured times, in seconds: of the whole, of phases, of components and of components of a phase
     (``parts``), as far as known. ``at``: the values of parameters, ``P`` among them (of a machine file words too), and
     ``machine`` the name of the machine, at which: a design point must have all of these; any has an empty name.
     ``role``: ``calibration`` for what constants of the machine or workload were made of, which is no evidence."""
@@ -84,7 +83,7 @@ class MeasuredTimes:
                     raise InputError("a measured time", one.place, value=time_s, allowed=NOT_NEGATIVE_RANGE)
 
     def values(self) -> Iterator[tuple[str, MeasuredValue]]:
-        """What was measured, by what it is of: ``total``, a phase, a component."""
+        """Yield the measured values, by subject: ``total``, a phase, a component."""
         if self.total is not None:
             yield "total", self.total
         yield from ((f"phase {name}", one) for name, one in self.phases.items())
@@ -107,7 +106,7 @@ class MeasuredTimes:
         return {name: float(one) for name, one in self.components.items()}
 
     def json_fields(self) -> dict[str, Any]:
-        """Seconds by what they are of; each with its spread; and where they were measured."""
+        """Return seconds by subject; each with its spread; and the design point of the measurement."""
         shown = fields_of(self, "total_s", "phases_s", "components_s", without=("place", "parts"))
         parts: dict[str, dict[str, MeasuredValue]] = {}
         for (phase, component), one in self.parts.items():

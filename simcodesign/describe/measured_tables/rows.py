@@ -176,9 +176,9 @@ def _of_phases(columns: _Columns, head: Place, lines: Lines, workload: Workload)
         if entries.get(BYTES) and BYTES not in workload.parameters:
             raise _no_size(head, workload)
     if not kept and left_out:
-        what = f"no row is of a phase of {workload.name}: the operations of the benchmarks are others"
+        what = f"no row belongs to a phase of {workload.name}: the operations of the benchmarks are others"
         phases = ", ".join(workload.phases())
-        allowed = f"a workload with a phase that is named as one of them; {workload.name} has {phases}"
+        allowed = f"a workload with a phase named as one of them; {workload.name} has {phases}"
         raise InputError(what, head, value=", ".join(left_out), allowed=allowed)
     return kept
 
@@ -343,7 +343,9 @@ class _Table:
         low, high = seconds.get("low"), seconds.get("high")
         if (half_s := seconds.get("spread")) is not None:
             if low is not None or high is not None:
-                raise InputError("a spread beside its ends", row["spread"].place, allowed="low and high, or spread")
+                raise InputError(
+                    "a spread in addition to its ends", row["spread"].place, allowed="low and high, or spread"
+                )
             low, high = max(seconds[VALUE] - half_s, 0.0), seconds[VALUE] + half_s
         n = self._count(row["count"]) if "count" in row else None
         return MeasuredValue(seconds[VALUE], low, high, n, interval if low is not None else "", place)

@@ -20,7 +20,7 @@ from simcodesign.describe.workload import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What the spread of repetitions is.
+#: Description of the spread of repetitions.
 QUARTILES = "quartiles, around the median of repetitions"
 
 

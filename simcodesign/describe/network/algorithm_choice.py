@@ -1,8 +1,8 @@
 """``algorithm: auto`` and ``nccl``: which algorithm a collective operation takes, by its ranks and its bytes.
 
-A machine may have rules of its own for ``auto`` (its key ``collectives``): a decision table, or those of a library.
+A machine may have rules of its own for ``auto`` (its key ``collectives``): a decision table, or the rules of a library.
 
-The rules of ``auto`` are those of MPICH: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
+The rules of ``auto`` are MPICH's: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
 Communication Operations in MPICH", IJHPCA 19 (2005), section 4, with the bounds that MPICH has as defaults of its
 control variables (``MPIR_CVAR_BCAST_SHORT_MSG_SIZE`` and others): 12288 bytes and 8 ranks of a broadcast, 2048 bytes of
 an allreduce, 81920 and 524288 bytes of an allgather in all, 256 and 32768 bytes of an all-to-all to each rank, 524288
@@ -10,12 +10,12 @@ of a reduce-scatter. There, a reduce beyond 2048 bytes is a reduce-scatter and a
 a broadcast of 12288 to 524288 bytes among 2^k ranks gathers by recursive doubling.
 
 The rules of ``nccl`` for an allreduce are where NCCL's own model of latency and bandwidth (NVIDIA/nccl, commit
-01afd20a, ``src/graph/tuning.cc``) gives the fastest protocol of its tree less time than that of its ring, evaluated at
+01afd20a, ``src/graph/tuning.cc``) gives the fastest protocol of its tree less time than of its ring, evaluated at
 powers of two for nodes of 8 A100, whose rings have 192 GB/s between more than two nodes and 235 GB/s on one or two.
 That is an approximation: NCCL measures the machine, and later versions have other constants. A reduce-scatter and an
 allgather have the ring alone there; sends and receives of an all-to-all are posted together.
 
-Those of Open MPI are the fixed decisions of its component tuned (open-mpi/ompi, commit afbd032f,
+The rules of Open MPI are the fixed decisions of its component tuned (open-mpi/ompi, commit afbd032f,
 ``ompi/mca/coll/tuned/coll_tuned_decision_fixed.c``), measured on up to 64 nodes with Myrinet: for operators that
 commute. Open MPI 4.1 and later have other tables.
 """
@@ -50,7 +50,7 @@ class Rule:
         return np.broadcast_to(np.asarray(value) != 0, shape)
 
 
-#: By operation; of several rules that hold the first one counts.
+#: Rules by operation; the first one that holds counts.
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "broadcast": (Rule("binomial", "max(n < 12288, P < 8)"), Rule("scatter_allgather")),
     "reduce": (Rule("binomial"),),
@@ -70,9 +70,9 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
 }
 
 
-#: Of an allreduce among 2, 4 to 8, and 16 or more nodes of 8 ranks each: the largest that trees take.
+#: Maximum size that trees take in an allreduce among 2, 4 to 8, and 16 or more nodes of 8 ranks each.
 _NCCL_TREES = "(P > 8)*where(P <= 16, n <= 32768, where(P < 128, n <= 131072*P, n <= 262144*P))"
-#: The same of NCCL.
+#: Rules of NCCL.
 NCCL_RULES: Mapping[str, tuple[Rule, ...]] = {
     "allreduce": (Rule("double_tree", _NCCL_TREES), Rule("ring_channels")),
     "reduce_scatter": (Rule("ring_channels"),),
@@ -91,7 +91,7 @@ OPEN_MPI_RULES: Mapping[str, tuple[Rule, ...]] = {
     ),
     "all_to_all": (Rule("bruck", "(n < 200) * (P > 12)"), Rule("linear", "n < 3000"), Rule("pairwise")),
 }
-#: By the name that stands for them in a demand.
+#: Rules by their name in a demand.
 ALL_RULES: Mapping[str, Mapping[str, tuple[Rule, ...]]] = {AUTO: RULES, NCCL: NCCL_RULES}
 #: The rules that a machine may have for ``auto``: by operation, and by the name of a library.
 Decisions = Mapping[str, tuple[Rule, ...]]
@@ -99,7 +99,7 @@ LIBRARIES: Mapping[str, Decisions] = {"mpich": RULES, "nccl": NCCL_RULES, "open_
 
 
 def chosen_algorithms(rules: Sequence[Rule], ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[str, Bools]]:
-    """The algorithms that are taken by rules for any of these ranks and bytes, and where each is."""
+    """The algorithms taken by rules for any of these ranks and bytes, and a mask for each."""
     which = np.argmax([rule.holds(ranks, size_bytes) for rule in rules], axis=0)
     every = [(rule.algorithm, np.asarray(which == number)) for number, rule in enumerate(rules)]
     return [(algorithm, where) for algorithm, where in every if where.any()]

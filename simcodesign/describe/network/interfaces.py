@@ -16,15 +16,15 @@ from simcodesign.describe.topology.link_loads import IntArray
 
 #: Whether an interface sends and receives at the same time, or one after the other.
 DUPLEXES = ("full", "half")
-#: Which of a node's interfaces a message takes: its rank's own, all of them one after another, the one of its first and
-#: last link, or its rank's own among those of the rank's socket.
+#: Which of a node's interfaces a message takes: its rank's own, all of them one after another, by its first and
+#: last link, or its rank's own among the interfaces of the rank's socket.
 RANK, ROUND_ROBIN, DIRECTION, NEAREST = ASSIGNMENTS = ("rank", "round_robin", "direction", "nearest")
 
 
 @dataclass(frozen=True)
 class Interfaces:
     """The network interfaces of a node: ``count`` that are alike, each occupied for ``per_byte_s`` by every byte (None:
-    as fast as a message), and by every byte of several messages at once for ``loaded_per_byte_s`` (None: as alone).
+    as fast as a message), and by every byte of several concurrent messages for ``loaded_per_byte_s`` (None: as alone).
 
     With ``duplex = "full"`` an interface is two stations, one for what is sent (injection) and one for what is received
     (ejection); with ``"half"`` it is one. ``assignment`` is the rule by which messages take one of several:
@@ -34,10 +34,10 @@ class Interfaces:
     - ``nearest``: the same among the ranks and the interfaces of a socket.
     - ``round_robin``: (k + j) mod ``count`` for the j-th message that the rank sends to other nodes, and for the j-th
       that it receives.
-    - ``direction``, for a mesh or torus with an interface for each direction: that of the first link of a message where
-      it leaves, and that of its last link where it comes.
+    - ``direction``, for a mesh or torus with an interface for each direction: the interface of its first link where a
+    message leaves, and of its last link at its target.
 
-    None: ``Machine.interface_assignment``. With ``used``, the messages of a rank take so many of its interfaces one
+    None: ``Machine.interface_assignment``. With ``used``, the messages of a rank take this many of its interfaces one
     after another, from its first one on; None: all of them.
     """
 
@@ -54,7 +54,7 @@ class Interfaces:
         return self.duplex == "full"
 
     def stations(self, nodes: int) -> int:
-        """How many stations the interfaces of so many nodes are: of all nodes for injection, then for ejection."""
+        """Number of stations of the interfaces of ``nodes`` nodes: of all nodes for injection, then for ejection."""
         return nodes * self.count * (2 if self.is_full_duplex else 1)
 
     def injection(self, node: IntArray, interface: IntArray | int = 0) -> IntArray:
@@ -62,7 +62,7 @@ class Interfaces:
         return node * self.count + interface
 
     def ejection(self, node: IntArray, nodes: int, interface: IntArray | int = 0) -> IntArray:
-        """The stations by which messages come to nodes, ``nodes`` in all."""
+        """The stations by which messages reach nodes, ``nodes`` in all."""
         return self.injection(node + nodes if self.is_full_duplex else node, interface)
 
     def station_name(self, station: int, nodes: int) -> str:
@@ -74,7 +74,7 @@ class Interfaces:
 
 @dataclass(frozen=True)
 class AlgorithmTuning:
-    """How the messages of a collective algorithm are sent on a machine: those of a rank through ``interfaces`` of its
+    """How the messages of a collective algorithm are sent on a machine: a rank's messages through ``interfaces`` of its
     network interfaces, None: through all of them. ``segment``: bytes of the largest segment, by the bytes ``n`` of the
     operation, where the program states none; None: data are passed on as a whole."""
 
@@ -82,7 +82,7 @@ class AlgorithmTuning:
     segment: Expression | None = None
 
 
-#: By operation and algorithm.
+#: Tuning by operation and algorithm.
 Tunings = Mapping[tuple[str, str], AlgorithmTuning]
 
 
@@ -119,7 +119,7 @@ class OwnInterfaces:
 
     @classmethod
     def chosen(cls, each: Sequence[OwnInterfaces], number: IntArray) -> OwnInterfaces:
-        """Return of every rank those of the ``number``-th (P,)."""
+        """Return for every rank the interfaces of the ``number``-th (P,)."""
         names = ("first", "step", "skip", "number", "any_of_rail", "count")
         own = {name: np.choose(number, [getattr(one, name) for one in each]) for name in names}
         return cls(**own, rails=each[0].rails)
@@ -134,7 +134,7 @@ class OwnInterfaces:
         return self.first[rank] + self.step[rank] * ((self.skip[rank] + turn) % self.number[rank])
 
     def coming(self, rank: IntArray, leaves: IntArray, turn: IntArray | int = 0) -> IntArray:
-        """The interfaces by which messages come to these ranks, those that left by ``leaves``."""
+        """The interfaces by which messages reach these ranks, given the interface ``leaves`` at their source."""
         own = self.leaving(rank, turn)
         if self.rails == 1:
             return own
@@ -147,12 +147,12 @@ MAX_INTERFACES = 1024
 #: Keys of ``interfaces`` of every network; only the network between the nodes has the loaded bandwidth.
 INTERFACES = Section(
     Key("count", Whole(1, MAX_INTERFACES), "interfaces of a node", "as `rails`"),
-    Key("duplex", Choice(DUPLEXES), "`full`: sends and receives at once; `half`: one at a time", "full"),
+    Key("duplex", Choice(DUPLEXES), "`full`: sends and receives concurrently; `half`: one at a time", "full"),
     Key(
         "assignment",
         Choice(ASSIGNMENTS),
         "which of several interfaces a message takes",
-        "`direction` if there is one for each, `rank` if processors share them evenly, else `round_robin`",
+        "`direction` if there is one for each, `rank` if processors share them evenly, otherwise `round_robin`",
     ),
     *bandwidth(
         "bandwidth",
@@ -165,7 +165,7 @@ INTERFACES = Section(
         "loaded_bandwidth",
         "loaded_per_byte",
         "loaded_per_byte_s",
-        "bytes per second of all messages that pass an interface at once, with `sharing: max_min`",
+        "bytes per second of all messages that pass an interface concurrently, with `sharing: max_min`",
         "as `bandwidth`",
     ),
     make=Interfaces,

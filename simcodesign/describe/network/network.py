@@ -32,8 +32,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class LocalMessages:
-    """What a message of m bytes costs its sender that passes no link of the network: ``startup_s + m per_byte_s``,
-    by the one of its ``segments`` that has m bytes if it has any."""
+    """Cost for the sender of a message of m bytes that passes no link of the network: ``startup_s + m per_byte_s``,
+    by the segment in ``segments`` for m bytes if it has any."""
 
     startup_s: FloatOrArray = 0.0
     per_byte_s: FloatOrArray = 0.0
@@ -42,7 +42,7 @@ class LocalMessages:
 
 @dataclass(frozen=True)
 class Network:
-    """What a message of m bytes over h hops costs, and what it occupies on its way.
+    """Cost of a message of m bytes over h hops, and the parts that it occupies on its route.
 
     ``message_model``: what it costs its sender and its receiver, with the constants of that; ``sharing``: how links and
     interfaces are shared; ``routing``: which way it takes.
@@ -53,9 +53,10 @@ class Network:
     message is no faster than the slowest link of its route. With ``switching = "store_and_forward"`` a link has all of
     a message, or of a packet, before the next one begins.
 
-    Messages between ranks of one node cost the same, without hops where these are counted; or, in a model that
-    ``has_local_costs``, what ``node`` says: startup and bytes, no hops. ``socket`` says it of messages from one of the
-    ``sockets_per_node`` sockets of a node to another; those within a socket cost what ``node`` says.
+    Messages between ranks of one node cost the same, without hops if these are counted; or, in a model that
+    ``has_local_costs``, the cost in ``node``: startup and bytes, no hops. ``socket`` gives the cost of messages from
+    one of the ``sockets_per_node`` sockets of a node to another; messages within a socket then cost what ``node``
+    gives.
 
     A rank that combines m bytes it has received with its own (operator of a reduction) computes for
     ``m reduction_per_byte_s``; by default it takes no time. A rank that copies a block of its data within its memory,
@@ -70,7 +71,7 @@ class Network:
 
     ``tunings``: what collective algorithms have of their own, by operation and algorithm.
 
-    A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
+    A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a sent byte takes
     ``energy_per_byte_j``.
     """
 
@@ -101,11 +102,11 @@ class Network:
 
     @property
     def mean_hops(self) -> float:
-        """Mean hops between different nodes, by its routing, if nobody waits."""
+        """Mean hops between different nodes, by its routing, if nothing waits."""
         return self.routing.mean_hops(self.topology)
 
     def sending(self, sends: str | None, used: int | None = None) -> Network:
-        """Return the network whose messages are sent so, through so many interfaces of a rank."""
+        """Return the network whose messages are sent so, through ``used`` interfaces of a rank."""
         interfaces = replace(self.interfaces, used=used)
         return replace(self, message_model=self.message_model.sending(sends), interfaces=interfaces)
 
@@ -131,7 +132,7 @@ class Network:
 
     @property
     def paths_differ(self) -> bool:
-        """Whether the cost of a message depends on who sends it to whom, even if hops are not counted."""
+        """Whether the cost of a message depends on its source and target, even if hops are not counted."""
         return self.node is not None or self.links_differ
 
     @property
@@ -144,7 +145,7 @@ class Network:
 
     @property
     def has_own_links(self) -> bool:
-        """Whether the topology says how fast some links are, so that they may slow messages down."""
+        """Whether the topology gives the speed of some links, so that they may slow messages down."""
         return any(group.is_own for group in self.topology.link_groups)
 
     @property
@@ -210,13 +211,13 @@ class Network:
 
     @property
     def loaded_interface_s_per_byte(self) -> FloatOrArray:
-        """The same for a byte of several messages that pass the interface at once."""
+        """Time per byte of an interface if several messages pass it concurrently."""
         loaded = self.interfaces.loaded_per_byte_s
         return self.interface_occupancy_s_per_byte if loaded is None else loaded
 
     @property
     def interfaces_have_directions(self) -> bool:
-        """Whether each interface is that of a direction, as stated or because a node has one for each."""
+        """Whether each interface belongs to a direction, as stated or because a node has one for each."""
         if self.interfaces.assignment is not None:
             return self.interfaces.assignment == DIRECTION
         return self.rails == 1 and self.interfaces.count == self.topology.directions > 0
@@ -273,7 +274,7 @@ NETWORK = Section(
     ),
     Key("interfaces", INTERFACES, "the network interfaces of a node (docs/interfaces.md)"),
     Key("dynamic_power", Constant("power"), "what a rank draws while it sends or receives", field="dynamic_power_w"),
-    Key("energy_per_byte", Constant("energy_per_byte"), "energy of each byte that is sent", field="energy_per_byte_j"),
+    Key("energy_per_byte", Constant("energy_per_byte"), "energy of each sent byte", field="energy_per_byte_j"),
     Key(
         "distance",
         Choice(DISTANCES),

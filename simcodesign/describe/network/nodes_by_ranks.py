@@ -13,7 +13,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid import GridTopology
 from simcodesign.describe.topology.options import MAX_HOSTS
 
-#: How a machine file says it.
+#: Its notation in a machine file.
 AS_RANKS = "P"
 #: Numbers of nodes that are tried on either side for the nearest one that a kind of network has.
 _TRIED = 4096
@@ -43,7 +43,7 @@ class NodesByRanks:
             raise InputError(what, self.place, value=list(shape), allowed=allowed)
 
     def topology(self, nodes: int) -> Topology:
-        """The network of so many nodes. InputError if there is none, with the nearest numbers that there are."""
+        """The network of ``nodes`` nodes. InputError if there is none, with the nearest possible numbers."""
         try:
             return build_topology(self.kind, nodes, place=self.place, **self.options)
         except InputError as error:

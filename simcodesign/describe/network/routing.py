@@ -1,4 +1,4 @@
-"""Which way messages take: a class for each routing, with what it needs to be told.
+"""Routes of messages: a class for each routing, with its parameters.
 
 ``generate.messages.routing.route_choice`` draws the routes, by the class; ``topology.routing`` has their links.
 """
@@ -29,7 +29,7 @@ MOST_THRESHOLD = 1_000_000
 class Routing:
     """A rule by which messages take their routes."""
 
-    #: What machine files call it.
+    #: Name in machine files.
     name: ClassVar[str]
     #: For a data sheet; nothing of the one route of each pair.
     words: ClassVar[str] = ""
@@ -45,7 +45,7 @@ class Routing:
         return self.name in topology.routings
 
     def mean_hops(self, topology: Topology) -> float:
-        """Mean hops between different nodes if nobody waits."""
+        """Mean hops between different nodes if nothing waits."""
         return topology.mean_hops()
 
     @property
@@ -54,10 +54,10 @@ class Routing:
         return 2 if self.goes_through_nodes else 1
 
     def check(self, model: MessageModel, sharing: Sharing, by_direction: bool, place: Place) -> None:
-        """InputError for what it is told and cannot be, and for messages that cannot go so. ``by_direction``: whether
-        their first link says by which interface they leave."""
+        """InputError for impossible parameters, and for messages that cannot be routed so. ``by_direction``: whether
+        their first link determines the interface by which they leave."""
         if self.goes_through_nodes and model.starts_at_every_hop:
-            what = f"network.routing: {self.name} is not for messages that are sent anew at every hop"
+            what = f"network.routing: {self.name} is not for messages that are sent again at every hop"
             raise InputError(what, place, value="startup_per: hop", allowed="startup_per: message")
 
 
@@ -93,14 +93,14 @@ class Valiant(Routing):
 @dataclass(frozen=True)
 class Ugal(Routing):
     """The minimal route, unless the queue at its next link, times the links of the route, or all ``queues`` along it
-    together, exceed those of a route through a random node by more than ``threshold``."""
+    together, exceed the queues of a route through a random node by more than ``threshold``."""
 
     name = UGAL
     words = ", or through random nodes if busy"
     goes_through_nodes = True
     options = (
         Key("threshold", Whole(0, MOST_THRESHOLD), "how much longer the minimal way's queue must be", "0"),
-        Key("queues", Choice(QUEUES), "by which queues: those of the next link, or of the whole way", NEXT_LINK),
+        Key("queues", Choice(QUEUES), "by which queues: at the next link, or along the whole route", NEXT_LINK),
     )
 
     threshold: int = 0

@@ -1,6 +1,6 @@
-"""How links and interfaces are shared: a class for each rule, with what it needs to be told.
+"""How links and interfaces are shared: a class for each rule, with its parameters.
 
-``generate.messages.sharing`` says how messages wait by each rule, found by its class.
+``generate.messages.sharing`` defines how messages wait by each rule, found by its class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simcodesign.describe.network.message_models.base import MessageModel
 ENTRY_POINTS = "simcodesign.sharing_rules"
 #: The shares of messages at a time: all equal, or in proportion to 1 / latency of the route.
 EQUAL, BY_LATENCY = SHARES = ("equal", "by_latency")
-#: Bytes of a packet, unless a machine says another size.
+#: Bytes of a packet, unless a machine gives another size.
 PACKET_BYTES = 4096.0
 
 
@@ -29,7 +29,7 @@ PACKET_BYTES = 4096.0
 class Sharing(ABC):
     """A rule by which messages share links and interfaces."""
 
-    #: What machine files call it.
+    #: Name in machine files.
     name: ClassVar[str]
     #: A message has a link to itself until all of it, or of a packet, has passed.
     has_whole_messages: ClassVar[bool] = False
@@ -38,23 +38,23 @@ class Sharing(ABC):
 
     @property
     def last(self) -> str | None:
-        """What of a message has passed when its sender is released; None where no other message holds it."""
+        """Part of a message that has passed when its sender is released; None if no other message holds it."""
         return None
 
     @property
     def stored_bytes(self) -> float:
-        """Of a message at most so many bytes are stored at a node before they continue; infinite for a whole
+        """Maximum number of bytes of a message that a node stores before they continue; infinite for a whole
         message."""
         return np.inf
 
     @property
     def has_equal_shares(self) -> bool:
-        """Whether messages that use a link at once have the same rate there."""
+        """Whether concurrent messages on a link have the same rate there."""
         return False
 
     @property
     def is_by_flows(self) -> bool:
-        """Whether messages are on all stations of their routes at once."""
+        """Whether messages occupy all stations of their routes simultaneously."""
         return False
 
     @property
@@ -68,7 +68,7 @@ class Sharing(ABC):
         """For a data sheet."""
 
     def check(self, model: MessageModel, is_stored: bool, is_as_fast: bool, place: Place) -> None:  # noqa: B027
-        """InputError for what it is told and cannot be. ``is_stored``: whether links store messages; ``is_as_fast``:
+        """InputError for impossible parameters. ``is_stored``: whether links store messages; ``is_as_fast``:
         whether all of them pass bytes as fast as messages of ``model`` go."""
 
 
@@ -90,8 +90,8 @@ class Fcfs(Sharing):
 
 @dataclass(frozen=True)
 class MaxMin(Sharing):
-    """All at once, with max-min fair ``shares``: equal ones, or in proportion to 1 / latency of the route. A message
-    that holds its sender while its bytes leave does so until its last byte has passed."""
+    """All concurrently, with max-min fair ``shares``: equal ones, or in proportion to 1 / latency of the route. A
+    message that holds its sender while its bytes leave does so until its last byte has passed."""
 
     name = "max_min"
     option = Key(
@@ -119,20 +119,20 @@ class MaxMin(Sharing):
     @property
     def sheet_words(self) -> str:
         shares = "max-min shares" if self.has_equal_shares else "shares in proportion to 1 / latency"
-        return f"fairly, by all messages at once ({shares})"
+        return f"fairly, by all messages concurrently ({shares})"
 
     def check(self, model: MessageModel, is_stored: bool, is_as_fast: bool, place: Place) -> None:
         """InputError for unknown shares, and links that store whole messages."""
         if self.shares not in SHARES:
             raise InputError("shares of links, network.shares", place, value=self.shares, allowed=", ".join(SHARES))
         if is_stored:
-            what = f"network.sharing: {self.name} is for messages that are on all links of their route at once"
+            what = f"network.sharing: {self.name} is for messages that occupy all links of their route simultaneously"
             raise InputError(what, place, value="switching: store_and_forward", allowed="switching: cut_through")
 
 
 @dataclass(frozen=True)
 class RoundRobin(Sharing):
-    """By packets of ``packet_bytes``, round robin among messages. A message that holds its sender while its bytes
+    """Packets of ``packet_bytes``, round robin among messages. A message that holds its sender while its bytes
     leave does so until its last packet has passed; links that store anything store packets."""
 
     name = "round_robin"

@@ -15,10 +15,10 @@ from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, Mes
 
 #: The end of a segment, as a file names it.
 UP_TO = "up_to"
-#: Where segments of the network stand, which are counted from 1 on, and what a path of one looks like.
+#: Path of the network's segments, which are counted from 1 on, and the pattern of a path in one.
 PATH = "network.segments"
 _PATH = re.compile(r"network\.segments\.([1-9][0-9]{0,3})\.(\w+)")
-#: The same, for a reader.
+#: Such a path, for a reader.
 SEGMENT_PATHS = f"{PATH}.NUMBER.startup"
 #: Paths of constants of caches and segments, whose names and numbers the machine file gives.
 NUMBERED_PATHS = rf"^(caches\.[^.]+\.per_byte|{_PATH.pattern})$"
@@ -70,7 +70,7 @@ def with_segment_constants(
 
 
 def check_segments(segments: Sequence[SizeSegment], path: str, place: Place) -> None:
-    """InputError unless every segment ends above the one before it, the last one nowhere."""
+    """InputError unless every segment ends above the previous one, and the last one has no end."""
     below: FloatOrArray = 0.0
     for number, segment in enumerate(segments, start=1):
         upper, where = np.asarray(segment.up_to_bytes, dtype=np.float64), f"{path}.{number}.{UP_TO}"
@@ -82,7 +82,7 @@ def check_segments(segments: Sequence[SizeSegment], path: str, place: Place) -> 
         if np.any(np.isinf(upper)):
             raise InputError(f"{where} is missing: only the last segment has no end", place)
         if not np.all((upper >= LEAST) & (upper <= MOST) & (upper > below)):
-            what = f"{where}: each segment ends above the one before it"
+            what = f"{where}: each segment ends above the previous one"
             allowed = f"more than {float(np.max(below)):g} bytes"
             raise InputError(what, place, value=float(np.min(upper)), allowed=allowed)
         below = upper

@@ -33,7 +33,7 @@ class Membership:
         cls, group: str, colour: FloatOrArray, ranks: int, expression: Expression, indices: Collection[str] = ()
     ) -> Membership:
         """Return the groups of ``ranks`` ranks with these colours, (..., P) or what broadcasts to it. ``indices``:
-        those of all loops.
+        of all loops.
 
         InputError for a colour that is not whole, and if no rank is in any group, unless the colour depends on the
         index of a loop: then the groups of an iteration may be empty.
@@ -53,7 +53,7 @@ class Membership:
 
     @cached_property
     def order(self) -> Ints:
-        """(..., P) the ranks, those of a group together in their order, groups by their colours."""
+        """(..., P) the ranks, grouped in their order, groups by their colours."""
         return np.argsort(self.colour, axis=-1, kind="stable")
 
     @cached_property
@@ -117,7 +117,7 @@ class Membership:
         return np.concatenate([first, colour[..., 1:] != colour[..., :-1]], axis=-1)
 
     def _by_rank(self, values: Ints) -> Ints:
-        """What stands in ``order``, by rank."""
+        """Values in ``order``, by rank."""
         by_rank = np.empty_like(self.order)
         np.put_along_axis(by_rank, self.order, values, axis=-1)
         return by_rank

@@ -1,7 +1,7 @@
-"""What continues at once: demands that are started and waited for, and kinds of work of a rank that overlap.
+"""Overlap: demands that are started and waited for, and kinds of work of a rank that run concurrently.
 
-A demand that is started (``Demand.started_as``) begins when what stands before it is done; what stands after it does
-not wait for it, except for a ``Wait`` of its name. Both stand in one block, so that what an iteration starts is done
+A started demand (``Demand.started_as``) begins when the steps before it are done; the steps after it do
+not wait for it, except for a ``Wait`` of its name. Both are in one block, so that what an iteration starts is done
 when the iteration is. A block of parts that overlap is the same: all parts but one are started, and waited for at its
 end.
 """
@@ -42,7 +42,7 @@ def overlapping(parts: Sequence[Demand], place: Place) -> Block:
                 "this is no work of a rank that overlaps with other work", part.place, value=words, allowed=allowed
             )
         if part.works_on in busy:
-            raise InputError(f"two parts at once for the {part.works_on} of a rank", part.place, value=words)
+            raise InputError(f"two concurrent parts for the {part.works_on} of a rank", part.place, value=words)
         busy.add(part.works_on)
     *others, last = sorted(parts, key=lambda part: part.works_on == "processor")
     names = tuple(f"{part.works_on} work" for part in others)
@@ -56,8 +56,8 @@ def has_overlap(program: Sequence[Step]) -> bool:
 
 
 def check_starts(body: Sequence[Step]) -> None:
-    """InputError unless all that is started in a block is waited for in it, and nothing else is, and no name is that of
-    two parts at once; likewise in its blocks."""
+    """InputError unless all operations started in a block are waited for in it, and nothing else is, and no two
+    concurrent parts have one name; likewise in its blocks."""
     under_way: dict[str, Demand] = {}
     for step in body:
         if isinstance(step, Block):

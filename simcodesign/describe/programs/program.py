@@ -12,7 +12,7 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
 
-#: Phase of demands that stand outside any phase.
+#: Phase of demands outside any phase.
 MAIN_PHASE = "main"
 
 
@@ -21,8 +21,8 @@ class Block:
     """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's.
 
     ``useful_flops``: what one repetition adds to the operations, of all ranks, of which a rate is made.
-    ``overlaps``: its body are parts that continue at once (``describe/programs/overlap.py``). ``index``: the name that
-    counts the iterations, from 0, in all that stands in the block but its ``repeat``.
+    ``overlaps``: its body are concurrent parts (``describe/programs/overlap.py``). ``index``: the name that
+    counts the iterations, from 0, in everything within the block except its ``repeat``.
     """
 
     repeat: Expression
@@ -84,7 +84,7 @@ def with_phase(program: tuple[Step, ...], phase: str = MAIN_PHASE) -> Iterator[t
 
 @dataclass(frozen=True)
 class PlacedDemand:
-    """A demand where it stands in a program, nothing evaluated; ``blocks``: those around it, the outermost first."""
+    """A demand at its place in a program, nothing evaluated; ``blocks``: the blocks around it, the outermost first."""
 
     demand: Demand
     phase: str = MAIN_PHASE

@@ -52,7 +52,7 @@ def checked(operation: Operation, ranks: int, place: Place) -> Operation:
 
 
 def overlapping(parts: tuple[object, ...], place: Place) -> list[Operation]:
-    """Parts that begin together, that of the processor last. InputError unless there are two, each at another part of
+    """Parts that begin together, the processor's part last. InputError unless there are two, each at another part of
     the rank."""
     good: list[Operation] = []
     for part in parts:
@@ -99,7 +99,7 @@ def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place:
 
 
 def _segments(size: float, most: object, place: Place) -> int:
-    """In how many parts the bytes are passed on: the fewest of at most so many each."""
+    """Number of parts in which the bytes are passed on: the fewest with at most ``most`` bytes each."""
     most_bytes = _amount(most, "segment", place)
     if not most_bytes:
         raise InputError("a segment has no bytes", place, value=most, allowed="more than 0 bytes")
@@ -128,7 +128,7 @@ def _whole(value: object, what: str, most: int, place: Place) -> int:
 
 
 def shown(value: object) -> str:
-    """What was given instead of an operation."""
+    """Text for a value given instead of an operation."""
     if isinstance(value, Operation):
         return f"{value[0]} ({value[1]})" if isinstance(value[1], str) else str(value[0])
     text = repr(value)

@@ -1,4 +1,4 @@
-"""What ranks do together in a recording: calls of collective operations, and messages. InputErrors name the lines."""
+"""Joint operations of ranks in a recording: collective calls, and messages. InputErrors name the lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CollectiveCalls:
 
 
 def collective_calls(recording: Recording) -> CollectiveCalls:
-    """The calls, each matched with those of the other members: the n-th of each is the n-th of all.
+    """The calls, each matched with the calls of the other members: the n-th of each is the n-th of all.
 
     InputError where members of a group call different operations, or not equally many.
     """
@@ -58,7 +58,7 @@ def collective_calls(recording: Recording) -> CollectiveCalls:
 
 
 def _turns(key: Int64s) -> Int64s:
-    """How many entries with the same key stand before each."""
+    """How many entries with the same key precede each."""
     order = np.argsort(key, kind="stable")
     ordered = key[order]
     turn = np.empty_like(order)
@@ -182,7 +182,7 @@ def _check_numbers(recording: Recording, sent: NDArray[np.float64], received: ND
 
 
 def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -> Collective:
-    """A collective operation of so many ranks as a demand, under which both readings know its algorithm; by the rules
+    """A collective operation of ``ranks`` ranks as a demand, under which both readings know its algorithm; by the rules
     of a machine if it is left to it."""
     entries = np.flatnonzero(recording.op == op)
     _, name, size_bytes, algorithm, *_ = recording.operations[op]

@@ -1,1 +1,1 @@
-"""What one message costs: a class for each model, with its constants."""
+"""Cost of one message: a class for each model, with its constants."""

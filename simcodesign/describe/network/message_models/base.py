@@ -1,9 +1,9 @@
-"""What all models of messages have in common, and the registry of them.
+"""Base class of all models of messages, and their registry.
 
 A model is a frozen dataclass of its constants in one module of this folder, which registers it by the name that machine
-files have for it. ``generate.messages.message_models`` says what its messages do in a simulation,
+files have for it. ``generate.messages.message_models`` defines what its messages do in a simulation,
 ``analytic.messages.message_models`` what they cost in a forecast; both are found by its class. What else differs
-between models is a property of the class, named by the reason: nobody asks which model it is.
+between models is a property of the class, named by the reason: no code asks which model it is.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class SizeSegment(ABC):
 
 @dataclass(frozen=True)
 class MessageModel(ABC):
-    """What a message of m bytes costs its sender and its receiver, and when it is there.
+    """Cost of a message of m bytes for its sender and its receiver, and its time of arrival.
 
     ``per_byte_s``: seconds per byte of a message. Beyond ``rendezvous_above_bytes`` (S), what comes after a send waits
-    until the receiver takes the message up. ``segments``: the constants by the size of a message, instead of those of
-    the model; only those of ``beside_segments`` may be stated as well.
+    until the receiver takes the message up. ``segments``: the constants by the size of a message, instead of the
+    model's; only the constants in ``beside_segments`` may be stated as well.
     """
 
-    #: What machine files call it, and readers.
+    #: Name in machine files, and for readers.
     name: ClassVar[str]
     title: ClassVar[str]
     #: Keys of its constants, choices and flags in the network of a machine file; the last required one is the time per
@@ -61,7 +61,7 @@ class MessageModel(ABC):
     #: The constants among them: key -> field and dimension. Those that are required, and the others.
     required: ClassVar[Mapping[str, tuple[str, str]]]
     optional: ClassVar[Mapping[str, tuple[str, str]]]
-    #: Those that a segment may leave out, and the model then states.
+    #: Constants that a segment may leave out, and the model then states.
     beside_segments: ClassVar[tuple[str, ...]] = ()
     #: Segments of its messages by size.
     segment: ClassVar[type[SizeSegment]]
@@ -82,7 +82,7 @@ class MessageModel(ABC):
     bytes_follow_startup: ClassVar[bool] = False
     #: Several messages that follow one another are as one that takes as long (``train``).
     goes_in_trains: ClassVar[bool] = False
-    #: Formulas in symbols (t_s, t_w) are those of its messages. Subclasses do not inherit it: they cost more.
+    #: Formulas in symbols (t_s, t_w) describe its messages. Subclasses do not inherit it: they cost more.
     has_symbolic_prices: ClassVar[bool] = False
 
     rendezvous_above_bytes: FloatOrArray | None = field(default=None, kw_only=True)
@@ -103,7 +103,7 @@ class MessageModel(ABC):
 
     @property
     def startup_s(self) -> FloatOrArray:
-        """What a message takes before it, whatever its size, where messages within a node have one of their own."""
+        """Time of a message before its bytes, whatever its size, if messages within a node have one of their own."""
         return 0.0
 
     @classmethod
@@ -129,7 +129,7 @@ class MessageModel(ABC):
 
     @property
     def least_s_per_byte(self) -> FloatOrArray:
-        """Seconds per byte of the fastest messages, where they differ by size."""
+        """Seconds per byte of the fastest messages, if they differ by size."""
         if not self.segments:
             return self.per_byte_s
         return functools.reduce(np.minimum, (segment.per_byte_s for segment in self.segments))
@@ -150,7 +150,7 @@ class MessageModel(ABC):
         return False
 
     def sending(self, sends: str | None) -> Self:
-        """The model of messages that are sent so (``sends``); itself where that is not said, or makes no difference."""
+        """The model of messages sent so (``sends``); itself if that is not given, or makes no difference."""
         return self
 
     @property
@@ -170,7 +170,7 @@ class MessageModel(ABC):
 
     @property
     def bytes_flow_together(self) -> bool:
-        """Whether the bytes of messages that a rank sends at once flow side by side, each as fast as one alone."""
+        """Whether the bytes of concurrent messages of a rank flow in parallel, each as fast as one alone."""
         return False
 
     @property
@@ -198,7 +198,7 @@ class MessageModel(ABC):
         """For what a message holds its receiver."""
 
     def check(self, place: Place) -> None:
-        """InputError for what the model says of itself and cannot be."""
+        """InputError for properties of the model that cannot be."""
         for key, allowed in self.choices.items():
             if (value := getattr(self, key)) not in allowed:
                 raise InputError(f"network.{key}", place, value=value, allowed=", ".join(allowed))

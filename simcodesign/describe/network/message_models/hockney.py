@@ -16,7 +16,7 @@ from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, Mes
 #: How a rank sends: each message holds it until its last byte has left; or its startup alone does, and the bytes of all
 #: of its messages then flow side by side.
 BLOCKING, NONBLOCKING = SENDS = ("blocking", "nonblocking")
-#: What a startup is for.
+#: Events that a startup is charged for.
 MESSAGE, HOP = STARTUPS = ("message", "hop")
 
 
@@ -36,12 +36,12 @@ class Hockney(MessageModel):
 
     Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
     repeated startups, bytes stored again) delays the arrival alone. With ``sends = "nonblocking"``, the sender is
-    charged ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
+    charged ``startup_s`` alone, and the bytes delay the arrival as well: bytes of several messages flow in parallel.
     Beyond S, what waits is what comes after the send, and after the messages posted together with it.
 
     With ``holds_receiver``, in networks inside nodes, processors copy the bytes: a message holds its sender for
     ``startup_s + h hop_latency_s + m per_byte_s``, however it is sent, and its receiver for as long, from when the
-    receive has its turn. It is taken up when it is there and its receiver's hold is over.
+    receive has its turn. It is taken up when it has arrived and its receiver's hold is over.
 
     Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994).
     """
@@ -49,11 +49,11 @@ class Hockney(MessageModel):
     name = "hockney"
     title = "Hockney's model"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("startup", Constant("time"), "time of a message beside its bytes", required=True, field="startup_s"),
+        Key("startup", Constant("time"), "time of a message without its bytes", required=True, field="startup_s"),
         Key(
             "per_byte",
             Constant("per_byte"),
-            "time per byte, in place of `bandwidth`",
+            "time per byte, instead of `bandwidth`",
             required=True,
             field="per_byte_s",
         ),
@@ -138,7 +138,7 @@ class Hockney(MessageModel):
 
     @property
     def bytes_flow_together(self) -> bool:
-        """Whether those of messages that are sent at once flow side by side."""
+        """Whether the bytes of concurrent messages flow in parallel."""
         return not self.bytes_hold_sender
 
     @property
