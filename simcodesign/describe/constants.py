@@ -55,8 +55,8 @@ POWERS = {path: one for path, one in _OF_PARTS.items() if one[2] in _POWERS}
 
 
 def _every_constant(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, str, str]]:
-    """Return the constants with those of message models at the position that readers expect: the first model's before
-    the hop latency."""
+    """Return all constants; constants of message models are at the position that readers expect: the first model's
+    before the hop latency."""
     of_models = [
         {
             f"network.{key}": ("network", f"message_model.{name}", dimension)

@@ -1,6 +1,6 @@
-"""What a machine file may define besides the built-in kinds: parameters, properties, resources, components.
+"""Constructs of machine files in addition to the built-in kinds: parameters, properties, resources, components.
 
-The constructs are those of Aspen (Spafford and Vetter, SC 2012; Sci. Prog. 2015, article 157305). Everything is an
+The constructs come from Aspen (Spafford and Vetter, SC 2012; Sci. Prog. 2015, article 157305). Everything is an
 expression over the parameters and properties of the machine and its counts; the readings put times together from
 it on their own.
 """
@@ -33,9 +33,9 @@ AMOUNT = "amount"
 COUNTS = ("nodes", "processors_per_node", "processors")
 #: Different resources in one block, so that all sets of conflicting ones can be looked at.
 MOST_RESOURCES = 16
-#: What components add up to, by the names of their expressions.
+#: Quantities summed over components, by the names of their expressions.
 _SUMMED = ("static_power", "rack_units", "die_area", "price", "embodied_carbon")
-#: What comes before the name of a machine parameter where it is set.
+#: Prefix of the name of a machine parameter in settings.
 PREFIX = "machine."
 OfMachine = TypeVar("OfMachine")
 
@@ -51,7 +51,7 @@ class Trait:
 @dataclass(frozen=True)
 class Resource:
     """``time`` (s) of one item on one instance, over ``argument``, its amount. ``instances``: of one rank, a fraction
-    where ranks share one. ``dynamic_power``: W of one instance while it is busy; ``energy``: J of one item besides,
+    if ranks share one. ``dynamic_power``: W of one instance while it is busy; ``energy``: additional J of one item,
     over the same names as ``time``, spread over its time."""
 
     time: Expression
@@ -78,7 +78,7 @@ class Component:
 
 
 class NetworkFormulas(Protocol):
-    """Formulas of what a network is built of. ``parameters``: names of those of the machine that they depend on."""
+    """Formulas of the parts of a network. ``parameters``: names of the machine parameters that they depend on."""
 
     @property
     def parameters(self) -> frozenset[str]: ...
@@ -89,7 +89,7 @@ class NetworkFormulas(Protocol):
 
 @dataclass(frozen=True)
 class Totals:
-    """What a whole machine takes, costs and draws when nothing runs on it; None where no component says it."""
+    """Space, cost and power of a whole machine when nothing runs on it; None if no component states it."""
 
     rack_units: FloatOrArray | None
     die_area_m2: FloatOrArray | None
@@ -100,7 +100,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class Custom:
-    """The constructs of one machine. ``values``: those of parameters that are not at their defaults. ``constants``:
+    """The constructs of one machine. ``values``: parameters that are not at their defaults. ``constants``:
     formulas of constants and powers of built-in parts, by their paths, in SI units; None if there is none.
     ``network``: formulas of its topology and rails, likewise. ``ownership``: over how many years it is used, and what
     its energy costs and emits.
@@ -108,7 +108,7 @@ class Custom:
     Expressions may use the counts of the machine (``COUNTS``) and of its network (``NETWORK_COUNTS``, unless a
     parameter or property has such a name).
 
-    Raises InputError for unknown names, names that are there twice, and properties that need each other.
+    Raises InputError for unknown names, duplicate names, and properties that need each other.
     """
 
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
@@ -216,18 +216,18 @@ class Custom:
         return self.network is not None and path.removeprefix(PREFIX) in self.network.parameters
 
     def without_formulas(self, paths: Collection[str]) -> Custom:
-        """The same without the formulas of these constants, which have values of their own now."""
+        """Return the constructs without the formulas of these constants, which have values of their own now."""
         if not self.constants or not self.constants.keys() & set(paths):
             return self
         return replace(self, constants={path: one for path, one in self.constants.items() if path not in paths} or None)
 
     def conflicting(self, one: str, other: str) -> bool:
-        """Whether uses of two resources never overlap: those of the same one never do.
+        """Whether uses of two resources never overlap: uses of the same one never do.
 
         The rule of conflicts, for both readings: a block takes as long as its heaviest clique, which is the set of uses
         of the longest total time of which every two conflict. Each reading finds it in its own way
         (``analytic.resources``, ``generate.demands.resources``). With the effect ``conflicts`` the simulation keeps the
-        order of the uses besides, and never takes less.
+        order of the uses in addition, and never takes less.
         """
         return one == other or frozenset((one, other)) in self.pairs
 
@@ -239,7 +239,7 @@ class Custom:
         return self.resources[name]
 
     def totals(self, counts: Mapping[str, FloatOrArray]) -> Totals:
-        """Sums over the components: count times what each says."""
+        """Sums over the components: count times the value of each."""
         names = self.names(counts)
         sums: dict[str, FloatOrArray | None] = dict.fromkeys(_SUMMED)
         for title, component in self.components.items():

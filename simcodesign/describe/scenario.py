@@ -19,7 +19,7 @@ MachineSource = Machine | str | Path
 
 
 class ScenarioKeywords(TypedDict, total=False):
-    """What every verb takes beside workload, machine and parameters."""
+    """Keywords of every verb, in addition to workload, machine and parameters."""
 
     preset: str | None
     phases: Collection[str] | None
@@ -34,7 +34,7 @@ class RunKeywords(TypedDict, total=False):
 
 
 class SimulationKeywords(ScenarioKeywords, RunKeywords, total=False):
-    """What every verb that simulates takes beside workload, machine and parameters."""
+    """Keywords of every verb that simulates, in addition to workload, machine and parameters."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Scenario:
         preset: str | None = None,
         phases: Collection[str] | None = None,
     ) -> Scenario:
-        """The scenario of workload and machine, which are read where they are names or paths of files; or a scenario
-        as it is, which then stands alone. ``parameters``, ``preset`` and ``phases`` are those of the class.
+        """The scenario of workload and machine, which are read if they are names or paths of files; or a complete
+        scenario as it is. ``parameters``, ``preset`` and ``phases`` are as in the class.
 
         Raises InputError for files that cannot be read, and for a machine that is missing or that comes twice.
         """
@@ -86,27 +86,27 @@ class Scenario:
         return bind(self.workload, self.machine, self.parameters, preset=self.preset, phases=self.phases)
 
     def on(self, machine: MachineSource) -> Scenario:
-        """The same on another machine."""
+        """Return the scenario on another machine."""
         return replace(self, machine=machine_of(machine))
 
     def at(self, parameters: Mapping[str, object]) -> Scenario:
-        """The same where these parameters have other values."""
+        """Return the scenario with other values of these parameters."""
         return replace(self, parameters={**self.parameters, **parameters})
 
 
 class OfScenario:
-    """What has a ``scenario``."""
+    """Base of objects with a ``scenario``."""
 
     scenario: Scenario
 
     @property
     def workload(self) -> Workload:
-        """That of the scenario."""
+        """Workload of the scenario."""
         return self.scenario.workload
 
     @property
     def machine(self) -> Machine:
-        """That of the scenario."""
+        """Machine of the scenario."""
         return self.scenario.machine
 
 

@@ -1,6 +1,6 @@
 """Variants: a shipped name or a file ``with`` other values, as in ``fugaku with network.startup=1 us, nodes=64``.
 
-The same text names a variant in tables and takes its place wherever the name of a workload or a machine stands.
+Such a text names a variant in tables and is accepted wherever the name of a workload or a machine is.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from simcodesign.core.errors import InputError
 
 #: Between a name and what is other than in its file.
 WITH = " with "
-#: Changes that a name shows; of more than these it says how many there are.
+#: Number of changes that a name lists; of more it gives only their number.
 MOST_SHOWN = 4
-#: What a change begins with; "," only ends one where another begins behind it, for lists have commas too.
+#: Pattern at the begin of a change; "," only ends one if another begins behind it, because lists have commas too.
 _CHANGE = r"[A-Za-z_][A-Za-z0-9_.]*\s*="
 _BEGINS = re.compile(rf"\s+with\s+(?={_CHANGE})")
-#: ``x2``: so many times what is in the file.
+#: ``x2``: a factor on the value in the file.
 _FACTOR = re.compile(r"x([0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)")
 _NEXT = re.compile(rf",\s*(?={_CHANGE})")
 
@@ -29,7 +29,7 @@ _LIKE_A_JOB = re.compile(r"@\s*-?\d*\s*:")
 
 
 def split_variant(text: str | Path) -> tuple[str, dict[str, str]]:
-    """The name or file, and the values by name: none for a plain name. InputError for a name that stands twice."""
+    """The name or file, and the values by name: none for a plain name. InputError for duplicate names."""
     name, *rest = _BEGINS.split(str(text).strip(), maxsplit=1)
     changes: dict[str, str] = {}
     for item in _NEXT.split(rest[0]) if rest else []:
@@ -62,7 +62,7 @@ def _shown(value: object) -> str:
 
 def variant_label(name: str, changes: Iterable[str], most: int | None = MOST_SHOWN) -> str:
     """``NAME with KEY=VALUE, KEY=VALUE``; of more than ``most`` changes the first ones, and how many more there are.
-    The name may be that of a variant itself."""
+    The name may be the name of a variant itself."""
     every = list(changes)
     if not every:
         return name
@@ -72,7 +72,7 @@ def variant_label(name: str, changes: Iterable[str], most: int | None = MOST_SHO
 
 
 class Variant:
-    """What has a ``name``, and ``changes`` of what is in the file of that name."""
+    """Base of objects with a ``name``, and ``changes`` of the file of that name."""
 
     name: str
     changes: tuple[str, ...]
@@ -84,5 +84,5 @@ class Variant:
 
     @property
     def full_label(self) -> str:
-        """The same, however many changes there are."""
+        """Label with all changes."""
         return variant_label(self.name, self.changes, most=None)

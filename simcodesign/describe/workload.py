@@ -38,7 +38,7 @@ from simcodesign.describe.programs.serving import Serving
 from simcodesign.describe.randomness.node_failures import Checkpoints
 from simcodesign.describe.randomness.noise import Imbalance, share_as_distribution
 
-#: Names that a program may use besides parameters and equations.
+#: Names that a program may use in addition to parameters and equations.
 RESERVED = ("P", "rank")
 #: The constants for combining what is received, and for packing, which are computations.
 PROCESSING = frozenset({"network.reduction_per_byte", "network.packing"})
@@ -46,16 +46,18 @@ PROCESSING = frozenset({"network.reduction_per_byte", "network.packing"})
 
 @dataclass(frozen=True)
 class Workload(ShownInNotebooks):
-    """An application: what a workload file says. Expressions are over its parameters, equations and ``P``, in SI units.
+    """An application: the contents of a workload file. Expressions are over its parameters, equations and ``P``, in SI
+    units.
 
-    - ``name``, ``about``, ``source``: what it is called, what it is, and where it is from.
+    - ``name``, ``about``, ``source``: its name, its description, and its origin.
     - ``parameters``: its inputs, by name. ``presets``: named sets of their values (data sets).
     - ``equations``: names for expressions; ``equation_order``: the same, each after those that it uses.
       ``local_equations``: names for expressions with ``rank`` or the index of a loop, which the program and the groups
       have in full.
     - ``program``: blocks and demands, in the order in which every rank runs them.
     - ``imbalance``: coefficient of variation of the ranks' shares of computation, or an ``Imbalance``.
-    - ``data``: data structures of each rank, in bytes. ``footprint``: memory that each rank uses, in bytes; that of its
+    - ``data``: data structures of each rank, in bytes. ``footprint``: memory that each rank uses, in bytes; the size
+    of its
       data, if it is not stated. ``accelerator_footprint``: what it uses of the memory of its accelerator, in bytes.
     - ``size``: of the whole problem, in units of its own. ``size_parameter``: the parameter that is the size of the
       problem of a process, ``n`` if it is not stated.
@@ -64,7 +66,7 @@ class Workload(ShownInNotebooks):
     - ``formulas``: closed forms of its time, from papers or by hand. ``measured``: its times on some machine.
       ``bubbles``: closed forms of what ranks of a pipeline wait, by names such as ``(p-1)/m``: the first that is valid.
     - ``serving``: how requests arrive at a server whose steps are phases of the program.
-    - ``place``: where it stands in its file.
+    - ``place``: its place in its file.
 
     Raises InputError for names that are reserved or unknown, equations in a circle, and demands that exclude others.
 
@@ -99,7 +101,7 @@ class Workload(ShownInNotebooks):
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():
             if name in self.equations or name in self.parameters:
-                raise InputError(f"{name} is a reserved name where there are groups", self.place)
+                raise InputError(f"{name} is a reserved name in workloads with groups", self.place)
         for name in RESERVED:
             if name in self.equations or (name == "rank" and name in self.parameters):
                 raise InputError(f"{name} is a reserved name", self.place)
@@ -219,7 +221,7 @@ class Workload(ShownInNotebooks):
 
     @cached_property
     def has_overlap(self) -> bool:
-        """Whether ranks do several things at once."""
+        """Whether ranks do several things concurrently."""
         return has_overlap(self.program)
 
     @cached_property
@@ -245,7 +247,7 @@ class Workload(ShownInNotebooks):
         return tuple(dict.fromkeys(placed.phase for placed in placed_demands(self.program)))
 
     def json_fields(self) -> str:
-        """Its name: a description stands in a file of its own."""
+        """Its name: a description has a file of its own."""
         return self.name
 
 

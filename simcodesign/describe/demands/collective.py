@@ -242,8 +242,7 @@ class Collective(MessageDemand):
         return self.algorithm in ALL_RULES
 
     def choices(self, ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[Collective, Bools]]:
-        """The demand with every algorithm that it takes for any of these ranks and bytes, and a mask of where it
-        does."""
+        """The demand with every algorithm that it takes for any of these ranks and bytes, and a mask for each."""
         if not self.is_open:
             return [(self, np.asarray(True))]
         every = chosen_algorithms(self.rules, ranks, size_bytes)

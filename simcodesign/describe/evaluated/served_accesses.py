@@ -110,7 +110,7 @@ def served_accesses(
 ) -> ServedAccesses:
     """How the machine's caches serve the demand, by ``method`` (None: the machine's method).
 
-    ``value`` evaluates an expression and names it in errors. ``runners``: the ranks that share caches; None:
+    ``value`` evaluates an expression and names it in errors. ``runners``: the co-runners on caches; None:
     none. ``seed`` is the seed of the sampled stream, if one is made. Raises InputError for sizes that the kernel cannot
     have and shares that are none, CapacityError for a kernel too long to be looked at.
     """

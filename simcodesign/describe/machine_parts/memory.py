@@ -176,7 +176,7 @@ CACHE = Section(
     Key(
         "ways",
         OneOf(Choice({"full": None}), Whole(1)),
-        "number of ways of a set, or `full` for a fully associative cache",
+        "associativity, or `full` for a fully associative cache",
         "full",
     ),
     Key(

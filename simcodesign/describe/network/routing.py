@@ -57,7 +57,7 @@ class Routing:
         """InputError for impossible parameters, and for messages that cannot be routed so. ``by_direction``: whether
         their first link determines the interface by which they leave."""
         if self.goes_through_nodes and model.starts_at_every_hop:
-            what = f"network.routing: {self.name} is not for messages that are sent again at every hop"
+            what = f"network.routing: {self.name} does not apply to messages sent again at every hop"
             raise InputError(what, place, value="startup_per: hop", allowed="startup_per: message")
 
 

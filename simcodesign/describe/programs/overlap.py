@@ -1,4 +1,4 @@
-"""Overlap: demands that are started and waited for, and kinds of work of a rank that run concurrently.
+"""Overlap: demands with a separate start and wait, and kinds of work of a rank that run concurrently.
 
 A started demand (``Demand.started_as``) begins when the steps before it are done; the steps after it do
 not wait for it, except for a ``Wait`` of its name. Both are in one block, so that what an iteration starts is done

@@ -191,7 +191,7 @@ def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -
 
 
 def algorithms_recorded(recording: Recording, decisions: Decisions) -> Iterator[ChosenAlgorithm]:
-    """What operations with ``algorithm: auto`` take, for each phase, size and group size."""
+    """Algorithms of operations with ``algorithm: auto``, for each phase, size and group size."""
     calls = collective_calls(recording)
     keys = np.stack([recording.phase[calls.entry], recording.op[calls.entry], calls.size], axis=1)
     for phase, op, ranks in np.unique(keys, axis=0).tolist():

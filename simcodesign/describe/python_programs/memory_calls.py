@@ -1,4 +1,4 @@
-"""Loads and stores of programs in Python: what is given by keyword, read as what stands under ``memory`` in a file."""
+"""Loads and stores of programs in Python: keywords are read like the keys under ``memory`` in a file."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class PythonProgram(RecordedProgram):
 
     @property
     def formula(self) -> Callable[..., Any] | None:
-        """What stands instead of the forecast."""
+        """The function that replaces the forecast."""
         formula: Callable[..., Any] | None = self._functions()[1]
         return formula
 
@@ -60,7 +60,7 @@ class PythonProgram(RecordedProgram):
         self.__dict__.update(state)
 
     def recorded(self, ranks: int, values: dict[str, object]) -> Recording:
-        """What the ranks do. InputError, with its line, for what cannot be."""
+        """Return the operations of the ranks. InputError, with its line, for invalid ones."""
         key = (self.path, self.name, self.digest, self.function, ranks, tuple(sorted(values.items())))
         if key not in _kept:
             _kept[key] = record(self.function, ranks, values, self.path)
@@ -71,14 +71,14 @@ class PythonProgram(RecordedProgram):
 
 
 class _SourceLoader(SourceFileLoader):
-    """Compiles the source each time: a cache of bytecode is not told apart by two edits of one size in one second."""
+    """Compiles the source each time: a cache of bytecode cannot distinguish two edits of one size in one second."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def load_module(path: str) -> Any:
-    """Run a file of Python as a module of its own. InputError with the line where it fails."""
+    """Run a file of Python as a module of its own. InputError with the line of a failure."""
     name = f"_simcodesign_program_{Path(path).stem}"
     spec = spec_from_file_location(name, path, loader=_SourceLoader(name, path))
     if spec is None or spec.loader is None:

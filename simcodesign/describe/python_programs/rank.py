@@ -57,7 +57,7 @@ def __dir__() -> list[str]:
 def compute(
     *, flops: float | None = None, instructions: float | None = None, seconds: float | None = None
 ) -> Operation:
-    """Computation of so many ``flops``, ``instructions`` or ``seconds``: one of the three. InputError for none or more.
+    """Compute a number of ``flops``, ``instructions`` or ``seconds``: one of the three. InputError for none or more.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -139,8 +139,8 @@ def send(to: int, bytes: float, tag: int = 0) -> Operation:
 
 
 def receive(source: int | None = None, bytes: float | None = None, tag: int = 0) -> Operation:
-    """Wait for the next message with this tag from rank ``source``, or, without one, from whoever comes first;
-    ``bytes``, if given, must be what was sent.
+    """Wait for the next message with this tag from rank ``source``, or, without one, from any rank;
+    ``bytes``, if given, must equal the size sent.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -184,7 +184,7 @@ def start(operation: Operation) -> Operation:
 
 
 def wait(*handles: Handle) -> Operation:
-    """Wait until the operations that were started are done: ``handles`` are what ``yield sc.rank.start(...)`` gave.
+    """Wait until started operations are done: ``handles`` are the values of ``yield sc.rank.start(...)``.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -287,5 +287,5 @@ def _run(what: str) -> Run:
     """The run that is under way. InputError outside."""
     run = current[0]
     if run is None:
-        raise InputError(f"{what} has a meaning only while a program runs", allowed="within the function of sc.program")
+        raise InputError(f"{what} can be used only while a program runs", allowed="within the function of sc.program")
     return run

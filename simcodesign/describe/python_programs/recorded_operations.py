@@ -1,6 +1,6 @@
-"""What a program in Python yields, as it is stored: operations, phases, starts and waits.
+"""Stored form of the operations that a program in Python yields: operations, phases, starts and waits.
 
-An operation is a tuple: its kind, its name, its size or amount, and what else tells it from others. Equal operations
+An operation is a tuple: its kind, its name, its size or amount, and further parameters. Equal operations
 are equal tuples, so that a program is stored as numbers of distinct operations. What is in them is checked when they
 are yielded (``recording``), where the line is known.
 """
@@ -17,7 +17,7 @@ PARTS = {MEMORY: "memory", ACCESS: "disk", COMPUTE: "processor"}
 
 
 class Operation(tuple[Any, ...]):
-    """What a rank does next, as ``sc.rank.compute`` and the others make it; a program yields it."""
+    """Next operation of a rank, as ``sc.rank.compute`` and the others make it; a program yields it."""
 
     __slots__ = ()
 

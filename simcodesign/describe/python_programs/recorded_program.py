@@ -21,12 +21,12 @@ class RecordedProgram(Demand):
     digest: str
     whole: tuple[str, ...]
     uses_parts = frozenset({NETWORK, "processor", "memory", "disk"})
-    #: What messages call such a program.
+    #: Name of such a program in messages.
     words: ClassVar[str]
 
     @property
     def formula(self) -> Callable[..., Any] | None:
-        """Seconds by (machine, size, **parameters), which stand instead of the forecast."""
+        """Seconds by (machine, size, **parameters), which replace the forecast."""
         return None
 
     def arguments(self, values: Mapping[str, Any], names: Mapping[str, object]) -> dict[str, object]:

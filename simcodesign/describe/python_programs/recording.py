@@ -1,4 +1,4 @@
-"""What the ranks of a program in Python do: every rank's generator is run once, before anything is priced.
+"""Recording of a program in Python: every rank's generator is run once, before anything is priced.
 
 A run sees neither time nor data, so that all ranks run one after another. The members of a group are known when all
 ranks have called ``sc.rank.group``: where a program asks for them earlier (``row.rank``), all ranks begin again, and
@@ -71,9 +71,9 @@ class Recording:
     phase: Integers  # (N,) place in ``phases``
     line: Integers  # (N,) of the Python file
     started: NDArray[np.bool_]  # (N,) not waited for before the next entry
-    waits_for: Integers  # (N,) of a wait: the entry that was started; otherwise NONE
+    waits_for: Integers  # (N,) of a wait: the entry of its start; otherwise NONE
     file: str
-    files: tuple[str, ...] = ()  # (P,) where every rank has a file of its own
+    files: tuple[str, ...] = ()  # (P,) if every rank has a file of its own
 
     @property
     def ranks(self) -> int:
@@ -91,12 +91,12 @@ class Recording:
         return np.repeat(np.arange(self.ranks), np.diff(self.first))
 
     def column(self, place: int, kinds: tuple[str, ...]) -> NDArray[np.float64]:
-        """(D,) what stands at a place of the operations of these kinds; NaN for None, and for other kinds."""
+        """(D,) the value at a position of the operations of these kinds; NaN for None, and for other kinds."""
         values = (one[place] if one[0] in kinds else None for one in self.operations)
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
     def of_kind(self, kind: str) -> NDArray[np.bool_]:
-        """(D,) which operations are of a kind."""
+        """(D,) which operations have this kind."""
         return np.array([one[0] == kind for one in self.operations], dtype=bool)
 
     def entries_of(self, which: NDArray[np.bool_]) -> Int64s:
@@ -113,7 +113,7 @@ class Recording:
         return np.searchsorted(self.first, entry, side="right") - 1
 
     def place_of(self, entry: int) -> Place:
-        """Where in the file an entry stands."""
+        """Position of an entry in its file."""
         file = self.files[int(self.rank_of(entry))] if self.files else self.file
         return Place(file, int(self.line[entry]))
 
@@ -218,7 +218,7 @@ class _Run:
                     continue
             add(number)
             add_place(at)
-            if answer is not None:  # from here on the rank continues beside what was started
+            if answer is not None:  # from here on the rank runs concurrently with the started operation
                 add(NONE)
                 add_place(at)
 
@@ -282,7 +282,7 @@ class _Run:
 
 
 class _Recorder:
-    """What the runs of all ranks share."""
+    """Shared state of the runs of all ranks."""
 
     def __init__(self, ranks: int, file: str) -> None:
         self.ranks, self.file = ranks, file
@@ -374,7 +374,7 @@ def record(program: Program, ranks: int, values: dict[str, object], file: str) -
             return _recording(recorder, runs, program)
         if len(recorder.members) == known:
             recorder.check_groups(runs)
-            raise InputError("the members of a group are asked for, which nobody knows", Place(file))
+            raise InputError("the program requests the members of a group that cannot be determined", Place(file))
     raise InputError("groups depend on the members of too many others", Place(file), allowed=f"{MOST_PASSES}")
 
 

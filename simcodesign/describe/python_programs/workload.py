@@ -34,9 +34,9 @@ def program(
 ) -> Any:
     """A decorator: a generator function ``f(rank, size, *, parameter=default, ...)`` becomes a ``Workload``.
 
-    Parameters by keyword are those of the workload: numbers, whole where the default is an int. ``forecast(machine,
-    size, **parameters)``, in seconds, stands instead of the sum of closed forms. ``about`` and ``source``: as in
-    files. InputError for anything else.
+    Keyword parameters are the parameters of the workload: numbers, integers if the default is an int.
+    ``forecast(machine, size, **parameters)``, in seconds, replaces the sum of closed forms. ``about`` and ``source``:
+    as in files. InputError for anything else.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -80,7 +80,7 @@ def _parameter(one: inspect.Parameter, place: Place) -> Parameter:
 
 
 def _digest(function: Callable[..., Any], path: str) -> str:
-    """Of the whole file, so that the functions that it calls count; of the code alone if there is no file."""
+    """Digest of the whole file, so that the functions that it calls count; of the code alone if there is no file."""
     from hashlib import blake2b
 
     code = function.__code__

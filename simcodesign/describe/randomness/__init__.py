@@ -1,1 +1,1 @@
-"""What is random: distributions, noise, failures."""
+"""Randomness: distributions, noise, failures."""

@@ -1,6 +1,6 @@
 """Distributions by name: random factors of mean 1, with which a time or a size that the description gives is varied.
 
-What is described is the shape alone; the mean is that of the demand, so that a forecast in means needs no other number.
+Only the shape is described; the mean is the demand's, so that a forecast in means needs no other number.
 Draws are made in ``generate/``, moments are closed forms in ``analytic/``.
 """
 
@@ -23,7 +23,7 @@ PARAMETERS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "erlang": {"stages": (1, MOST_STAGES)},  # a sum of equal exponential stages
     "gamma": {"variation": (0, MOST_VARIATION)},
     "lognormal": {"variation": (0, MOST_VARIATION)},
-    "weibull": {"shape": (0.2, 100)},  # 1 is the exponential; below 0.2 the mean is that of a few huge values
+    "weibull": {"shape": (0.2, 100)},  # 1 is the exponential; below 0.2 a few huge values determine the mean
     "uniform": {"spread": (0, 1)},  # from 1 - spread to 1 + spread
     "empirical": {},  # one of ``values``, each as likely, over their mean
 }
@@ -69,7 +69,7 @@ class Distribution:
 
     @property
     def text(self) -> str:
-        """As it may stand in a table: ``erlang (stages 3)``."""
+        """Text for a table: ``erlang (stages 3)``."""
         inside = [f"{name} {value:g}" for name, value in self.parameters.items()]
         inside += [f"{len(self.values)} values"] if self.values else []
         return f"{self.name} ({', '.join(inside)})" if inside else self.name

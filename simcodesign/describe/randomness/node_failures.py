@@ -26,8 +26,8 @@ LIFETIMES = ("exponential", "weibull")
 
 @dataclass(frozen=True)
 class Failures:
-    """Of a machine: each node fails ``mtbf_s`` after it has been (re)started, on average. Raises InputError for another
-    distribution than those of ``LIFETIMES``."""
+    """Failures of a machine: each node fails ``mtbf_s`` after it has been (re)started, on average. Raises InputError
+    for a distribution that is not in ``LIFETIMES``."""
 
     mtbf_s: FloatOrArray
     distribution: Distribution
@@ -40,7 +40,7 @@ class Failures:
 
     @property
     def text(self) -> str:
-        """As it may stand in a table."""
+        """Text for a table."""
         every = [format_quantity(float(value), "time") for value in np.unique(self.mtbf_s)]
         mtbf = " to ".join(dict.fromkeys((every[0], every[-1])))
         return f"each node after {mtbf} on average, {self.distribution.text}"
@@ -48,20 +48,20 @@ class Failures:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Of a workload, in seconds: of progress between two checkpoints, to write one, and to restart from it."""
+    """Checkpoints of a workload, in seconds: of progress between two, to write one, and to restart from it."""
 
     interval: Expression
     write: Expression
     restart: Expression
 
     def expressions(self) -> Iterator[Expression]:
-        """What they depend on."""
+        """Yield the expressions that they depend on."""
         yield from (self.interval, self.write, self.restart)
 
 
 @dataclass(frozen=True)
 class CheckpointTimes:
-    """The same as numbers, or arrays over design points: seconds. Without checkpoints, the interval is infinite."""
+    """Checkpoints as numbers, or arrays over design points: seconds. Without checkpoints, the interval is infinite."""
 
     interval_s: FloatOrArray = np.inf
     write_s: FloatOrArray = 0.0

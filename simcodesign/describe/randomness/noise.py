@@ -1,6 +1,6 @@
-"""What makes equal work take unequal times: noise of the machine, slow nodes, bursts, imbalance of the workload.
+"""Causes of unequal times for equal work: noise of the machine, slow nodes, bursts, imbalance of the workload.
 
-All factors have mean 1 except for those of slow nodes, and bursts, which add to the time: these two are in no forecast.
+All factors have mean 1 except for slow nodes, and bursts, which add to the time: these two are in no forecast.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simcodesign.describe.randomness.distribution import MOST_VARIATION, Distrib
 
 #: Largest factor by which a node is slow.
 MOST_FACTOR = 1e6
-#: What noise may act on, and in words.
+#: Operations that noise may act on, and in words.
 PARTS = {"compute": "computations", "disk": "disk accesses", "memory": "memory demands", "network": "messages"}
 #: Whose shares of computation are uneven.
 OWNERS = ("ranks", "nodes")
@@ -24,8 +24,8 @@ WHICH_NODES = "one of nodes, count, fraction"
 
 @dataclass(frozen=True)
 class SlowNodes:
-    """Computations of the ranks on some nodes take ``factor`` times as long: on those of ``nodes``, or on ``count``
-    nodes that are chosen at random among all of the machine, or on each node with the probability ``fraction``.
+    """Computations of the ranks on some nodes take ``factor`` times as long: on ``nodes``, or on ``count``
+    random nodes among all of the machine, or on each node with the probability ``fraction``.
 
     Raises InputError unless exactly one of these is given, and in range.
     """
@@ -60,13 +60,13 @@ class SlowNodes:
 
     @property
     def text(self) -> str:
-        """As it may stand in a table."""
+        """Text for a table."""
         which = f"{self.count} at random" if self.count else f"{100 * self.fraction:g} % of them, at random"
         which = ", ".join(map(str, self.nodes)) if self.nodes else which
         return f"{which}; {self.factor:g} times as long"
 
     def check(self, nodes: int) -> None:
-        """InputError unless a machine of so many nodes has these."""
+        """InputError unless a machine of ``nodes`` nodes has these."""
         beyond = [node for node in self.nodes if not 0 <= node < nodes]
         if beyond:
             what = "a slow node that does not exist"
@@ -101,7 +101,7 @@ class Bursts:
 
     @property
     def text(self) -> str:
-        """As it may stand in a table."""
+        """Text for a table."""
         length, period = (format_quantity(time_s, "time") for time_s in (self.length_s, self.period_s))
         return (
             f"{length} of every {period}, {'all nodes together' if self.together else 'each node at times of its own'}"
@@ -110,10 +110,10 @@ class Bursts:
 
 @dataclass(frozen=True)
 class Noise:
-    """Of a machine: a factor on the time of every computation, disk access, memory demand and message; slow nodes;
-    bursts. True if there is anything that changes a time.
+    """Noise of a machine: a factor on the time of every computation, disk access, memory demand and message; slow
+    nodes; bursts. True if there is anything that changes a time.
 
-    A message carries its factor along: its sender's time, its flight, and what it occupies on its way all have it.
+    A message carries its factor along: its sender's time, its flight, and its times on the route all have it.
     """
 
     compute: Distribution | None = None
@@ -134,11 +134,11 @@ class Noise:
 
     @property
     def varies(self) -> bool:
-        """Whether there is anything beside slow nodes, so that no two iterations are the same."""
+        """Whether anything but slow nodes varies, so that no two iterations are the same."""
         return bool(self.parts) or bool(self.bursts)
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """What is in it, as rows of a table."""
+        """Yield its parts, as rows of a table."""
         yield from ((f"noise of {PARTS[part]}", one.text) for part, one in self.parts.items())
         if self.slow_nodes:
             yield "slow nodes", self.slow_nodes.text
@@ -165,12 +165,12 @@ class Imbalance:
 
     @property
     def text(self) -> str:
-        """As it may stand in a table."""
+        """Text for a table."""
         return f"{self.distribution.text}, of {self.of}"
 
 
 def share_as_distribution(share: float, what: str, place: Place) -> Distribution:
-    """The lognormal distribution that a plain share stands for. InputError unless it is a coefficient of variation."""
+    """The lognormal distribution for a plain fraction. InputError unless it is a coefficient of variation."""
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST_VARIATION:
         raise InputError(what, place, value=share, allowed=f"0 to {MOST_VARIATION}")
     return Distribution("lognormal", {"variation": float(share)}, place=place)

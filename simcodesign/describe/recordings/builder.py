@@ -1,4 +1,4 @@
-"""Build a Recording from what a trace says of each rank. InputErrors name the file, the rank and the line."""
+"""Build a Recording from the events of each rank in a trace. InputErrors name the file, the rank and the line."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ class RecordingBuilder:
                 if sizes[begin + entry] > most_bytes:
                     what = f"rank {log.rank} receives a message of {sizes[begin + entry]:g} bytes here"
                     place = recording.place_of(begin + entry)
-                    raise InputError(what, place, allowed=f"up to {most_bytes:g} bytes, for which it asks")
+                    raise InputError(what, place, allowed=f"up to the {most_bytes:g} bytes that it requests")
 
 
 def _distinct(values: Int64s) -> Int64s:

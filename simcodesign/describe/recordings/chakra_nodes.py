@@ -1,7 +1,7 @@
 """Chakra execution traces: a graph of nodes for each rank, which becomes a program of starts and waits.
 
 A rank computes one node after another; messages and collective operations are started when all that they depend on is
-done, and waited for when nothing else is left to do. Of several nodes the one with the lowest number comes first.
+done, and waited for when nothing else is left to do. Among several nodes, the lowest number comes first.
 Meaning of nodes and attributes: Chakra's ``et_def.proto``; of sizes of collective operations: ASTRA-sim.
 """
 
@@ -44,7 +44,7 @@ COLLECTIVES = {
 
 
 class Node(NamedTuple):
-    """A node of one rank. ``line``: where in the file it stands."""
+    """A node of one rank. ``line``: its line in the file."""
 
     number: int
     kind: str

@@ -1,4 +1,4 @@
-"""Communicators of a trace: who their members are, which is known when all ranks have been read, and the groups of a
+"""Communicators of a trace: their members, which are determined when all ranks have been read, and the groups of a
 Recording that they become."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.yaml.demands.messages import MOST_TAG
 
 Int64s = NDArray[np.int64]
-#: A number, or what else tells messages apart.
+#: A number, or another value that distinguishes messages.
 Tag = int | tuple[int, ...]
 #: The communicator of all ranks.
 WORLD = 0
@@ -58,11 +58,12 @@ class Communicators:
         self._known: list[Communicator | None] = [Communicator(WORLD, tuple(range(ranks)))]
         self._splits: dict[tuple[int, int], list[_Split]] = defaultdict(list)  # by parent and rank
         self._listed: dict[tuple[Hashable, tuple[int, ...]], int] = {}
-        self._own: dict[tuple[int, int], int] = {}  # the number that a rank has for a communicator, by that of this
+        self._own: dict[tuple[int, int], int] = {}  # a rank's number for a communicator, by the communicator's number
         self._tags: dict[tuple[int, object], int] = {}
 
     def listed(self, members: Sequence[int], place: Place, name: Hashable = None) -> int:
-        """Return the number of the communicator of these ranks, in this order; those of different names are different.
+        """Return the number of the communicator of these ranks, in this order; different names make different
+        communicators.
 
         Raises InputError for no such ranks.
         """

@@ -35,7 +35,7 @@ from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE
 SUFFIX, VERSION = ".recording.npz", 1
 #: The first part of the file: the header, as bytes.
 HEADER = "simcodesign_recording"
-#: Arrays of N entries; those of one rank are one behind the other.
+#: Arrays of N entries, rank after rank.
 _COLUMNS = ("op", "phase", "line", "started", "waits_for")
 #: Numbers of values of an operation, by its kind: without algorithms that need more, and without uses of memory.
 _LENGTHS = {"compute": 3, "access": 4, SEND: 5, RECEIVE: 5, COLLECTIVE: 7}
@@ -106,7 +106,7 @@ def _array(archive: zipfile.ZipFile, name: str, dimensions: int) -> NDArray[Any]
     version = np.lib.format.read_magic(start)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, kind = read_header(start)
-    array = np.frombuffer(data, kind, offset=start.tell()).reshape(shape)  # ValueError unless it has so many bytes
+    array = np.frombuffer(data, kind, offset=start.tell()).reshape(shape)  # ValueError unless the number of bytes fits
     if array.ndim != dimensions or array.dtype.kind not in ("b" if name == "started" else "iu"):
         raise ValueError(f"array {name} of {array.ndim} dimensions of {array.dtype}")
     return array if array.dtype == bool or name == HEADER else array.astype(np.int64)
@@ -163,7 +163,7 @@ def _texts(names: object, place: Place) -> tuple[str, ...]:
 
 
 def _check_waits(recording: Recording, place: Place) -> None:
-    """InputError unless every operation that was started is waited for once, later in its rank."""
+    """InputError unless every started operation is waited for once, later in its rank."""
     waits = np.flatnonzero(recording.waits_for != NONE)
     begun = recording.waits_for[waits]
     started = np.flatnonzero(recording.started)

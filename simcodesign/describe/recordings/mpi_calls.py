@@ -24,7 +24,7 @@ _LOCAL = re.compile(
 
 
 class MpiRank:
-    """What one rank has started and made. Times are whole nanoseconds; what passes between two calls is computation.
+    """State of one rank. Times are whole nanoseconds; the time between two calls is computation.
 
     Parameters of calls have the names of MPI for C: ``dest``, ``sendcounts``. Numbers are ints; datatypes are bytes of
     an element; requests are anything hashable; ``source`` and ``tag`` are None for any; a rank below 0 is
@@ -86,12 +86,12 @@ class MpiRank:
         return [*sorted(one for one in known if isinstance(one, int) and one in several)]
 
     def begin(self, request: Hashable, handle: int | None) -> None:
-        """Note what was started. A program uses a request again when what it stood for is done."""
+        """Note a start. A program uses a request again when its operation is done."""
         self.finish(request)
         self._requests[request] = handle
 
     def finish(self, request: Hashable, status: tuple[int, int] | None = None) -> None:
-        """Wait for what a request stands for, if for anything."""
+        """Wait for the operation of a request, if there is any."""
         handle = self._requests.pop(request, None)
         if handle is None:
             return
@@ -213,7 +213,7 @@ def _wait_some(rank: MpiRank, given: Given) -> None:
 
 
 def _if_done(action: Action) -> Action:
-    """A test is a wait where it succeeded, and nothing if it did not or where the trace does not say."""
+    """A test is a wait if it succeeded, and nothing if it did not or the trace does not record it."""
 
     def tested(rank: MpiRank, given: Given) -> None:
         if given.get("flag"):
@@ -281,13 +281,13 @@ def _total(counts: str, datatype: str) -> Callable[[Given], float]:
 
 
 def _from_others(given: Given) -> float:
-    """What a rank contributes to a gather: the root may contribute in place."""
+    """Bytes that a rank contributes to a gather: the root may contribute in place."""
     is_root = given["comm_rank"] == given["root"]
     return float(given["recvcount"] * given["recvtype"] if is_root else given["sendcount"] * given["sendtype"])
 
 
 def _to_others(given: Given) -> float:
-    """What a rank gets of a scatter."""
+    """Bytes that a rank gets of a scatter."""
     is_root = given["comm_rank"] == given["root"]
     return float(given["sendcount"] * given["sendtype"] if is_root else given["recvcount"] * given["recvtype"])
 
@@ -328,7 +328,7 @@ def _alltoallv(rank: MpiRank, given: Given) -> None:
     rank.log.all_to_all_parts(_sizes(given, "sendcounts", "sendtype"), rank.communicator(given))
 
 
-#: Collective operations by their names in MPI: that of the product, and the bytes as in workload files.
+#: Collective operations by their names in MPI: our name, and the bytes as in workload files.
 _COLLECTIVES: dict[str, tuple[str, Callable[[Given], float]]] = {
     "Barrier": ("barrier", lambda given: 0.0),
     "Bcast": ("broadcast", _total("count", "datatype")),
@@ -346,7 +346,7 @@ _COLLECTIVES: dict[str, tuple[str, Callable[[Given], float]]] = {
         lambda given: float(given["recvcount"] * given["comm_size"] * given["datatype"]),
     ),
 }
-#: What a rank does, by the name of the call without ``MPI_``.
+#: Action of a rank, by the name of the call without ``MPI_``.
 CALLS: dict[str, Action] = {
     **dict.fromkeys(("Send", "Bsend", "Ssend", "Rsend"), _sends),
     **dict.fromkeys(("Isend", "Ibsend", "Issend", "Irsend"), _starts_send),

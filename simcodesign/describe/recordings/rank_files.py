@@ -9,7 +9,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import LINE_CHARACTERS, STREAM_BYTES, is_file, open_text
 
-#: The text that is read at once.
+#: Number of characters read in one piece.
 _PIECE_CHARACTERS = 1 << 18
 #: The last number in the name of a file.
 _NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*)", re.DOTALL)
@@ -45,7 +45,7 @@ def _numbered(path: Path, before: str, text: str, after: str) -> Iterator[Path]:
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a trace, without their ends, with their numbers from 1. Raises InputError as ``open_text``.
 
-    A piece of the text is read and split at once, which takes a third of the time of reading lines.
+    A piece of the text is read and split as a whole, which takes a third of the time of reading lines.
     """
     number, rest = 0, ""
     with open_text(path, STREAM_BYTES) as file:

@@ -1,4 +1,4 @@
-"""What one rank of a trace does, as numbers of distinct operations."""
+"""Operations of one rank of a trace, as numbers of distinct operations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from simcodesign.describe.python_programs.recorded_operations import ACCESS, COL
 from simcodesign.describe.python_programs.recording import NONE
 from simcodesign.describe.recordings.communicators import WORLD, Tag
 
-#: Of a wait for the entry e, a log has this less e.
+#: A wait for the entry e is stored as this less e.
 WAIT = NONE - 1
-#: A message of a collective operation whose sizes differ: to or from the member that is so many further on.
+#: A message of a collective operation whose sizes differ: to or from the member this many places further on.
 PART: Any = "part"
-#: What an operation is: kind and parameters. Peers of messages are counted from the rank itself, so that ranks that do
+#: An operation: kind and parameters. Peers of messages are counted from the rank itself, so that ranks that do
 #: alike have the same operations.
 Key = tuple[Any, ...]
 
@@ -48,7 +48,7 @@ class _Numbers(dict[Key, int]):
 
 
 class RankLog:
-    """What one rank does, in its order. A reader sets ``line``, that of the trace, before each call.
+    """Operations of one rank, in its order. A reader sets ``line``, the line of the trace, before each call.
 
     Peers and roots are ranks of the ``communicator``, a number of the builder's ``communicators``. What is started
     returns a handle for ``wait``; None for a message of a rank to itself. ``entries``: the number of each operation,
@@ -75,7 +75,7 @@ class RankLog:
         self.entries.append(self.line)
 
     def _start(self, key: tuple[Any, ...]) -> int:
-        """Let an operation continue beside what comes."""
+        """Start an operation that runs concurrently with the following ones."""
         line, entry = self.line, len(self.entries) // 2
         self.entries += self._starts.get((key, line)) or self._noted.start_of(key, line)
         self._open.add(entry)
@@ -91,7 +91,7 @@ class RankLog:
         self.phase_changes.append((len(self), name))
 
     def compute(self, amount: float, unit: str = "seconds") -> None:
-        """Compute for so many ``seconds``, ``flops`` or ``instructions``."""
+        """Compute for a number of ``seconds``, ``flops`` or ``instructions``."""
         self._add((COMPUTE, unit, amount))
 
     def start_access(self, kind: str, size_bytes: float) -> int:
@@ -99,7 +99,7 @@ class RankLog:
         return self._start((ACCESS, kind, size_bytes, 1))
 
     def send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> None:
-        """Send, and wait until the message is on its way."""
+        """Send, and wait until the message has left."""
         self._add((SEND, size_bytes, to - self.rank, tag, communicator))
 
     def start_send(self, to: int, size_bytes: float, tag: Tag = 0, communicator: int = WORLD) -> int:
@@ -109,7 +109,7 @@ class RankLog:
     def receive(
         self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
     ) -> None:
-        """Receive a message of at most ``most_bytes``; its size is that of the send. None: any rank, any tag."""
+        """Receive a message of at most ``most_bytes``; the send determines its size. None: any rank, any tag."""
         if most_bytes is not None:
             self.limits.append((len(self), most_bytes))
         self._add((RECEIVE, None if source is None else source - self.rank, tag, communicator))
@@ -117,13 +117,13 @@ class RankLog:
     def start_receive(
         self, source: int | None, most_bytes: float | None = None, tag: Tag | None = 0, communicator: int = WORLD
     ) -> int:
-        """Start a receive. Of any rank or tag: until ``received`` says which."""
+        """Start a receive. For any rank or tag, ``received`` gives them later."""
         if most_bytes is not None:
             self.limits.append((len(self), most_bytes))
         return self._start((RECEIVE, None if source is None else source - self.rank, tag, communicator))
 
     def received(self, handle: int, source: int, tag: Tag, communicator: int | None = None) -> None:
-        """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
+        """Note from which rank of its communicator, and with which tag, a started receive took its message."""
         if communicator is None:
             communicator = self._noted.keys[self.entries[2 * handle]][-1]
         self._was(handle, RECEIVE, source - self.rank, tag, communicator)
@@ -151,7 +151,7 @@ class RankLog:
         return self._start((COLLECTIVE, name, size_bytes, root, communicator))
 
     def unknown_collective(self) -> int:
-        """Take part in a collective operation of which ``was_collective`` says later what it is."""
+        """Take part in a collective operation that ``was_collective`` describes later."""
         self._add((COLLECTIVE, None, 0.0, None, WORLD))
         return len(self) - 1
 
@@ -173,7 +173,7 @@ class RankLog:
         self.entries.append(self.line)
 
     def wait_for_all(self) -> None:
-        """Wait for all that was started and not waited for, in the order of the starts."""
+        """Wait for all started operations without a wait, in the order of the starts."""
         for handle in sorted(self._open):
             self.wait(handle)
 

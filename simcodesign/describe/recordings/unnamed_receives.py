@@ -1,7 +1,7 @@
 """Receives in SMPI's traces whose source is not a rank.
 
 SMPI 3.32 writes -333 for MPI_ANY_SOURCE and for MPI_PROC_NULL. The two differ in what arrives: a program that ends has
-received all that was sent to each of its ranks, so that receives from any rank take what the named ones leave.
+received all messages sent to each of its ranks, so that receives from any rank take what the named ones leave.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from simcodesign.describe.workload import Workload
 
 @dataclass(frozen=True)
 class RecordedRun(RecordedProgram):
-    """The operations that ``recording.ranks`` ranks did, on exactly so many ranks."""
+    """The operations that ``recording.ranks`` ranks did, on exactly this number of ranks."""
 
     recording: Recording = field(compare=False, repr=False)
     words = "recording"
@@ -40,7 +40,7 @@ def workload_of_recording(recording: Recording, name: str, about: str = "") -> W
 
 
 def _digest(recording: Recording) -> str:
-    """Of all that a simulation depends on, whatever the widths of the columns."""
+    """Digest of all that a simulation depends on, whatever the widths of the columns."""
     from hashlib import blake2b
 
     digest = blake2b(repr((recording.operations, recording.phases)).encode(), digest_size=16)

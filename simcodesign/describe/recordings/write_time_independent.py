@@ -16,7 +16,7 @@ from simcodesign.describe.python_programs.matched import message_sizes
 from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, COMPUTE, RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import NONE, Recording
 
-#: What computation is there: flops, or time that passes.
+#: Kinds of computation: flops, or time that passes.
 _WORK = {"flops": "compute", "seconds": "sleep"}
 #: Collective operations by their bytes, root and ranks.
 _COLLECTIVES: dict[str, Callable[[float, int, int], str]] = {
@@ -38,7 +38,7 @@ def write_time_independent(recording: Recording, path: Path) -> list[str]:
 
     Returns what the trace leaves out: algorithms, phases. Raises InputError, with its line, for an operation that such
     a trace cannot say: of a group that is not all ranks, in instructions, on a disk or the memory, from any rank, or
-    one that is started and no message; and where waits for messages of one tag between two ranks are in another order
+    a nonblocking one that is no message; and if waits for messages of one tag between two ranks are in another order
     than their starts, because a wait names nothing else.
     """
     left_out = []

@@ -21,7 +21,7 @@ def json_schema(kind: str) -> Schema:
     head = {"$schema": _DRAFT, "title": f"simcodesign {kind}"}
     if kind == "workload":
         return head | WORKLOAD.schema() | {"$defs": {"step": step_section().schema()}}
-    # What a machine file does not state, the one that it extends may.
+    # Keys missing in a machine file may be in the machine that it extends.
     schema: Schema = _without_required(machine_file().schema())
     return head | schema
 

@@ -16,7 +16,7 @@ from simcodesign.describe.yaml.workload import WORKLOAD, step_section
 #: Path of a step of a program, and name of any collective operation.
 STEP, COLLECTIVE = "STEP", "COLLECTIVE"
 REQUIRED = "required"
-#: Networks inside the nodes of a partition, whose keys are those of `node.network`.
+#: Networks inside the nodes of a partition, whose keys are the keys of `node.network`.
 _ELSEWHERE = {"partitions[].node.network", "partitions[].socket.network"}
 
 

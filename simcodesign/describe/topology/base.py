@@ -1,4 +1,4 @@
-"""What every network topology offers: hops, deterministic routes, and the load of traffic on each link."""
+"""Base class of network topologies: hops, deterministic routes, and the load of traffic on each link."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DENSE_LINKS = 2**27  # up to this many links an array with one load per link is 
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """Routes of n pairs: those of pair k are ``link[start[k]:start[k + 1]]`` in the order of travel.
+    """Routes of n pairs: pair k has ``link[start[k]:start[k + 1]]`` in the order of travel.
 
     ``start`` has shape (n + 1,), ``link`` shape (total hops,); both int64.
     """
@@ -46,23 +46,24 @@ class Topology(ABC):
     A full-duplex cable is two directed links. Link numbers run from 0 to ``link_count - 1`` and are computed,
     not stored, so that regular topologies of a million hosts cost no memory.
 
-    A subclass says its ``kind`` and its ``options``, has the abstract methods, and is registered by
-    ``register_topology``: machine files, commands, both readings and messages of errors then know it. Of the options,
-    those that are attributes of the same name are shown on the data sheet and kept by a network with other hosts.
+    A subclass sets its ``kind`` and its ``options``, has the abstract methods, and is registered by
+    ``register_topology``: machine files, commands, both readings and error messages then support it. Options
+    that are attributes of the same name are shown on the data sheet and kept by a network with other hosts.
     """
 
     kind: ClassVar[str]
     options: ClassVar[tuple[Key, ...]] = ()
     can_be_resized: ClassVar[bool] = True
-    #: Hops that a route may have beyond those of a shortest path of the graph: minimal routes of some publications do.
+    #: Hops that a route may have in excess of a shortest path of the graph: minimal routes of some publications do.
     detour_hops: ClassVar[int] = 0
-    #: What ``network.routing`` may be (``routing.py``): those whose routes differ from the one of a pair of hosts.
+    #: Possible values of ``network.routing`` (``routing.py``) with routes other than the fixed route of a pair of
+    #: hosts.
     routings: ClassVar[tuple[str, ...]] = (MINIMAL,)
     node_count: int
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> Topology:
-        """The network of ``node_count`` hosts, 1 or more, by those ``options`` of this kind that are given.
+        """The network of ``node_count`` hosts, 1 or more, by the given ``options`` of this kind.
 
         Raises InputError, with ``place``, for options that are missing or cannot be used.
         """
@@ -74,7 +75,7 @@ class Topology(ABC):
         return {name: value for name, value in values.items() if value is not None}
 
     def facts(self) -> list[tuple[str, str]]:
-        """What the data sheet says of this kind in particular: name and text of every option."""
+        """Facts for the data sheet that are particular to this kind: name and text of every option."""
         dimensions = {option.target: option.form.dimension for option in self.options}
         own = self.options_for(self.node_count).items()
         return [(name, _option_text(value, dimensions.get(name, ""))) for name, value in own]
@@ -106,7 +107,7 @@ class Topology(ABC):
 
     @property
     def link_groups(self) -> tuple[LinkGroup, ...]:
-        """The links by groups of those that are alike, with what a machine file or graph says of each."""
+        """The links by groups of alike links, with the properties of each from a machine file or graph."""
         return (LinkGroup("all links", self.link_count),)
 
     def group_of(self, link: IntArray) -> IntArray:
@@ -114,7 +115,7 @@ class Topology(ABC):
         return np.zeros_like(link)
 
     def with_speeds(self, bandwidth: tuple[float, ...], latency: tuple[float, ...]) -> Topology:
-        """The same network whose links have these bandwidths (B/s) and latencies (s), one for each of the
+        """Return the network with these bandwidths (B/s) and latencies (s) of links, one for each of the
         ``link_groups``. InputError for a kind whose links cannot differ."""
         own = {field.name for field in fields(self)}
         if not {"bandwidth", "latency"} <= own:
@@ -125,18 +126,18 @@ class Topology(ABC):
         return replace(self, bandwidth=bandwidth, latency=latency, **others)  # type: ignore[call-arg] # looked up above
 
     def with_links_alike(self) -> Topology | None:
-        """The same network with the machine's own links everywhere; None for a kind whose links differ otherwise."""
+        """Return the network with the machine's own links everywhere; None for a kind whose links differ otherwise."""
         own: dict[str, Any] = {one.name: None for one in fields(self) if one.name in ("bandwidth", "latency", "taper")}
         return replace(self, **own) if {"bandwidth", "latency"} <= own.keys() else None
 
     @property
     def directions(self) -> int:
-        """In how many directions links leave and reach a host, where they have any: two for each dimension; otherwise
-        0."""
+        """Number of directions in which links leave and reach a host, if they have any: two for each dimension;
+        otherwise 0."""
         return 0
 
     def direction_of(self, link: IntArray) -> IntArray:
-        """The direction, 0 to ``directions``, in which each link, shape (n,), leads away from where it begins. Its end
+        """The direction, 0 to ``directions``, in which each link, shape (n,), leads away from its begin. Its end
         has it in the opposite direction, the other one of that dimension."""
         raise NotImplementedError
 
@@ -161,7 +162,7 @@ class Topology(ABC):
 
     @abstractmethod
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
-        """The next vertex and the link to it from the vertices ``at`` on the way to the hosts ``target``.
+        """The next vertex and the link to it from the vertices ``at`` on the route to the hosts ``target``.
 
         All arrays have shape (n,) and ``at != target`` everywhere; the numbers are not checked.
         """

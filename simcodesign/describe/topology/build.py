@@ -14,7 +14,7 @@ def build_topology(
 ) -> Topology:
     """The network of ``node_count`` hosts of one of the registered kinds.
 
-    Options are those of the kind, None meaning that one is not given: ``shape`` or ``dims`` of mesh and torus
+    Options depend on the kind; None means that one is not given: ``shape`` or ``dims`` of mesh and torus
     (default: the balanced shape of 2 dimensions), ``arity`` of the fat tree and ``graph`` (of NetworkX) of the graph,
     which both need it. Raises InputError, with ``place``, for an unknown kind, an option that the kind does not have,
     sizes out of range or at odds with each other, and for graphs that ``graph_topology`` refuses.

@@ -26,11 +26,11 @@ class FatTreeTopology(UpDownTopology):
 
     Switch w (n-1 digits) of level l is joined to the k switches of level l + 1 that differ in digit l at
     most; host p hangs on switch p // k of level 0. Above a host, digit l of the switches is digit l + 1 of
-    the host. A route turns at the nearest common ancestor; on the way up, level l takes port (destination //
+    the host. A route turns at the nearest common ancestor; upwards, level l takes port (destination //
     k^l) mod k (d-mod-k: E. Zahavi, JPDC 72, 2012), so that shifts meet on no link. Cable c is the links 2c
     (up) and 2c + 1 (down); the cables of the hosts come first.
 
-    Links of level 0 join hosts and switches of level 0; those of level l join switches of level l - 1 and l. All of a
+    Links of level 0 join hosts and switches of level 0; links of level l join switches of level l - 1 and l. All of a
     level are alike, up and down: each has the ``bandwidth`` and ``latency`` of the level, or the bandwidth of the
     machine's links divided by its ``taper``. The numbers of switches and links stay the same.
     """
@@ -54,8 +54,8 @@ class FatTreeTopology(UpDownTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> FatTreeTopology:
-        """Of switches with ``arity`` ports up and as many down, in as many levels as the hosts need; links of each
-        level have the bandwidth (B/s) and latency (s) given, or a fraction of the bandwidth of the machine's
+        """Build it from switches with ``arity`` ports up and as many down, in as many levels as the hosts need; links
+        of each level have the bandwidth (B/s) and latency (s) given, or a fraction of the bandwidth of the machine's
         network."""
         if "arity" not in options:
             raise InputError("fat_tree needs an arity (ports up and down of a switch)", place, allowed="arity >= 2")
@@ -81,9 +81,9 @@ class FatTreeTopology(UpDownTopology):
         }
 
     def facts(self) -> list[tuple[str, str]]:
-        """Also levels, and how many places have no host; their switches and links are there all the same."""
+        """Also levels, and the number of places without a host; their switches and links exist all the same."""
         places, levels = int(self.arity**self.levels), f"{self.levels}, of {self.switches_per_level:,} switches each"
-        empty = f"{self.node_count:,} of {places:,} taken; switches and links are those of the whole tree"
+        empty = f"{self.node_count:,} of {places:,} taken; switches and links are counted for the whole tree"
         return [*super().facts(), ("levels", levels), *([("places", empty)] if self.node_count < places else [])]
 
     @property
@@ -139,7 +139,7 @@ class FatTreeTopology(UpDownTopology):
         return following, link
 
     def _step_from_switch(self, switch: IntArray, target: IntArray, port: IntArray | None) -> tuple[IntArray, IntArray]:
-        """By the target's digits; on the way up, through ``port`` if there is one."""
+        """Route by the target's digits; upwards, through ``port`` if there is one."""
         level, word = np.divmod(switch, self.switches_per_level)
         power = self._power[level]
         is_down = target // (power * self.arity) == word // power

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MAX_VERTICES = 8192
-MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
+MAX_COUNTED_HOSTS = 16  # number of hosts up to which all halves can be tried
 TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
 MOST_SHOWN = 10  # different links on the data sheet
 CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
@@ -36,7 +36,7 @@ CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing
 class GraphTopology(Topology):
     """Hosts and switches of an arbitrary graph; made by ``graph_topology``, which checks it.
 
-    Routes have the fewest hops. Of c next vertices that are equally near destination t, in ascending order,
+    Routes have the fewest hops. Among c next vertices that are equally near destination t, in ascending order,
     number t mod c (from 0) is taken: routes stay fixed, but ties spread the destinations, as d-mod-k does in a
     fat tree of two levels (Zahavi, JPDC 72, 2012). Where c repeats along a route, as in a fat tree of more
     levels, the choices repeat too and spread less; kind ``fat_tree`` routes those well.
@@ -66,7 +66,7 @@ class GraphTopology(Topology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GraphTopology:
-        """``graph_topology`` of a graph with so many hosts."""
+        """``graph_topology`` of a graph with ``node_count`` hosts."""
         if "graph" not in options:
             raise InputError("topology kind graph needs a graph", place, allowed="a NetworkX graph")
         topology = graph_topology(options["graph"], place)
@@ -89,7 +89,7 @@ class GraphTopology(Topology):
 
     @cached_property
     def bisection_width(self) -> int:
-        """By trying all halves of up to ``MAX_COUNTED_HOSTS`` hosts (no switches), otherwise Kernighan-Lin."""
+        """Try all halves of up to ``MAX_COUNTED_HOSTS`` hosts (no switches), otherwise use Kernighan-Lin."""
         return self._best_cut() if self.bisection_exact else self._good_cut()
 
     @property
@@ -109,7 +109,7 @@ class GraphTopology(Topology):
 
     @cached_property
     def link_groups(self) -> tuple[LinkGroup, ...]:
-        """The links by what their edges say of them, in the order in which the links come to it."""
+        """The links grouped by the properties of their edges, in the order of the links."""
         links = np.bincount(self.group, minlength=len(self.speeds))
         return tuple(
             LinkGroup(
@@ -200,7 +200,7 @@ class GraphTopology(Topology):
         return int(cut.min())
 
     def _good_cut(self) -> int:
-        """Hosts halved after Kernighan and Lin (seed 0), every switch then put where it costs least."""
+        """Halve the hosts after Kernighan and Lin (seed 0), then put every switch on the side that costs least."""
         import networkx as nx
 
         graph = nx.Graph()

@@ -36,7 +36,7 @@ class Axis(NamedTuple):
         return self.extent > 2 and self.cables == self.extent
 
     def coordinate(self, host: IntArray) -> IntArray:
-        """Of hosts along this dimension."""
+        """Coordinate of hosts along this dimension."""
         return _rest(host // self.stride, self.extent)
 
     def cable(self, block: IntArray, low: IntArray | int, within: IntArray) -> IntArray:
@@ -65,8 +65,8 @@ class GridTopology(Topology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GridTopology:
-        """Of the given shape, or the balanced one of ``dims`` dimensions (2, unless given), with a bandwidth (B/s) and
-        a latency (s) of the links of each dimension, or those of the machine's network."""
+        """Build the grid of the given shape, or the balanced one of ``dims`` dimensions (2, unless given), with a
+        bandwidth (B/s) and a latency (s) of the links of each dimension, or the values of the machine's network."""
         shape = checked_shape(node_count, options.get("shape"), options.get("dims"), place)
         speeds = {
             name: checked_values(options.get(name), name, len(shape), "dimension", place)
@@ -158,7 +158,7 @@ class GridTopology(Topology):
             here, there = axis.coordinate(source), axis.coordinate(target)
             hops[:, number] = _hops_along(axis, here, there)
             up = _goes_up(axis, here, there)
-            # Dimensions before this one are those of the target already.
+            # Coordinates in dimensions before this one equal the target's already.
             base = 2 * axis.cable(target // (axis.stride * axis.extent), 0, _rest(source, axis.stride)) + ~up
             low = np.where(up, here, here - 1)
             low[low < 0] += axis.extent
@@ -246,8 +246,9 @@ class MeshTopology(GridTopology):
 class TorusTopology(GridTopology):
     """A grid of 1 to 6 dimensions whose lines are closed to rings; the shorter way is taken.
 
-    ``wrap`` says in which dimensions: without it, in all. So a mixture of mesh and torus is a torus, as the network of
-    Tofu D: in six dimensions, some of them of 2 or 3 hosts (Y. Ajima et al., "The Tofu interconnect D", CLUSTER 2018).
+    ``wrap``: the dimensions that are rings; without it, all. So a mixture of mesh and torus is a torus, as the network
+    of Tofu D: in six dimensions, some of them of 2 or 3 hosts (Y. Ajima et al., "The Tofu interconnect D", CLUSTER
+    2018).
 
     On a tie (exactly half way round) even coordinates go in the positive direction, odd ones in the negative.
     When every host sends to every other, this loads all links of a dimension equally where its extent is odd or
@@ -290,7 +291,7 @@ class TorusTopology(GridTopology):
 
     @property
     def label(self) -> str:
-        """Kind and extents, those of dimensions that are no rings in brackets: ``torus 4x4x(3)``."""
+        """Kind and extents; dimensions that are no rings are in brackets: ``torus 4x4x(3)``."""
         parts = (str(extent) if ring else f"({extent})" for extent, ring in zip(self.shape, self.closed, strict=True))
         return f"{self.kind} {'x'.join(parts)}"
 

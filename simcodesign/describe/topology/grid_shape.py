@@ -1,4 +1,5 @@
-"""Extents of grids: the most cube-like one of so many hosts or ranks, one like another grid, boxes within a grid."""
+"""Extents of grids: the most cube-like one for a number of hosts or ranks, one like another grid, boxes within a
+grid."""
 
 from __future__ import annotations
 
@@ -15,16 +16,16 @@ from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 MAX_RANKS = 10**12
 MAX_DIMS = 6
 DEFAULT_DIMS = 2
-#: Of roots and quotients, relative; much more than they have.
+#: Relative rounding error of roots and quotients; much more than they have.
 ROUNDING = 1e-9
 
 
 def balanced_shape(count: int, dims: int) -> tuple[int, ...]:
     """The most cube-like grid of ``count`` hosts: ``dims`` factors of ``count`` in non-increasing order.
 
-    Of all such factorisations it is the one with the smallest surface, that is the smallest sum of count /
-    extent over the dimensions (the neighbours that a block of the grid exchanges data with); of equal
-    surfaces the one with the smaller first, then second ... extent. Raises InputError unless 1 <= count <=
+    The result has the smallest surface of all such factorisations, that is the smallest sum of count /
+    extent over the dimensions (the neighbours that a block of the grid exchanges data with); among equal
+    surfaces, the smallest first, then second ... extent. Raises InputError unless 1 <= count <=
     10^12, 1 <= dims <= 6.
     """
     total = checked_whole(count, "count", MAX_RANKS)
@@ -49,7 +50,7 @@ def _best_factors(
     """The least surface (sum of volume / factor), and its factors, of all ways to write ``rest`` as a product of
     ``dims`` non-increasing factors up to ``largest``; None if it is more than ``most``.
 
-    Factors are tried from the smallest one on that can be the largest of so many. The others then add at least what
+    Factors are tried from the smallest one on that can be the largest of this many. The others then add at least what
     equal ones would, which only grows: once the sum is more than the best one so far, no further factor helps.
     """
     if dims == 1:
@@ -90,8 +91,8 @@ def checked_shape(count: int, shape: Sequence[int] | None, dims: int | None, pla
 
 
 def similar_shape(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """A grid of so many hosts that is near in shape: the prime factors, the largest first, each go to the dimension
-    that is shortest beside its old one. Doubled hosts double one dimension of the same grid."""
+    """A grid of ``count`` hosts with a similar shape: the prime factors, the largest first, each go to the dimension
+    that is shortest relative to its old extent. Doubled hosts double one dimension of the same grid."""
     extents = [1] * len(shape)
     for prime in sorted(prime_factors(count), reverse=True):
         axis = min(range(len(shape)), key=lambda index: (extents[index] / shape[index], index))
@@ -117,8 +118,8 @@ def surface(box: tuple[int, ...]) -> float:
 
 @lru_cache(maxsize=1024)
 def smallest_box(whole: tuple[int, ...], nodes: int) -> tuple[int, ...]:
-    """The box within a grid of these extents that holds so many nodes: of as few more as there can be, and of these the
-    one with the smallest surface."""
+    """The box within a grid of these extents that holds ``nodes`` nodes: with as few more as possible, and among these
+    the box with the smallest surface."""
 
     def rank(box: tuple[int, ...]) -> tuple[int, float, tuple[int, ...]]:
         return math.prod(box), surface(box), tuple(-extent for extent in box)
@@ -127,7 +128,7 @@ def smallest_box(whole: tuple[int, ...], nodes: int) -> tuple[int, ...]:
 
 
 def _boxes(whole: tuple[int, ...], nodes: int) -> Iterator[tuple[int, ...]]:
-    """All boxes that would not hold so many nodes with a last extent that is any smaller."""
+    """All boxes that would not hold ``nodes`` nodes with a last extent that is any smaller."""
     for first in itertools.product(*(range(1, extent + 1) for extent in whole[:-1])):
         last = -(-nodes // math.prod(first))
         if last <= whole[-1]:

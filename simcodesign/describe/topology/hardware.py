@@ -17,7 +17,7 @@ NETWORK_COUNTS = ("switches", "ports", "cables", "links")
 
 
 class Built(Protocol):
-    """What is needed of a topology to count its hardware."""
+    """Properties of a topology that are needed to count its hardware."""
 
     @property
     def node_count(self) -> int: ...
@@ -45,7 +45,7 @@ class Hardware:
     links: int
 
     def counts(self, copies: int = 1) -> dict[str, float]:
-        """The counts by their names in expressions, of so many copies of the network."""
+        """The counts by their names in expressions, for ``copies`` copies of the network."""
         return {name: float(copies * getattr(self, name)) for name in NETWORK_COUNTS}
 
 
@@ -80,7 +80,7 @@ def counted(topology: Built) -> Hardware:
 
 
 def _above_hosts(groups: Sequence[LinkGroup], hosts: int) -> list[LinkGroup]:
-    """The links that are none of hosts: those of hosts are a group of their own, or begin the only group."""
+    """The links that do not lead to hosts: links of hosts are a group of their own, or begin the only group."""
     first, *rest = groups or [LinkGroup("", 0)]
     if first.links > 2 * hosts:
         return [LinkGroup(first.name, first.links - 2 * hosts, taper=first.taper), *rest]

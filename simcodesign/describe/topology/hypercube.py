@@ -28,7 +28,7 @@ class HypercubeTopology(Topology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> HypercubeTopology:
-        """Of a power of two of hosts."""
+        """Build it for a power of two of hosts."""
         if node_count & (node_count - 1):
             below = 1 << (node_count.bit_length() - 1)
             allowed = f"a power of two, e.g. {below} or {2 * below}"

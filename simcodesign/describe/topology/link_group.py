@@ -21,7 +21,7 @@ _TAPER_RANGE = f"a number from 1 to {MOST_TAPER:g}"
 @dataclass(frozen=True)
 class LinkGroup:
     """``links`` links that are alike. None: as the constants of the machine's network have it for all links;
-    ``taper``: their bandwidth is that one divided by so much."""
+    ``taper``: their bandwidth is the network's divided by this factor."""
 
     name: str
     links: int
@@ -31,7 +31,7 @@ class LinkGroup:
 
     @property
     def is_own(self) -> bool:
-        """Whether it says anything of its links that the network does not."""
+        """Whether its links have any property that differs from the network's."""
         return self.per_byte_s is not None or self.latency_s is not None or self.taper != 1.0
 
 

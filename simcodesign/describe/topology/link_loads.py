@@ -19,7 +19,7 @@ class DenseLoads:
         self._load = np.zeros(link_count)
 
     def add(self, link: IntArray, size_bytes: FloatArray) -> None:
-        """Add bytes to links, both shape (n,); a link may stand several times."""
+        """Add bytes to links, both shape (n,); a link may occur several times."""
         np.add.at(self._load, link, size_bytes)
 
     def total(self) -> tuple[IntArray, FloatArray]:
@@ -37,7 +37,7 @@ class SparseLoads:
         self._pending, self._limit = 0, PENDING_LINKS
 
     def add(self, link: IntArray, size_bytes: FloatArray) -> None:
-        """Add bytes to links, both shape (n,); a link may stand several times."""
+        """Add bytes to links, both shape (n,); a link may occur several times."""
         self._links.append(link)
         self._sizes.append(size_bytes)
         self._pending += link.size

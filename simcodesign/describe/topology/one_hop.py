@@ -46,7 +46,7 @@ class BusTopology(OneHopTopology):
 
     @property
     def bisection_width(self) -> int:
-        """The bus itself, unless there is nobody to cut off."""
+        """The bus itself, unless there is no host to cut off."""
         return self.diameter
 
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,4 +1,4 @@
-"""Routes other than the one of a pair: any minimal one, or one through another host (Valiant).
+"""Routes other than the fixed route of a pair: any minimal one, or one through another host (Valiant).
 
 * ``minimal``: the one route of a pair of hosts that the topology gives.
 * ``ecmp``: of all minimal routes one, the same for all messages of a pair of hosts (equal-cost multipath; hashing the
@@ -23,7 +23,7 @@ from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.low_diameter.dragonfly import DragonflyTopology
 from simcodesign.describe.topology.low_diameter.hosts_on_routers import RouterTopology
 
-#: Up to so many routes a mean over all of them is exact; beyond, it is one over as many random ones.
+#: Number of routes up to which a mean over all of them is exact; beyond, it is a mean over as many random ones.
 MOST_COUNTED = 2**22
 UInts = NDArray[np.uint64]
 #: Hop by hop, the pairs still on their way and the link that each of them takes.
@@ -44,7 +44,7 @@ def spread_routes(topology: Topology, source: IntArray, target: IntArray, number
 
 
 def routes_through(topology: Topology, source: IntArray, target: IntArray, through: IntArray) -> Routes:
-    """For each pair of hosts the minimal route to a third one, or to where it turns, and from there; shapes (n,)."""
+    """For each pair of hosts the minimal route to a third one, or to its turning point, and from there; shapes (n,)."""
     return _collected(len(source), _through(topology, source, target, through))
 
 
@@ -59,7 +59,7 @@ def hops_through(topology: Topology, source: IntArray, target: IntArray, through
 def mean_hops_through(topology: Topology) -> float:
     """Mean hops between different hosts through a random one, any of all.
 
-    A host is reached from a random one over mean_hops (n - 1) / n links, since it may be that one itself. Of two such
+    A host is reached from a random one over mean_hops (n - 1) / n links, since it may be that one itself. Two such
     ways in a row, routes by routers lack the link to the host in the middle and back. Dragonflies, which turn
     earlier, are counted (``MOST_COUNTED``).
     """
@@ -80,7 +80,7 @@ def _counted_mean(topology: DragonflyTopology) -> float:
     chosen = np.arange(every) if every <= MOST_COUNTED else np.random.default_rng(0).integers(0, every, MOST_COUNTED)
     start, rest = np.divmod(chosen, groups * routers)
     group, end = np.divmod(rest, routers)
-    other = end * hosts + (hosts > 1)  # another host of the router, where it has several
+    other = end * hosts + (hosts > 1)  # another host of the router, if it has several
     hops = hops_through(topology, start * hosts, other, group * whole)
     weight = np.where(start == end, hosts - 1.0, float(hosts))
     return float(np.sum(hops * weight) / np.sum(weight))

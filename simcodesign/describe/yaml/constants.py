@@ -21,7 +21,7 @@ from simcodesign.describe.yaml.tree import Entry
 _INVERSES = {"bandwidth": "per_byte"} | {
     names[0]: names[-1] for section in (NETWORK, INTERFACES, STORAGE) for names in section.pairs.values()
 }
-#: Each of these two ways to say it, and the other.
+#: Names of keys and of their inverses.
 OTHER_NAMES = {"G": "bandwidth"} | {one: other for pair in _INVERSES.items() for one, other in (pair, pair[::-1])}
 
 
@@ -34,7 +34,7 @@ def with_formulas_evaluated(
 ) -> tuple[dict[str, Entry], Custom]:
     """The items of a machine file with numbers instead of the formulas of constants, and ``custom`` with these
     formulas, by the paths of the constants. A formula uses what ``custom`` defines and the ``counts``; of a bandwidth
-    it is kept as that of its inverse.
+    it is kept as the formula of its inverse.
 
     InputError for a name that is neither.
     """
@@ -60,7 +60,7 @@ def with_formulas_evaluated(
 
 
 def _constant_at(path: str, items: Mapping[str, Entry]) -> tuple[str, bool] | None:
-    """The path of a constant or power, and whether what stands at ``path`` is its inverse; None for anything else."""
+    """The path of a constant or power, and whether the value at ``path`` is its inverse; None for anything else."""
     part, _, key = path.rpartition(".")
     inverse = _INVERSES.get(key)
     if inverse is not None and path in ("network.bandwidth", "node.network.bandwidth", "socket.network.bandwidth"):

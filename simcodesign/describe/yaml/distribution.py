@@ -57,7 +57,7 @@ def distribution_of(items: Mapping[str, Entry], entry: Entry) -> Distribution:
     """The distribution of the keys of a mapping that are its own; ``entry`` is that mapping."""
     name = items["distribution"].text(PARAMETERS)
     numbers = {key: items[key].quantity("count") for key in _NUMBERS if key in items}
-    for key, value in numbers.items():  # here, where each of them has its line
+    for key, value in numbers.items():  # here, because each of them has its line
         check_parameter(name, key, value, items[key].place)
     values = tuple(value.number() for value in items["values"].sequence()) if "values" in items else ()
     return Distribution(name, numbers, values, entry.place)
@@ -72,5 +72,5 @@ def coefficient_of_variation(entry: Entry) -> float:
 
 
 def varies(items: Mapping[str, Entry]) -> Distribution | None:
-    """How the times of a demand vary, if it says so."""
+    """How the times of a demand vary, if they do."""
     return distribution_from(items["varies"]) if "varies" in items else None

@@ -45,7 +45,7 @@ MAX_EXTENDS = 8
 SEE_ALL = "simcodesign list"
 #: Keys of a variant of a workload that are no parameters.
 PRESET, PHASE = "preset", "phase"
-#: What messages call a description that stands in no file.
+#: Names in messages for a description without a file.
 _MACHINE, _WORKLOAD = "Machine.load", "Workload.load"
 _ENDINGS = (".yaml", ".yml", ".aspen", *SCHEDULES)
 
@@ -62,18 +62,18 @@ def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 
 def machine_changes(name: str | Path, changes: Mapping[str, object] | None = None) -> dict[str, object]:
-    """``changes``, and those of the variant that is named, which win."""
+    """``changes``, and the changes of the named variant, which win."""
     return {**(changes or {}), **split_variant(name)[1]}
 
 
 def in_file(changes: Mapping[str, object]) -> dict[str, object]:
-    """The same with the paths of a file: ``machine.NAME`` is the default of a parameter there."""
+    """Convert to paths of a file: ``machine.NAME`` is the default of a parameter there."""
     own = {path: f"parameters.{path.removeprefix(PREFIX)}.default" for path in changes if path.startswith(PREFIX)}
     return {own.get(path, path): value for path, value in changes.items()}
 
 
 def with_changes(machine: Machine, changes: Mapping[str, object]) -> Machine:
-    """The machine, which says of what it is a variant; numbers without a unit with that in which they are read."""
+    """The machine, labelled as a variant; numbers without a unit get the unit in which they are read."""
     shown = change_texts({path: _with_unit(path, value) for path, value in changes.items()})
     return replace(machine, changes=(*machine.changes, *shown)) if changes else machine
 
@@ -185,7 +185,7 @@ def _plain_workload(name: str | Path) -> Workload:
 
 
 def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload:
-    """The workload with other defaults of its parameters, or those of a ``preset``, or only one ``phase``.
+    """The workload with other defaults of its parameters, or the values of a ``preset``, or only one ``phase``.
 
     InputError for a name that is none of these.
     """
@@ -248,7 +248,7 @@ def workload_of_text(text: str, name: str) -> Workload:
 
 
 def _in_python(content: Mapping[str, object], what: str) -> Entry:
-    """The tree of a description that stands in no file. A text is a text, whatever YAML would make of it."""
+    """The tree of a description without a file. A text is a text, whatever YAML would make of it."""
     if not isinstance(content, Mapping):
         raise InputError("no description", Place(what), value=content, allowed="a dictionary with the keys of a file")
     texts = {key: json.dumps(value) if isinstance(value, str) else value for key, value in content.items()}
@@ -285,7 +285,7 @@ def shipped_path(folder: str, name: str) -> Path:
 
 @cache
 def _folder(folder: str) -> Path:
-    """Inside the installed package, or beside it in a checkout."""
+    """Folder inside the installed package, or next to it in a checkout."""
     inside = _PACKAGE / folder
     return inside if inside.is_dir() else _PACKAGE.parent / folder
 
@@ -363,7 +363,7 @@ def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
 
 
 def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Entry:
-    """The tree of a file, or of what would stand in it, laid over the tree of the machine that it extends."""
+    """The tree of a file, or of an equivalent text, laid over the tree of the machine that it extends."""
     items = entry.mapping()
     if "simcodesign" in items:
         check_format(items["simcodesign"])
@@ -381,12 +381,12 @@ def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Ent
 
 
 def _find_base(base: Entry, path: Path) -> Path:
-    """A machine beside the extending file wins over a shipped one of the same name."""
+    """A machine next to the extending file wins over a shipped one of the same name."""
     name = base.name()
     beside = path.parent / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if not stands_alone() and is_file(beside):
         return check_confined(beside, base.place)
     if name not in available("topologies"):
         bundled = nearest(name, available("topologies"), see=SEE_ALL)
-        raise base.error("no such machine", f"{bundled}; or a .yaml file beside this one")
+        raise base.error("no such machine", f"{bundled}; or a .yaml file next to this one")
     return _folder("topologies") / f"{name}.yaml"

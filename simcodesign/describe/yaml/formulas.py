@@ -33,7 +33,7 @@ _FORMULA = Section(
     Key("phases", Named(_WithUnits(), "seconds of one"), "seconds of each phase"),
     Key("components", Named(_WithUnits(), "seconds of one"), "seconds of each component"),
     Key("valid", _WithUnits(), "a condition under which it holds", "always"),
-    Key("symbols", Named(_WithUnits(), "one symbol"), "what its symbols stand for"),
+    Key("symbols", Named(_WithUnits(), "one symbol"), "meanings of its symbols"),
     Key("word", _WithUnits(), "bytes of a word, the unit of `t_w`", "`value_bytes`, or 1"),
     Key("source", Text(), "where the formula is from"),
     Key("about", Text(), "what it is"),
@@ -76,7 +76,7 @@ _MEASURED = Section(
     Key("about", Text(), "what was measured"),
 )
 _OR_FILE = Section(
-    *_MEASURED.keys, Key("file", Text(), "a table of times beside this file, in place of the other keys")
+    *_MEASURED.keys, Key("file", Text(), "a table of times next to this file, instead of the other keys")
 )
 #: Measured times of a workload.
 MEASURED = OneOf(_OR_FILE, Items(_OR_FILE, "one of several"))
@@ -88,14 +88,14 @@ _NAMED = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class FormulaFile:
-    """What a file of formulas holds."""
+    """Contents of a file of formulas."""
 
     formulas: tuple[Formula, ...]
     measured: tuple[MeasuredTimes, ...] = ()
 
 
 def load_formulas(source: str | Path, default_name: str = "formula") -> FormulaFile:
-    """The formulas of a file (``.yaml``), or the one that an expression is, as ``"log2(P)*(t_s + m*t_w)"``, also with a
+    """The formulas of a file (``.yaml``), or the formula of an expression, as ``"log2(P)*(t_s + m*t_w)"``, also with a
     name of its own, ``"mine = 2.5 us*P"``. InputError names file, line and path, or the column, of an error."""
     if isinstance(source, Path) or source.endswith(SUFFIXES):
         items = read_yaml(Path(source)).mapping(_FILE_KEYS, ("formulas",))
@@ -129,7 +129,7 @@ def measured_from(entry: Entry) -> tuple[MeasuredTimes, ...]:
 
 
 def measured_of_workload(entry: Entry, workload: Workload) -> tuple[MeasuredTimes, ...]:
-    """The same of a workload file, which may also name a table, ``{file: TABLE.csv}``, by its path from there."""
+    """Measured times of a workload file, which may also name a table, ``{file: TABLE.csv}``, by its path from there."""
     several: list[MeasuredTimes] = []
     for item in entry.sequence() if isinstance(entry.content, list) else [entry]:
         if isinstance(item.content, dict) and "file" in item.content:

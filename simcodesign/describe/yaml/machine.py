@@ -51,7 +51,7 @@ _NODE = Section(
     ),
     Key("memory", MESSAGE_MEMORY, "what messages within a node take of its memory (docs/levels.md)", "nothing"),
 )
-_OF_SOCKETS = "the network between the processors of a socket; its keys are those of `node.network`"
+_OF_SOCKETS = "the network between the processors of a socket; its keys are the keys of `node.network`"
 _SOCKET = Section(
     Key("per_node", Whole(1), "sockets of a node, the hosts of `node.network`", required=True),
     Key("network", INSIDE, _OF_SOCKETS, required=True),
@@ -116,7 +116,7 @@ def machine_section() -> Section:
         Key(
             "collectives",
             COLLECTIVES,
-            "rules by which operations with `algorithm: auto` take an algorithm: those of a library, or a table for"
+            "rules by which operations with `algorithm: auto` take an algorithm: the rules of a library, or a table for"
             " each operation (docs/collectives.md)",
             "`mpich`",
         ),
@@ -128,7 +128,7 @@ def machine_section() -> Section:
 
 def machine_file() -> Section:
     """Return the keys of a machine file, whether or not it extends another."""
-    about = "a shipped machine, or a file beside this one; this file says what differs"
+    about = "a bundled machine, or a file next to this one; the extending file lists the differences"
     return Section(*machine_section().keys, Key("extends", Text(), about))
 
 
@@ -206,7 +206,7 @@ def _failures(entry: Entry) -> Failures:
 
 
 def _processors(items: Mapping[str, Entry], nodes: int, per_node: int) -> int:
-    """Processors of all nodes, which partitions may state; what is wrong with these is said where they are read."""
+    """Processors of all nodes, which partitions may state; errors in these are reported when they are read."""
     if "partitions" not in items or not isinstance(items["partitions"].content, list):
         return nodes * per_node
     total = 0
@@ -218,7 +218,7 @@ def _processors(items: Mapping[str, Entry], nodes: int, per_node: int) -> int:
 
 
 def _nodes_by_ranks(items: Mapping[str, Entry], folder: Path) -> NodesByRanks | None:
-    """What ``nodes: P`` says; None where nodes are a number."""
+    """Read ``nodes: P``; None if nodes are a number."""
     if not items["nodes"].says(AS_RANKS):
         return None
     mapping = items.get("mapping")

@@ -43,7 +43,7 @@ _GRID = Key(
     "shape",
     Items(Whole(1), "nodes in one dimension"),
     "of `grid`: nodes in each dimension of the part",
-    "the one with the smallest surface",
+    "the part with the smallest surface",
 )
 _FOLDED = (
     Key(

@@ -33,7 +33,7 @@ def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | No
 
 
 def message_memory_from(items: Mapping[str, Entry], memory: Memory | None) -> MessageMemory | None:
-    """What messages within a node take of its memory, None if nothing is stated."""
+    """Use of a node's memory by messages within it, None if nothing is stated."""
     given = items["node"].mapping().get("memory") if "node" in items else None
     if given is None:
         return None

@@ -49,11 +49,11 @@ from simcodesign.describe.yaml.tree import Entry
 
 #: Keys of a network that a level has as the network between the nodes has them.
 _AS_OUTSIDE = ("model", "sharing", "sends", "hops_hold_sender", "startup_per", "switching", "routing")
-#: How the fields of a model of messages begin among those of a network.
+#: Prefix of the fields of a message model among the fields of a network.
 _OF_MODEL = "message_model."
 #: The inner parts of a network, which depend on what else the machine file states.
 _PARTS = ("topology", "interfaces", "segments", "sharing", "model", "routing", "node", "socket", "algorithms")
-#: Keys of ``NETWORK`` that networks inside nodes have as well, and those of their interfaces.
+#: Keys of ``NETWORK`` that networks inside nodes have as well, and keys of their interfaces.
 _OF_LEVELS = ("hop_latency", "S", "link_bandwidth", "link_per_byte", "distance", "switching")
 _INTERFACES_OF_LEVELS = Section(
     Key("count", Whole(1, MAX_INTERFACES), "interfaces of a host, 1 or one for each direction of a mesh or torus", "1"),
@@ -63,7 +63,7 @@ _INTERFACES_OF_LEVELS = Section(
 _LOCAL = (
     Key("startup", Constant("time"), "startup of a message", field="startup_s"),
     Key("bandwidth", Bandwidth(), "bytes per second", field="per_byte_s"),
-    Key("segments", LOCAL_SEGMENTS, "costs by the size of the message, in place of `startup` and `bandwidth`"),
+    Key("segments", LOCAL_SEGMENTS, "costs by the size of the message, instead of `startup` and `bandwidth`"),
 )
 _ALGORITHM = Section(
     Key("operation", Choice([*ALGORITHMS]), "the collective operation", required=True),
@@ -108,7 +108,7 @@ def network_section(is_inside: bool = False) -> Section:
         Key(
             "sharing",
             OneOf(Choice(SHARINGS), _sharing_keys()),
-            "how messages share a link: in turn, with fair shares, or packet by packet (docs/sharing.md)",
+            "how messages share a link: first come first served, fairly, or packet by packet (docs/sharing.md)",
             Fcfs.name,
         ),
         Key(
@@ -190,8 +190,8 @@ def _rule(entry: Entry, rules: Mapping[str, type[OneRule]], keys: Section) -> On
 def network_from(
     entry: Entry, nodes: int | NodesByRanks, folder: Path, path: str = PATHS[0], outer: Network | None = None
 ) -> Network:
-    """The network of so many nodes, or the smallest of those whose nodes follow the ranks; or with the network between
-    the nodes, ``outer``, that of a level inside, whose hosts are so many."""
+    """The network of ``nodes`` nodes, or the smallest possible one if the nodes follow the ranks; or with the network
+    between the nodes, ``outer``, the network of a level inside, with ``nodes`` hosts."""
     items = entry.mapping()
     before = Network if outer is None else outer
     model = MESSAGE_MODELS[items["model"].text(MESSAGE_MODELS)] if "model" in items else type(before.message_model)
@@ -248,7 +248,7 @@ def networks_inside(
     if "node" not in items:
         raise first.error("a network inside sockets, and none that joins the sockets of a node", "node.network as well")
     if outer.node is not None:
-        what = "a network inside nodes, where network.node says what messages within a node cost"
+        what = "a network inside nodes in addition to network.node, the cost of messages within a node"
         raise first.error(what, "node.network, or network.node")
     hosts, found = processors_per_node, dict[str, Network]()
     if "socket" in items:
@@ -263,7 +263,7 @@ def networks_inside(
 
 
 def _interfaces(entry: Entry | None, rails: int, is_inside: bool) -> Interfaces:
-    """The network interfaces of a node, one on each rail unless it says otherwise."""
+    """The network interfaces of a node, one on each rail unless stated otherwise."""
     section = _INTERFACES_OF_LEVELS if is_inside else INTERFACES
     own = {} if entry is None else section.values(section.items(entry))
     return Interfaces(**{"count": rails} | own)
@@ -307,7 +307,7 @@ def _message_model(
 
 
 def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
-    """What messages within a node cost: within a socket, and between sockets."""
+    """Cost of messages within a node: within a socket, and between sockets."""
     found: dict[str, Any] = {}
     for key, section in (("node", _NODE), ("socket", _SOCKET)):
         if key not in items:
@@ -333,7 +333,7 @@ def _check_keys_of(model: type[MessageModel], items: Mapping[str, Entry]) -> Non
 
 
 def nodes_by_ranks(entry: Entry, shared_disk: bool, folder: Path) -> NodesByRanks:
-    """Of the part ``network`` of a machine file that says ``nodes: P``."""
+    """Read the part ``network`` of a machine file with ``nodes: P``."""
     entry = entry.mapping(required=("topology",))["topology"]
     kind, options = _kind_and_options(entry, folder)
     return NodesByRanks(kind, options, shared_disk, entry.place)
@@ -359,7 +359,7 @@ def _option(form: Form, entry: Entry, folder: Path) -> Any:
 
 
 def decisions_from(entry: Entry) -> Decisions:
-    """Return the rules by operation: those of a library, or a table for each operation that is named.
+    """Return the rules by operation: rules of a library, or a table for each named operation.
 
     Raises InputError for operations and algorithms that there are not, and for a table whose last row has an end.
     """

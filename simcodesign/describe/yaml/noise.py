@@ -1,4 +1,4 @@
-"""Noise and imbalance in YAML: a fraction such as ``5 %``, or a mapping that says what varies, and how."""
+"""Noise and imbalance in YAML: a fraction such as ``5 %``, or a mapping that lists what varies, and how."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from simcodesign.describe.yaml.tree import Entry
 
 _NODES = ("nodes", "count", "fraction")
 _SLOW_NODES = Section(
-    Key("nodes", Items(Whole(0), "the number of a node"), "their numbers, in place of `count`"),
+    Key("nodes", Items(Whole(0), "the number of a node"), "their numbers, instead of `count`"),
     Key("count", Whole(0), "how many, at random; or `fraction` or `nodes`"),
-    Key("fraction", Quantity("count"), "fraction of the nodes, in place of `count`", range="0 to 100 %"),
+    Key("fraction", Quantity("count"), "fraction of the nodes, instead of `count`", range="0 to 100 %"),
     Key("factor", Quantity("count"), "by what their times are multiplied", range=FROM_1, required=True),
 )
 _BURSTS = Section(
     Key("period", Quantity("time"), "time between two", range=ABOVE_0, required=True, field="period_s"),
     Key("length", Quantity("time"), "time of each", range=FROM_0, required=True, field="length_s"),
-    Key("together", Flag(), "whether they come on all nodes at once", "false"),
+    Key("together", Flag(), "whether they occur on all nodes simultaneously", "false"),
 )
 _DISTRIBUTIONS = tuple(Key(part, DISTRIBUTION, f"variation of {PARTS[part]}; a distribution") for part in PARTS)
 #: Noise of the nodes of a partition, and of a machine: a mapping of these keys, or a fraction.
@@ -41,7 +41,7 @@ NOISE = Section(
 
 
 def noise_from(entry: Entry, nodes: int, section: Section = NOISE) -> float | Noise:
-    """Noise of a machine of so many nodes: a coefficient of variation of computations, or all that it may be.
+    """Noise of a machine of ``nodes`` nodes: a coefficient of variation of computations, or all that it may be.
     ``section``: the keys that it may have.
 
     ``{compute: DISTRIBUTION, disk: ..., memory: ..., network: ..., slow_nodes: {...}, bursts: {...}}``.
@@ -50,7 +50,7 @@ def noise_from(entry: Entry, nodes: int, section: Section = NOISE) -> float | No
         if entry.content in PARAMETERS:
             raise entry.error("of what part", f"{{PART: {entry.content}}}, with a part of {', '.join(PARTS)}")
         if entry.content.endswith("s"):  # as "2 ms"
-            raise entry.error("a share is varied by, not a time", "3 %, or bursts: {period: 100 ms, length: 2 ms}")
+            raise entry.error("variation is a fraction, no time", "3 %, or bursts: {period: 100 ms, length: 2 ms}")
         return coefficient_of_variation(entry)
     items = section.items(entry)
     factors = {part: distribution_from(items[part]) for part in PARTS if part in items}

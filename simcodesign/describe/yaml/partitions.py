@@ -50,7 +50,7 @@ def _differing(section: Section, path: str) -> Section:
     )
 
 
-#: What a partition may state of its processors, its memory and its disks.
+#: Values that a partition may state for its processors, its memory and its disks.
 _PARTS = {
     "processor": _differing(PROCESSOR.only("rate", "clock", "cpi"), "processor"),
     "memory": _differing(MEMORY.only("latency", "bandwidth", "per_byte"), "memory"),
@@ -63,7 +63,7 @@ _SOCKET = Section(Key("per_node", Whole(1), "sockets of a node"), *_NODE.keys)
 #: A network inside nodes, or a cache, that a partition has not, where the machine has it.
 _NONE = "none"
 _OR_NONE = Choice((_NONE,))
-#: Keys of a partition, besides its name and the number of its nodes.
+#: Keys of a partition, in addition to its name and the number of its nodes.
 _OWN = (
     Key("processors_per_node", Whole(1), "processors of each of its nodes"),
     *(Key(part, section, "what differs") for part, section in _PARTS.items()),
@@ -92,16 +92,16 @@ PARTITION = Section(
     Key("nodes", Whole(1, MAX_HOSTS), "its nodes", required=True),
     *(replace(key, default=f"as `{key.name}`") for key in _OWN),
 )
-#: What all accelerators of a machine have in common.
+#: Properties that all accelerators of a machine share.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
 _ALIKE |= {"dynamic_power_w": "dynamic_power", "efficiency_by_shape": "efficiency"}
-#: What a partition states in full, or not at all.
+#: Keys that a partition states in full, or not at all.
 _WHOLE = ("topology", "segments")
 
 
 @dataclass(frozen=True)
 class PartitionReader:
-    """What a partition is read beside: the ``items`` of its machine file, the machine's processor and its number in a
+    """Context of a partition: the ``items`` of its machine file, the machine's processor and its number in a
     node, its ``memory`` and its ``network`` between nodes, and the ``folder`` of the file."""
 
     items: Mapping[str, Entry]
@@ -146,15 +146,15 @@ class PartitionReader:
 
     @staticmethod
     def _noise(entry: Entry, nodes: int) -> Noise:
-        """What varies times on the nodes of a partition; slow nodes and bursts are those of the machine."""
+        """Variation of times on the nodes of a partition; slow nodes and bursts are the machine's."""
         noise = noise_from(entry, nodes, NOISE_OF_PARTITION)
         if isinstance(noise, Noise):
             return noise
         return Noise(compute=share_as_distribution(noise, "noise", entry.place))
 
     def _caches(self, entry: Entry, own: Mapping[str, FloatOrArray]) -> tuple[CacheLevel, ...]:
-        """The caches of a partition: those of the machine with what it states, by their names, without those of which
-        it says ``none``; in cycles of its own clock."""
+        """The caches of a partition: the machine's caches with its own values, by their names, without the caches for
+        which it states ``none``; in cycles of its own clock."""
         if self.memory is None:
             raise entry.error("caches without a memory behind them", "memory of the machine")
         every = _merged(self.items.get("caches"), entry)
@@ -179,7 +179,7 @@ class PartitionReader:
 
     def _inside(self, given: Mapping[str, Entry], processors: int | None) -> tuple[Network, ...] | None:
         """The networks inside the nodes of a partition, with what it does not state as the machine states it; None for
-        those of the machine."""
+        the networks of the machine."""
         count = self.processors if processors is None else processors
         if not {"node", "socket"} & given.keys() and count == self.processors:
             return None
@@ -245,14 +245,14 @@ def with_most_interfaces(
 def constants_of_parts(
     processor: Processor, memory: Memory | None, accelerator: Accelerator | None, disk: Disk | None
 ) -> dict[str, FloatOrArray]:
-    """Those constants of these parts that partitions may replace, by their paths."""
+    """Constants of these parts that partitions may replace, by their paths."""
     parts = {"processor": processor, "memory": memory, "accelerator": accelerator, "disk": disk}
     values = {path: value_of(parts[CONSTANTS[path][0]], CONSTANTS[path][1]) for path in OF_NODES}
     return {path: value for path, value in values.items() if value is not None}
 
 
 def processors_of_nodes(partitions: Sequence[Partition], per_node: int) -> int | NDArray[np.int64]:
-    """Processors of a node, where ``per_node`` are those of the machine; of every node (nodes,) where they differ."""
+    """Processors of a node, with ``per_node`` of the machine; of every node (nodes,) if they differ."""
     each = [one.processors_per_node or per_node for one in partitions] or [per_node]
     return each[0] if min(each) == max(each) else np.repeat(each, [one.nodes for one in partitions])
 
@@ -293,7 +293,7 @@ def _paths(part: str, values: Mapping[str, Any]) -> dict[str, FloatOrArray]:
 
 
 def _merged(common: Entry | None, own: Entry) -> Entry:
-    """What a partition states, and all else as the machine states it."""
+    """The values of a partition, and all others from the machine."""
     if common is None or not isinstance(common.content, dict) or not isinstance(own.content, dict):
         return own
     known = common.content
@@ -303,7 +303,7 @@ def _merged(common: Entry | None, own: Entry) -> Entry:
 
 
 def _replaced(key: str, content: Mapping[str, Entry]) -> bool:
-    """Whether a key, or the other way to state the same, is among those of a partition."""
+    """Whether a partition has a key, or its inverse."""
     return key in content or OTHER_NAMES.get(key, key) in content
 
 

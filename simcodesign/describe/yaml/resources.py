@@ -1,4 +1,4 @@
-"""What a machine file defines of its own: parameters, properties, resources, conflicts and components."""
+"""Constructs defined in a machine file: parameters, properties, resources, conflicts and components."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _TRAIT = re.compile(r"([A-Za-z0-9_]+)\s*(?:\(\s*([A-Za-z0-9_]+)\s*\))?")
 
 #: Keys of a parameter of a machine.
 PARAMETER = Section(
-    Key("default", Value(), "its value where nothing is set"),
+    Key("default", Value(), "its value if nothing is set"),
     Key("unit", Text(), "its unit, of which only the dimension counts"),
     Key("about", Text(), "what it is"),
     Key("range", Items(Value(), "the smallest, or the largest"), "smallest and largest value", "any number"),
     Key("whole", Flag(), "whether it must be a whole number", "false"),
     Key("origin", Text(), "where the default is from"),
-    Key("choices", Named(Number(), "the number that this name stands for"), "names of its values, each with a number"),
+    Key("choices", Named(Number(), "the number for this name"), "names of its values, each with a number"),
     Key("divides", Name(), "the parameter, or `P`, whose divisors `explore` tries", "not stated"),
 )
 
@@ -67,7 +67,7 @@ class Area(Expr):
 _RESOURCE = Section(
     Key("time", Expr(), "seconds for an amount", required=True),
     Key("argument", Name(), "name of the amount in `time`", AMOUNT),
-    Key("instances", Expr(), "how many work at once", "1"),
+    Key("instances", Expr(), "how many work concurrently", "1"),
     Key("traits", Named(Expr(), "the time with this trait, of `base`"), "what changes the time, by name"),
     Key("dynamic_power", QuantityOrFormula("power"), "what an instance draws while it works", "0 W"),
     Key("energy", QuantityOrFormula("energy"), "energy of an amount", "0 J"),
@@ -197,7 +197,7 @@ def parameter_number(parameter: Parameter, entry: Entry) -> float:
         return parameter.parsed(text, entry.place)
     if not parameter.unit and (unit := base_unit_of(text)):
         what = f"parameter {parameter.name!r} has no unit of its own"
-        allowed = f"the key unit: {unit} beside it, or a number without a unit"
+        allowed = f"the key unit: {unit} for it, or a number without a unit"
         raise InputError(what, entry.place, value=text, allowed=allowed)
     return entry.number()
 

@@ -42,12 +42,12 @@ def segments_key() -> Key:
     """Return the key with the segments of any model of messages."""
     models = [model for model in MESSAGE_MODELS.values() if not isabstract(model.segment)]
     keys = {key.name: replace(key, required=False) for model in models for key in segment_section(model).keys}
-    about = "costs by the size of the message, in place of `startup` and `bandwidth` (docs/segments.md)"
+    about = "costs by the size of the message, instead of `startup` and `bandwidth` (docs/segments.md)"
     return Key("segments", Items(Section(*keys.values()), "one range of sizes"), about)
 
 
 def segments_from(entry: Entry, model: type[MessageModel], section: Section | None = None) -> tuple[SizeSegment, ...]:
-    """The segments of messages of this network model; with all of its keys, or with those of a section."""
+    """The segments of messages of this network model; with all of its keys, or with the keys of a section."""
     if isabstract(model.segment):
         raise entry.error(f"the network model {model.name} has no segments", "its constants, for messages of all sizes")
     every = entry.sequence()
@@ -83,4 +83,4 @@ def check_not_beside(items: Mapping[str, Entry], model: type[MessageModel]) -> N
     """InputError for a constant of the network that its segments state."""
     for key in (*model.in_segments(), "bandwidth"):
         if key in items:
-            raise items[key].error(f"network.{key} is said by network.segments", "one of them")
+            raise items[key].error(f"network.{key} and network.segments exclude each other", "one of them")

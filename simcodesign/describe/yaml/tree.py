@@ -26,7 +26,7 @@ from simcodesign.core.units import DIMENSIONS, base_unit_of, is_subnormal, parse
 MAX_BYTES = 4 * 1024 * 1024
 MAX_ENTRIES = 50_000  # read in a quarter of a second
 MAX_DEPTH = 40
-MAX_NAME = 100  # characters of a key or a name: they stand in every message
+MAX_NAME = 100  # characters of a key or a name: they appear in every message
 MAX_WHOLE = 2**31 - 1
 _ITEM = re.compile("[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -42,7 +42,8 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Entry:
-    """A scalar (text), a sequence (list) or a mapping (dict) of a YAML file; a value stands on the line of its key."""
+    """A scalar (text), a sequence (list) or a mapping (dict) of a YAML file; the line of a value is the line of its
+    key."""
 
     content: str | list[Entry] | dict[str, Entry]
     place: Place
@@ -79,7 +80,7 @@ class Entry:
         return self.content
 
     def says(self, word: str) -> bool:
-        """Whether this is a word that stands for a value of another kind, as ``all`` instead of a number."""
+        """Whether this is a word that replaces a value of another kind, as ``all`` instead of a number."""
         return self.content == word
 
     def name(self) -> str:
@@ -118,7 +119,7 @@ class Entry:
         return self.text(("true", "false")) == "true"
 
     def expression(self) -> Expression:
-        """An expression over names; where it is a size or a time, also a number with a unit."""
+        """An expression over names; for a size or a time, also a number with a unit."""
         text = self.text()
         unit = base_unit_of(text)
         if not unit:
@@ -149,14 +150,14 @@ def read_yaml(path: Path) -> Entry:
 
 
 def _shown(text: str, limit: int) -> str:
-    """A name from outside as it may stand in a message."""
+    """A name from outside in a form suitable for a message."""
     return text if text.isprintable() and len(text) <= limit else shorten(text, limit)
 
 
 def parse_yaml(text: str, file: str, path: str = "") -> Entry:
     """The tree of a YAML text; ``file`` is what errors call it.
 
-    ``path`` is that of a value which stands in no file: its places have no lines.
+    ``path`` is the path of a value without a file: its places have no lines.
     """
     unusable = _UNUSABLE.search(text)
     if unusable:
@@ -177,7 +178,7 @@ def _not_yaml(error: yaml.YAMLError, text: str, place: Place) -> InputError:
         return InputError(f"not YAML: {problem or error}", place)
     line = text.split("\n")[mark.line : mark.line + 1]
     if line and line[0][mark.column : mark.column + 1] == "\t":
-        problem = "a tab, where only spaces may stand"
+        problem = "a tab, where only spaces are allowed"
     here = Place(place.file, _line(mark.line, place.path), place.path)
     # PyYAML from 6.0.4 on has a limit of its own, and reads so far ahead in flow style that it meets its own first.
     if "nesting depth" in str(problem):
@@ -190,7 +191,7 @@ def _nested_too_deeply(place: Place) -> InputError:
 
 
 def _line(index: int, path: str) -> int | None:
-    """Line number by index; None in a value that stands in no file."""
+    """Line number by index; None in a value without a file."""
     return None if path else index + 1
 
 
@@ -205,7 +206,8 @@ class _Open:
         self.key_line: int | None = None
 
     def place_of_next(self, line: int | None) -> Place:
-        """Of the item, value or key that starts on this line; a value is where its key is, so that both are found."""
+        """Place of the item, value or key that starts on this line; a value is where its key is, so that both are
+        found."""
         file, path = self.place.file, self.place.path
         if not self.is_mapping:
             return Place(file, line, f"{path}[{len(self.list)}]")
@@ -280,7 +282,7 @@ def _kind(entry: Entry) -> str:
 def merged(
     base: Entry, change: Entry, other_names: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})
 ) -> Entry:
-    """``base`` with what ``change`` says differently: mappings merge key by key, anything else is replaced.
+    """``base`` with the changes of ``change``: mappings merge key by key, anything else is replaced.
 
     A mapping of whole numbers changes some items of a sequence, which it counts from 1 on, and a mapping of names those
     whose ``name`` these are. A mapping whose ``kind``
@@ -302,7 +304,7 @@ def merged(
 
 
 def items_by_key(entry: Entry) -> dict[str, Entry]:
-    """What is in a mapping or sequence, by the keys of a path: items of a sequence by their number, from 1 on, or by
+    """The items of a mapping or sequence, by the keys of a path: items of a sequence by their number, from 1 on, or by
     their ``name``."""
     if isinstance(entry.content, str):
         return {}
@@ -312,7 +314,7 @@ def items_by_key(entry: Entry) -> dict[str, Entry]:
 
 
 def _by_name(items: Sequence[Entry]) -> dict[str, Entry]:
-    """Those items of a sequence that are mappings with a ``name``."""
+    """Items of a sequence that are mappings with a ``name``."""
     named = ((item.content.get("name"), item) for item in items if isinstance(item.content, dict))
     return {name.content: item for name, item in named if name is not None and isinstance(name.content, str)}
 
@@ -339,7 +341,7 @@ def _with_items(base: Entry, changes: Mapping[str, Entry], other_names: Mapping[
 
 
 def nested(values: Mapping[str, object], file: str) -> Entry:
-    """Entries for dotted paths, e.g. ``{"network.topology.shape": [4, 4]}``, as if they stood in a file.
+    """Entries for dotted paths, e.g. ``{"network.topology.shape": [4, 4]}``, as if they were in a file.
 
     A text is read as YAML; numbers, sequences, mappings and arrays are taken as they are.
     """
@@ -370,7 +372,7 @@ def _as_yaml(value: object, place: Place) -> str:
     try:
         return json.dumps(value, default=_plain, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        raise InputError("cannot stand in a file", place, value=value) from None
+        raise InputError("not possible in a file", place, value=value) from None
 
 
 def _plain(value: object) -> object:

@@ -158,7 +158,7 @@ WORKLOAD = Section(
     ),
 )
 
-#: Keys whose values are those of the workload, whatever else the file states.
+#: Keys whose values belong to the workload, whatever else the file states.
 _AS_THEY_ARE = ("name", "about", "source", "footprint", "accelerator_footprint", "size", "data", "groups")
 
 

@@ -53,7 +53,7 @@ def _plain(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1000)
 def _value_key(keys: tuple[str, ...]) -> str:
-    """The key of a value, which is named by its type; empty if there is none."""
+    """The key of a value, which is the name of its type; empty if there is none."""
     return next(filter(_VALUE.fullmatch, keys), "")
 
 

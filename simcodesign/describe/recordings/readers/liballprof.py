@@ -24,7 +24,7 @@ from simcodesign.describe.recordings.readers.registry import READERS, RecordingR
 _ANY = -1
 _WORLD, _SELF = "MPI_COMM_WORLD", "MPI_COMM_SELF"
 _UNREAD = ("a", "b", "comm", "displs", "sdispls", "rdispls")
-#: Parameters of calls in their order: a name, or what it is of: b for the address of a buffer, a for that of an array.
+#: Parameters of calls in their order: a name, or a kind: b for the address of a buffer, a for the address of an array.
 _SIGNATURES = {
     "Send": "b count datatype dest tag comm",
     "Recv": "b count datatype source tag comm b",
@@ -60,7 +60,7 @@ _SIGNATURES["Recv_init"] = _SIGNATURES["Irecv"]
 _SIZED_ALIKE = "Barrier Bcast Reduce Allreduce Scan Exscan Gather Scatter Allgather Alltoall Reduce_scatter"
 for _blocking in (*_SIZED_ALIKE.split(), "Reduce_scatter_block"):
     _SIGNATURES[f"I{_blocking.lower()}"] = f"{_SIGNATURES[_blocking]} request"
-#: Calls of which a trace does not say what they made or found: smaller communicators are errors where they are used.
+#: Calls whose results a trace does not record: smaller communicators are errors when they are used.
 _LEFT_OUT = {"Comm_split", "Comm_dup", "Comm_create", "Cart_create", "Cart_sub", "Group_incl"} | {
     f"Test{which}" for which in ("", "all", "any", "some")
 }
@@ -98,7 +98,7 @@ _MOST_KNOWN = 10_000
 
 
 class _Rank:
-    """The calls of one rank. ``request_bytes``: of one in an array, 4 where any is at an odd multiple of that."""
+    """The calls of one rank. ``request_bytes``: of one in an array, 4 if any is at an odd multiple of 4."""
 
     def __init__(self, rank: MpiRank, ranks: int) -> None:
         self.rank, self.ranks, self.request_bytes = rank, ranks, 8
@@ -119,14 +119,14 @@ class _Rank:
         if name[4:] in _LEFT_OUT:
             self.rank.compute_until(start_ns, end_ns)
             return
-        if "first_request" in given:  # requests are known by their addresses: those of an array follow the first
+        if "first_request" in given:  # requests are addresses; those in an array follow the first
             first = given["first_request"]
             places = range(first, first + given["number"] * self.request_bytes, self.request_bytes)
             given = {**given, "requests": self.rank.requests_in(places)}
         self.rank.call(name, given, start_ns, end_ns)
 
     def _parsed(self, call: str) -> tuple[str, dict[str, Any]]:
-        """Name and parameters of a call, remembered. InputError for parameters that are not those of the call."""
+        """Name and parameters of a call, remembered. InputError for parameters that do not fit the call."""
         name, *words = [word.strip() for word in call.split(":")]
         words = [] if words == [""] else words
         fields, communicator, count = _FIELDS.get(name[4:], ([], None, len(words)))

@@ -20,9 +20,9 @@ from simcodesign.describe.recordings.communicators import WORLD
 from simcodesign.describe.recordings.rank_log import RankLog
 from simcodesign.describe.recordings.readers.registry import READERS, RecordingReader
 
-#: What the library raises for files that it cannot read, besides errors of its own.
+#: Exceptions of the library for files that it cannot read, in addition to errors of its own.
 _ERRORS = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError)
-#: Bytes as in workload files, of those that a rank of so many sends and receives.
+#: Bytes as in workload files, from the bytes that a rank of a communicator sends and receives.
 _Size = Callable[[float, float, int, int], float]
 
 
@@ -32,12 +32,12 @@ def _of_many(sent: float, received: float, ranks: int, _: int) -> float:
 
 
 def _contributed(sent: float, received: float, ranks: int, _: int) -> float:
-    """What is sent to a root; it sends nothing if its own part is in place."""
+    """Bytes sent to a root; it sends nothing if its own part is in place."""
     return sent if sent or ranks < 2 else received / (ranks - 1)
 
 
 def _obtained(sent: float, received: float, ranks: int, _: int) -> float:
-    """What is received from a root."""
+    """Bytes received from a root."""
     return received if received or ranks < 2 else sent / (ranks - 1)
 
 
@@ -194,7 +194,7 @@ _ACTIONS: dict[str, Callable[[_Rank, Any, Any], None]] = {
 
 
 class _Names:
-    """What the library calls MPI and its collective operations."""
+    """Names of MPI and its collective operations in the library."""
 
     def __init__(self, enums: Any) -> None:
         self.mpi = enums.Paradigm.MPI
@@ -211,7 +211,7 @@ def read_otf2(path: Path) -> Recording:
     except ImportError:
         what = "reading OTF2 archives needs the package otf2, which is not installed"
         raise InputError(what, Place(str(path)), allowed="pip install 'simcodesign[otf2]'") from None
-    first_bytes(path, 1)  # of a file that cannot be read, the library says less
+    first_bytes(path, 1)  # for a file that cannot be read, the library gives a poorer message
     try:
         with otf2.reader.open(str(path)) as trace:
             return _recording(path, trace, otf2)

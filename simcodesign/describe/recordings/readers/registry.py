@@ -18,7 +18,7 @@ from simcodesign.describe.python_programs.recording import Recording
 
 @dataclass(frozen=True)
 class RecordingReader(Reader[Callable[[Path], Recording]]):
-    """The reader of one format. ``read`` takes the file that the user names, and finds those of the other ranks."""
+    """The reader of one format. ``read`` takes the file that the user names, and finds the files of the other ranks."""
 
 
 READERS: ReaderRegistry[RecordingReader] = ReaderRegistry("recordings", __name__, "simcodesign.recording_readers")

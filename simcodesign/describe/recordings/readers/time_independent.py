@@ -30,7 +30,7 @@ DATATYPE_BYTES = {
     32: 16, 33: 8, 34: 8, 35: 8, 36: 16, 37: 16, 38: 4, 39: 4, 40: 8, 41: 16, 42: 8, 43: 16, 44: 32, 45: 1, 46: 2,
     47: 4, 48: 8, 49: 16, 50: 32, 51: 0, 52: 0, 53: 1, 54: 8,
 }  # fmt: skip
-#: MPI_DOUBLE, where ``init`` has a parameter; MPI_BYTE, where it has none.
+#: MPI_DOUBLE, if ``init`` has a parameter; MPI_BYTE, if it has none.
 _DOUBLE, _BYTE = 0, 6
 #: One action of one rank, by its parameters.
 _Action = Callable[["_Rank", list[str]], None]
@@ -40,7 +40,7 @@ _FILE_NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[./])[^\s:=,;\"'{}]+")
 
 
 class _Rank:
-    """What a rank has started, and its default datatype."""
+    """Started operations of a rank, and its default datatype."""
 
     def __init__(self, log: RankLog, ranks: int, unnamed: UnnamedReceives) -> None:
         self.log, self.ranks, self.element_bytes, self.unnamed = log, ranks, 1, unnamed
@@ -100,7 +100,7 @@ def _init(rank: _Rank, given: list[str]) -> None:
 
 
 def _nothing(rank: _Rank, given: list[str]) -> None:
-    """``finalize``, ``comm_split`` and others say nothing that a replay needs; ``test`` waits for nothing."""
+    """Skip ``finalize``, ``comm_split`` and others, which a replay does not need; ``test`` waits for nothing."""
 
 
 def _compute(rank: _Rank, given: list[str]) -> None:
@@ -108,7 +108,7 @@ def _compute(rank: _Rank, given: list[str]) -> None:
 
 
 def _combine(rank: _Rank, flops: str) -> None:
-    """What a reduction computes comes after it."""
+    """Add the computation of a reduction after it."""
     if float(flops):
         rank.log.compute(float(flops), "flops")
 
@@ -135,7 +135,7 @@ def _most(size_bytes: float) -> float | None:
 
 
 def _one(number: int) -> int | None:
-    """A rank or tag of a receive; None for a number below 0, which stands for any."""
+    """A rank or tag of a receive; None for a number below 0, which means any."""
     return number if number >= 0 else None
 
 
@@ -158,7 +158,7 @@ def _sendrecv(rank: _Rank, given: list[str]) -> None:
 
 
 def _wait(rank: _Rank, given: list[str]) -> None:
-    """``SOURCE TARGET TAG``: the first that was started and is not waited for; in old traces, the last one of all."""
+    """``SOURCE TARGET TAG``: the first started one without a wait; in old traces, the last one of all."""
     source, target, tag = (int(one) for one in given[:3]) if given else (rank.latest or [(-1, -1, -1)])[-1]
     waiting = rank.started.get((source, target, tag))
     if not waiting:
@@ -219,7 +219,7 @@ def _gather(rank: _Rank, given: list[str]) -> None:
 
 
 def _scatter(rank: _Rank, given: list[str]) -> None:
-    """The same; what each rank gets is the second number."""
+    """Scatter; the size for each rank is the second number."""
     float(given[0])
     rank.log.collective("scatter", rank.size(given[1], given, 4), _root(given, 2))
 

@@ -36,14 +36,14 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
 class DragonflyTopology(RouterTopology):
     """J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
 
-    Of p = ``terminals`` hosts on each of a = ``routers`` routers of a group, with h = ``global_links`` ports for other
-    groups on each. The hosts fill groups of a p, of which there are at most a h + 1; how they are joined, also if there
-    are fewer, says ``GlobalLinks``. Router x of group i is router a i + x.
+    It has p = ``terminals`` hosts on each of a = ``routers`` routers of a group, with h = ``global_links`` ports for
+    other groups on each. The hosts fill groups of a p, of which there are at most a h + 1; how they are joined, also if
+    there are fewer, is defined by ``GlobalLinks``. Router x of group i is router a i + x.
 
     Routes are minimal as published: a link within the group to the router that has the global link, that link, and one
-    within the other group. Of several global links between two groups, those on which this takes the fewest hops
+    within the other group. Among several global links between two groups, those on which this takes the fewest hops
     count, and of these the first one from number (target mod cables) on. A way over a third group may be shorter by one
-    hop, where it needs no links within groups; no minimal route takes it.
+    hop, if it needs no links within groups; no minimal route takes it.
     """
 
     kind: ClassVar[str] = "dragonfly"
@@ -63,7 +63,7 @@ class DragonflyTopology(RouterTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> DragonflyTopology:
-        """Of whole groups; bandwidths (B/s) and latencies (s) are those of hosts, within groups and between groups."""
+        """Build it of whole groups; bandwidths (B/s) and latencies (s): of hosts, within groups and between groups."""
         about = {"terminals": "hosts of a router", "routers": "of a group", "global_links": "of a router"}
         terminals, routers, ports = checked_numbers(cls.kind, options, about, place)
         check_multiple(node_count, terminals * routers, "groups", place)
@@ -73,8 +73,8 @@ class DragonflyTopology(RouterTopology):
         return cls(node_count, terminals, routers, ports, arrangement, bandwidth, latency)
 
     def options_for(self, node_count: int) -> dict[str, Any]:
-        """Groups of the same kind, or the largest smaller ones that so many hosts fill, with as many global links as
-        reach all of them, if these are more."""
+        """Groups of the same kind, or the largest smaller ones that ``node_count`` hosts fill, with as many global
+        links as reach all of them, if these are more."""
         terminals = largest_divisor(node_count, self.terminals)
         routers = largest_divisor(node_count // terminals, self.routers)
         ports = max(self.global_links, -(-(node_count // (terminals * routers) - 1) // routers))
@@ -119,7 +119,7 @@ class DragonflyTopology(RouterTopology):
     def _hops_between_groups(self) -> tuple[int, int]:
         """Sum and maximum of the hops over all ordered pairs of routers of different groups.
 
-        Of the a^2 pairs of routers of two groups, those at both ends of a cable are one hop apart, those of which one
+        Among the a^2 pairs of routers of two groups, both ends of a cable are one hop apart, pairs of which one
         is at the end of a cable two, all others three.
         """
         a, links, every, most = self.routers, self.between_groups, 0, 0
@@ -151,7 +151,7 @@ class DragonflyTopology(RouterTopology):
     def _cable(
         self, group: IntArray, here: IntArray, other: IntArray, there: IntArray, host: IntArray
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """The cable to take to another group, the router where it leaves, and the one where it arrives."""
+        """The cable to take to another group, the router at its begin, and the router at its end."""
         links, best = self.between_groups, np.full(group.shape, np.iinfo(np.int64).max)
         chosen, leave, enter = np.zeros_like(group), np.zeros_like(group), np.zeros_like(group)
         cables = links.cables_per_pair

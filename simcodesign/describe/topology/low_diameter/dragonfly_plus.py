@@ -38,7 +38,7 @@ class DragonflyPlusTopology(RouterTopology):
 
     A group has ``leaves`` leaf switches with ``terminals`` hosts each, and ``spines`` spine switches with
     ``global_links`` ports for other groups each; every leaf is joined with every spine of its group. The hosts fill
-    groups, of which there are at most spines x global_links + 1; how they are joined says ``GlobalLinks``, whose
+    groups, of which there are at most spines x global_links + 1; ``GlobalLinks`` defines how they are joined; its
     routers are the spines. Switches are numbered group by group, all leaves before all spines.
 
     Routes go up to a spine, over one cable if the destination is in another group, and down: within a group over
@@ -64,7 +64,7 @@ class DragonflyPlusTopology(RouterTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> DragonflyPlusTopology:
-        """Of whole groups; bandwidths (B/s) and latencies (s) are those of hosts, within groups and between groups."""
+        """Build it of whole groups; bandwidths (B/s) and latencies (s): of hosts, within groups and between groups."""
         about = {
             "terminals": "hosts of a leaf",
             "leaves": "of a group",
@@ -79,8 +79,8 @@ class DragonflyPlusTopology(RouterTopology):
         return cls(node_count, terminals, leaves, spines, ports, arrangement, bandwidth, latency)
 
     def options_for(self, node_count: int) -> dict[str, Any]:
-        """Groups of the same kind, or the largest smaller ones that so many hosts fill, with as many global links as
-        reach all of them, if these are more."""
+        """Groups of the same kind, or the largest smaller ones that ``node_count`` hosts fill, with as many global
+        links as reach all of them, if these are more."""
         terminals = largest_divisor(node_count, self.terminals)
         leaves = largest_divisor(node_count // terminals, self.leaves)
         ports = max(self.global_links, -(-(node_count // (terminals * leaves) - 1) // self.spines))
@@ -129,7 +129,7 @@ class DragonflyPlusTopology(RouterTopology):
         spine = (at - self.edge_routers) % self.spines
         other, far = target // self.leaves, group != target // self.leaves
         cable = host % max(1, links.cables_per_pair)
-        # Of a pair within a group nothing leads to the other one; any other group does for the arithmetic.
+        # For a pair within a group nothing leads to the other one; any other group does for the arithmetic.
         away = np.where(far, other, (group + 1) % max(2, self.groups))
         up = np.where(far, links.router(group, away, cable), host % self.spines)
         enter = links.router(away, group, cable)

@@ -48,7 +48,7 @@ class FiniteField:
         return powers
 
     def _powers_of_x(self, low: tuple[int, ...]) -> list[int]:
-        """Those of x modulo x^degree + the polynomial with coefficients ``low``, until one comes again."""
+        """Powers of x modulo x^degree + the polynomial with coefficients ``low``, until one comes again."""
         one = (1,) + (0,) * (self.degree - 1)
         digits, powers = one, [1]
         while len(powers) < self.size:

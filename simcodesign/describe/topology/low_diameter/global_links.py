@@ -63,7 +63,7 @@ class GlobalLinks:
         return (group * (self.groups - 1) + self.place(group, other)) * self.cables_per_pair + cable
 
     def ends(self, link: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """The group where a link begins, that where it ends, and which of their cables it is."""
+        """The group at the begin of a link, the group at its end, and which of their cables it is."""
         rest, cable = np.divmod(link, max(1, self.cables_per_pair))
         group, place = np.divmod(rest, max(1, self.groups - 1))
         if self.arrangement == PALMTREE:
@@ -72,7 +72,7 @@ class GlobalLinks:
 
 
 def check_global_links(groups: int, ports: int, arrangement: object, place: Place | None) -> None:
-    """InputError if so many ports of a group do not reach all others, and for an unknown arrangement."""
+    """InputError if ``ports`` ports of a group do not reach all others, and for an unknown arrangement."""
     if ports > MOST_PORTS:
         what = "ports of a group for links to other groups"
         raise InputError(what, place, value=ports, allowed=f"up to {MOST_PORTS:,}")

@@ -1,4 +1,4 @@
-"""What networks of low diameter share: hosts on routers, routes from router to router, and a cut through the middle."""
+"""Base of networks of low diameter: hosts on routers, routes from router to router, and a cut through the middle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 
 #: From routers to routers, with the hosts there or what else decides between equal ways: next routers and links.
 RouterStep = Callable[[IntArray, IntArray, IntArray], tuple[IntArray, IntArray]]
-#: Up to so many links, the cut of a network is counted link by link.
+#: Number of links up to which the cut of a network is counted link by link.
 MOST_COUNTED_LINKS = 2**25
 #: Options of all these networks: values of the links of hosts first, then of each kind of links between routers.
 SPEEDS = tuple(
@@ -75,7 +75,7 @@ class RouterTopology(Topology):
 
     @abstractmethod
     def router_step(self, at: IntArray, target: IntArray, host: IntArray) -> tuple[IntArray, IntArray]:
-        """The next router, and the link to it among those between routers, on the way from routers ``at`` to routers
+        """The next router, and the link to it among links between routers, on the route from routers ``at`` to routers
         ``target``, where ``host`` is; shapes (n,), ``at != target`` everywhere."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class RouterTopology(Topology):
 
     @cached_property
     def link_groups(self) -> tuple[LinkGroup, ...]:
-        """The links of hosts, and those of each kind between routers."""
+        """The links of hosts, and links of each kind between routers."""
         kinds = {"hosts": 2 * self.node_count, **self.router_links}
         bandwidth, latency = getattr(self, "bandwidth", None), getattr(self, "latency", None)
         return link_groups(kinds, [*kinds.values()], bandwidth, latency)
@@ -152,11 +152,11 @@ class RouterTopology(Topology):
         return self._step(at, target, self.router_step, target)
 
     def spread_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
-        """Where cables are parallel, and where routers have several ways of the same length, by any."""
+        """Choose by ``draw`` among parallel cables, and among several routes of the same length between routers."""
         return self._step(at, target, self.spread_router_step, draw)
 
     def spread_router_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
-        """As ``router_step``, by that of the minimal ways which ``draw`` picks, instead of the host."""
+        """Like ``router_step``, by the minimal route that ``draw`` picks, instead of the host."""
         return self.router_step(at, target, draw)
 
     def turns_at(self, at: IntArray, through: IntArray) -> BoolArray:
@@ -197,8 +197,8 @@ class RouterTopology(Topology):
 def cut_in_order(network: Topology) -> int:
     """Undirected links that are cut when the first half of the hosts is on one side and the others are on the other.
 
-    Every router goes where most of its neighbours are: those beside hosts first, then those beside routers that have a
-    side, and so on; where it makes no difference, to the first half.
+    Every router joins the side of most of its neighbours: routers with hosts first, then neighbours of routers with a
+    side, and so on; if it makes no difference, the first half.
     """
     tail, head = network.link_ends(np.arange(network.link_count, dtype=np.int64))
     side = np.zeros(network.vertex_count, dtype=np.int8)
@@ -236,7 +236,7 @@ def largest_divisor(number: int, most: int) -> int:
 
 
 def check_multiple(node_count: int, of: int, what: str, place: Place | None) -> None:
-    """InputError unless the hosts fill whole routers or groups, ``what``, of so many hosts."""
+    """InputError unless the hosts fill whole routers or groups, ``what``, of ``of`` hosts."""
     if node_count % of:
         below = node_count // of * of
         allowed = f"a multiple of {of}, e.g. {below or of} or {below + of if below else 2 * of}"

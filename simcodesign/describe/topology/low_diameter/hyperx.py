@@ -48,8 +48,8 @@ class HyperXTopology(RouterTopology):
     """J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber, "HyperX: topology, routing, and packaging of efficient
     large-scale networks", SC 2009.
 
-    Routers stand on a grid of ``shape`` S, numbered row by row (last coordinate fastest), with T = ``terminals`` hosts
-    each. Any two that differ in one coordinate only, the one of dimension k, are joined by K_k = ``cables[k]`` cables.
+    Routers are on a grid of ``shape`` S, numbered row by row (last coordinate fastest), with T = ``terminals`` hosts
+    each. Any two that differ in one coordinate only, in dimension k, are joined by K_k = ``cables[k]`` cables.
     With T = S_k in all dimensions and K_k = 1 it is the flattened butterfly (J. Kim, W. Dally, D. Abts, "Flattened
     butterfly: a cost-efficient topology for high-radix networks", ISCA 2007): the k-ary n-flat has n - 1 dimensions of
     k routers.
@@ -57,7 +57,7 @@ class HyperXTopology(RouterTopology):
     Routes take the dimensions in order, the lowest first, one hop in each in which routers differ, and of parallel
     cables number (target mod K_k).
 
-    Where all K_k are equal, the bisection width is exact: of all sets of so many routers, the first ones in the order
+    If all K_k are equal, the bisection width is exact: among all sets of as many routers, the first ones in the order
     of their numbers, dimensions with the largest extent running fastest, have the fewest cables to others (J. Lindsey,
     "Assignment of numbers to vertices", American Mathematical Monthly 71, 1964), and hosts that are not on the side of
     their router cost a cable each.
@@ -82,7 +82,7 @@ class HyperXTopology(RouterTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> HyperXTopology:
-        """Of a shape, with as many hosts on each router; bandwidths (B/s) and latencies (s) are those of hosts, then of
+        """Build it of a shape, with as many hosts on each router; bandwidths (B/s) and latencies (s): of hosts, then of
         each dimension."""
         if "shape" not in options:
             raise InputError("hyperx needs a shape (routers in every dimension)", place, allowed="e.g. [4, 4]")
@@ -140,7 +140,8 @@ class HyperXTopology(RouterTopology):
 
     @cached_property
     def bisection_width(self) -> int:
-        """Of the best set of the first routers, see the class; half of the hosts' cables in very large networks."""
+        """Width of the best set of the first routers, see the class; half of the hosts' cables in very large
+        networks."""
         half, routers = self.node_count // 2, self.router_count
         if routers * len(self.shape) > MOST_COUNTED_LINKS:
             return half

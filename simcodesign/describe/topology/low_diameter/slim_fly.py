@@ -42,11 +42,11 @@ class SlimFlyTopology(RouterTopology):
     * (s, x, y) and (s, x, y') are joined where y - y' is in X_s;
     * (0, x, y) and (1, m, c) are joined where y = m x + c.
 
-    Router (2 x + s) q + y is (s, x, y): group x of both sets stands in one rack, as in the publication. Routes are
+    Router (2 x + s) q + y is (s, x, y): group x of both sets is in one rack, as in the publication. Routes are
     shortest. Between routers that are not joined there is one way of two hops if they are of different groups of a set;
     otherwise, of several ways number (target mod ways) is taken.
 
-    The bisection width is that of the first racks, an upper bound.
+    The bisection width is the width between the first racks and the others, an upper bound.
     """
 
     kind: ClassVar[str] = "slim_fly"
@@ -61,7 +61,7 @@ class SlimFlyTopology(RouterTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> SlimFlyTopology:
-        """With as many hosts on each of the 2 q^2 routers; bandwidths (B/s) and latencies (s) are those of hosts,
+        """Build it with as many hosts on each of the 2 q^2 routers; bandwidths (B/s) and latencies (s): of hosts,
         within groups and between groups."""
         if "q" not in options:
             raise InputError(

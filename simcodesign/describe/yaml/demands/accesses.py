@@ -87,7 +87,7 @@ class _KernelSizes(Form):
 
 
 class _Profile(Text):
-    """A profile in a file beside this one."""
+    """A profile in a file next to this one."""
 
     def read(self, entry: Entry) -> Any:
         path = check_confined(Path(entry.place.file).parent / entry.text(), entry.place)

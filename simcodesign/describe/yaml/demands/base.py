@@ -21,15 +21,15 @@ GROUP = Key("group", Text(), "the communicator", "all ranks")
 
 @dataclass(frozen=True)
 class DemandReader:
-    """Reader of one kind of demand: its keys, and the function that builds it from the key under which it stands and
-    what stands there. ``about``: what the demand is."""
+    """Reader of one kind of demand: its keys, and the function that builds it from its key and the
+    value of the key. ``about``: what the demand is."""
 
     about: str
     keys: Form
     read: Callable[[str, Entry], Demand]
 
 
-#: By key.
+#: Readers by key.
 READERS: Registry[str, DemandReader] = Registry("demand", __name__, ENTRY_POINTS)
 Build = Callable[[str, Entry, dict[str, Any]], Demand]
 

@@ -28,7 +28,7 @@ _AMOUNTS = (
     Key("seconds", Expr(), "measured seconds"),
     Key("loops", Items(_LOOP, "one loop"), "loops whose operations add up"),
 )
-_FURTHER = (WHEN, VARIES, Key("on", Choice((PROCESSOR, ACCELERATOR)), "where it is computed", PROCESSOR))
+_FURTHER = (WHEN, VARIES, Key("on", Choice((PROCESSOR, ACCELERATOR)), "the part that computes it", PROCESSOR))
 _OF_KERNEL = (
     Key("bytes", Expr(), "of an accelerator: bytes that pass its memory", "0"),
     times("of an accelerator: number of kernels"),
@@ -123,7 +123,7 @@ _USE = Named(
     "execute",
     "work on resources that the machine defines",
     Key("uses", _Uses(_USE, "one use"), "what is used", required=True),
-    Key("parallelism", Expr(), "items that can be worked on at once", "1"),
+    Key("parallelism", Expr(), "items that can be worked on concurrently", "1"),
     Key("label", Name(), "the name of the work"),
     WHEN,
 )
@@ -137,7 +137,7 @@ def _use(entry: Entry) -> ResourceUse:
     ways = [key for key in ("from", "to") if key in items]
     if len(used) != 1 or len(ways) > 1:
         allowed = "{RESOURCE: AMOUNT}, perhaps with traits, and with from or to"
-        raise InputError("a use is of one resource", entry.place, value=sorted(items), allowed=allowed)
+        raise InputError("a use names one resource", entry.place, value=sorted(items), allowed=allowed)
     traits = [trait for item in (items["traits"].sequence() if "traits" in items else []) for trait in _traits(item)]
     data = items[ways[0]].name() if ways else ""
     return ResourceUse(used[0], items[used[0]].expression(), tuple(traits), data, "".join(ways), entry.place)

@@ -31,7 +31,7 @@ def _amounts(kind: str) -> Section:
     Key(GEMM, Items(Expr(), "an extent"), "a product of matrices, [m, n, k]: of m x k and k x n numbers"),
     Key(ATTENTION, _amounts(ATTENTION), "exact attention that keeps its scores on the chip, without a mask"),
     Key(NORMALISATION, _amounts(NORMALISATION), "numbers scaled and shifted by their mean and variance"),
-    Key("type", Choice(tuple(FORMAT_BYTES)), "the number format, one of `accelerator.rates`", "that of `rate`"),
+    Key("type", Choice(tuple(FORMAT_BYTES)), "the number format, one of `accelerator.rates`", "the format of `rate`"),
     times("number of kernels"),
     VARIES,
     WHEN,

@@ -42,7 +42,7 @@ _IN_GROUP = replace(GROUP, about="the communicator in which ranks count")
 @demand(
     "arrivals",
     "requests that arrive at random at a disk or the network (an open stream)",
-    Key("to", Choice(TARGETS), "where they arrive", required=True),
+    Key("to", Choice(TARGETS), "their target", required=True),
     Key("rate", Expr(), "requests per second of each rank", required=True),
     Key("requests", Expr(), "how many arrive at each rank", required=True),
     Key("between", DISTRIBUTION, "law of the times between two; a distribution", "exponential"),
@@ -53,7 +53,7 @@ _IN_GROUP = replace(GROUP, about="the communicator in which ranks count")
     Key(
         "next",
         Items(Items(Expr(), "one probability"), "the row of one disk"),
-        "probabilities with which a request goes on from one disk to another; a row for each disk",
+        "probabilities with which a request continues from one disk to another; a row for each disk",
         "none",
     ),
     Key("destination", OneOf(Choice({UNIFORM: None}), Expr()), "to which rank, or `uniform` for any other", UNIFORM),
