@@ -6,7 +6,7 @@ heaviest clique (``describe.resources.Custom.conflicting`` states the rule); its
 compressed to that time (their energy stays what it is). Items go to the instances of a resource in turns, the last of
 which may leave some idle.
 
-The block is an operation of kind COMPUTE: its time is that of the rank's own work, so that imbalance and noise act on
+The block is an operation of kind COMPUTE: it is the rank's own work, so that imbalance and noise act on
 it as on any computation, and power over time follows.
 """
 

@@ -1,7 +1,7 @@
 """Columns: one operation of many ranks at a time, so that a rank program is written once and generated with NumPy.
 
 Collectives are written with ``Ranks``: ``send(to, size)`` appends one column in which every
-rank sends. A receive says how many columns back its sender sent (``match``), so that no message has to be looked up.
+rank sends. A receive stores how many columns back its sender sent (``match``), so that no message has to be looked up.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ class Column:
     """One operation of the ranks ``who`` (ascending), of all of them if that is None; values are one or one per rank.
 
     ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
-    are paired by (source, target, tag) in program order instead. ``until``: how many columns on stands what waits for
-    it; those before that are posted together with it. The end of its step of the program at most. ``extra``: what the
-    prices of the machine add. ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
+    are paired by (source, target, tag) in program order instead. ``until``: how many columns later the operation
+    follows that waits for it; those before it are posted together with it. The end of its step of the program at most.
+    ``extra``: what the prices of the machine add. ``train``: number of messages that travel together; ``size_bytes``
+    covers all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
     of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN if that is not
     known before messages meet receives. ``in_memory``: whether messages pass through the memory of their node, if they
     are within one; one for all or one for each, the same for all columns of a step that have the same ranks. ``ends``:
-    the nodes between which messages go, where these are not the nodes of two ranks.
+    the nodes between which messages go, if these are not the nodes of two ranks.
     """
 
     kind: int
@@ -76,7 +77,7 @@ class DataCosts(NamedTuple):
 
     @classmethod
     def of(cls, network: Network) -> DataCosts:
-        """Those of a machine with this network between its nodes."""
+        """Return the data costs of a machine with this network between its nodes."""
         return cls(float(network.reduction_s_per_byte), float(network.packing_s_per_block))
 
 
@@ -101,9 +102,9 @@ class Ranks:
         train: int = 1,
         alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) sends a message; the receive says where it came from. What stands up to ``until``
+        """Every rank (of ``who``) sends a message; the receive stores its source. The columns up to ``until``
         columns after this one is posted together with it: in LogGOPS, only what comes after them waits for them.
-        ``size_bytes`` are those of a whole ``train`` of messages."""
+        ``size_bytes``: of a whole ``train`` of messages."""
         self.columns.append(Column(SEND, who, to, size_bytes, until=until, train=train, alike=alike))
 
     def exchange(self, to: Int32s, source: Int32s, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
@@ -125,13 +126,13 @@ class Ranks:
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
 
     def reduce(self, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
-        """Every rank (of ``who``) combines so many bytes that it has received with its own: it computes, unless
+        """Every rank (of ``who``) combines ``size_bytes`` that it has received with its own: it computes, unless
         operators take no time."""
         if self.data_costs.reduction_s_per_byte > 0:
             self.work(COMPUTE, 0.0, size_bytes * self.data_costs.reduction_s_per_byte, who)
 
     def copy(self, blocks: int) -> None:
-        """Every rank copies so many blocks within its memory, unless that takes no time."""
+        """Every rank copies ``blocks`` blocks within its memory, unless that takes no time."""
         if self.data_costs.packing_s > 0:
             self.work(COMPUTE, 0.0, blocks * self.data_costs.packing_s)
 
@@ -151,12 +152,13 @@ class Ranks:
         self.columns.append(Column(kind, who, NONE, size_bytes, duration_s, extra=extra or {}))
 
 
-#: From so many columns posted together on, an operation of no time waits for them: so dependencies do not multiply.
+#: Number of columns posted together beyond which an operation of no time waits for them: so dependencies do not
+#: multiply.
 MOST_WITHOUT_WAIT = 2
 
 
 def are_many(group: Sequence[Column]) -> bool:
-    """Whether so many columns are posted together that one is to wait for them."""
+    """Whether the columns posted together are so numerous that one is to wait for them."""
     return len(group) > MOST_WITHOUT_WAIT
 
 
@@ -223,7 +225,7 @@ def _ends_of_groups(columns: Sequence[Column]) -> NDArray[np.int64]:
 
 
 def _moved(column: Column, number: int, place: NDArray[np.int64]) -> NDArray[np.int32] | int | None:
-    """The match of a column when each stands at its new place."""
+    """The match of a column when each is at its new place."""
     if column.match is None or not place[-1] > len(place) - 1:
         return column.match
     moved = place[number + np.asarray(column.match)] - place[number]

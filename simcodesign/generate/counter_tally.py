@@ -42,7 +42,7 @@ class Tally:
         return 2.0 * 8 * len(RANK_COUNTERS) * self.ranks * self.phases
 
     def note(self, name: str, phase: int, amount: FloatOrArray) -> None:
-        """Add an amount: that of every rank, or one for all."""
+        """Add an amount: of every rank, or one for all."""
         if name not in self.counts:
             self.counts[name] = np.zeros((self.ranks, self.phases))
         self.counts[name][:, phase] += amount
@@ -52,7 +52,7 @@ class Tally:
         self.clocks_hz.setdefault(phase, set()).add(clock_of(processor))
 
     def served(self, phase: int, accesses: ServedAccesses, times: FloatOrArray) -> None:
-        """Note a memory demand, made so many ``times``."""
+        """Note a memory demand, made ``times`` times."""
         *caches, memory = accesses.served.shares
         for name, share in zip(level_counters(len(caches)), caches, strict=True):
             self.note(name, phase, accesses.accesses * share * times)
@@ -78,7 +78,7 @@ class Tally:
 
 
 def level_counters(caches: int) -> list[str]:
-    """The counters of so many caches: the first, those between, and the last of two or more."""
+    """The counters of a number of caches: the first, those between, and the last of two or more."""
     return [*["l1_hits"][:caches], *["l2_hits"] * (caches - 2), *["llc_hits"][: caches - 1]]
 
 

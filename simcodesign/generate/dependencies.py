@@ -1,4 +1,4 @@
-"""Dependencies of operations that wait for others than the one before them in their rank."""
+"""Dependencies of operations that wait for others than the previous one in their rank."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What the N operations of a Plan wait for, if not each for the one before it in its rank: E dependencies, from
+    """Dependencies of the N operations of a Plan, if not each waits for the previous one in its rank: E dependencies,
+    from
     ``source`` to ``target`` (``early``: from the beginning of the source, not its end); and the processor of each."""
 
     follows_previous: Flags  # (N,) waits for the operation before it

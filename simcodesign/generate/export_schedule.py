@@ -24,10 +24,10 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
     """The operations of a Plan with what they wait for, as a schedule of this name.
 
     Computation and disk accesses become calcs as long as in the Plan, imbalance and noise included; waiting for disks
-    is left to whoever shares them. Messages keep their sizes; the machine of the replay prices them again. Operations
-    of a Plan without processors are on cpu 0.
+    is left to their ranks. Messages keep their sizes; the machine of the replay prices them again.
+    Operations of a Plan without processors are on cpu 0.
 
-    A chained operation requires the one before it. A Plan in Hockney's model does not say which operations are posted
+    A chained operation requires the previous one. A Plan in Hockney's model does not record which operations are posted
     together: replay it with S above its largest message. In LogGOPS, what is posted together (the send and the receive
     of an exchange, all messages of a halo exchange) requires what was posted before it; a ``calc`` of no time follows
     more than two of them and requires them all. A schedule in LogGOPS comes back as it was, except for the numbers of
@@ -49,7 +49,7 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
     kept = np.flatnonzero(~posting)
     kind = np.where(np.isin(plan.kind, (SEND, RECEIVE)), plan.kind, COMPUTE).astype(np.int8)[kept]
     calc = kind == COMPUTE
-    number = np.concatenate([[0], np.cumsum(~posting)])  # of every operation; of a posting, that of its receive
+    number = np.concatenate([[0], np.cumsum(~posting)])  # of every operation; of a posting, the number of its receive
     start, target, early = _adjacency(len(kept), number, _waits(plan, posting))
     return Schedule(
         name=name,
@@ -81,7 +81,7 @@ def _postings(plan: Plan) -> Flags:
 
 
 def _waits(plan: Plan, posting: Flags) -> Waits:
-    """What waits for what inside the ranks."""
+    """Dependencies inside the ranks."""
     following = np.flatnonzero(plan.follows_previous[:-1]).astype(np.int64)
     parts: list[Waits] = [(following - 1, following, np.zeros(len(following), bool))]
     if plan.edges is not None:
@@ -117,7 +117,7 @@ def _sizes(plan: Plan) -> NDArray[np.float64]:
 
 
 def _tags(plan: Plan) -> Int32s:
-    """Tags of the messages; those of mailboxes are above all others."""
+    """Tags of the messages; tags of mailboxes are above all others."""
     tag = np.zeros(len(plan), np.int32)
     if plan.loggops is not None:  # one for each queue in which messages meet receives
         messages = np.flatnonzero(plan.loggops.box != NONE)
@@ -202,9 +202,9 @@ def _nics(plan: Plan) -> Int32s:
 
 
 def _as_at_targets(plan: Plan, operations: NDArray[np.intp], unit: Int32s, at_target: Int32s) -> Int32s:
-    """Numbers of the units of these operations, small ones, within each rank. A message has that of its send's unit
-    where it arrives too: all that messages join have one number, and no two of a rank have the same. Where messages
-    join two of a rank, as those of a program with overlap do, numbers are of each rank alone."""
+    """Numbers of the units of these operations, small ones, within each rank. A message has the number of its send's
+    unit at its target too: all units that messages join have one number, and no two of a rank have the same. If
+    messages join two of a rank, as in a program with overlap, numbers belong to each rank alone."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

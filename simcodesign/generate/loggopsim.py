@@ -1,7 +1,7 @@
-"""What operations need to run by LogGOPSim's rules: processors, interfaces, and where messages are met.
+"""Additions to operations for LogGOPSim's rules: processors, interfaces, and queues in which messages are met.
 
-A program stands for the schedule in which every rank has one processor and one interface, what is posted together
-requires what was posted before it, and messages have tags that tell them apart.
+A program is treated as a schedule in which every rank has one processor and one interface, each operation posted
+together with others requires the ones posted before, and messages have tags that distinguish them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _processors(rank: Int32s, unit: NDArray[np.int16], ranks: int) -> tuple[Int3
 
 
 def _own_boxes(kind: NDArray[np.int8], match: Int32s, mailbox: Int32s | None) -> tuple[Int32s, int]:
-    """A queue for each message, but one for all that come to a mailbox."""
+    """A queue for each message, but one for all messages of a mailbox."""
     box = np.full(len(kind), NONE, np.int32) if mailbox is None else mailbox.copy()
     boxes = int(box.max(initial=NONE)) + 1
     sends = np.flatnonzero((kind == SEND) & (box == NONE))
@@ -67,8 +67,9 @@ def _own_boxes(kind: NDArray[np.int8], match: Int32s, mailbox: Int32s | None) ->
 
 
 def _waits_of_groups(segment: Segment, rank: Int32s) -> tuple[Ints, Ints]:
-    """Sources and targets of dependencies: what is posted together, to which the same ``until`` belongs, waits for all
-    that was posted together before it in its rank, or as far ``back`` as it says; and for what it ``awaits``."""
+    """Sources and targets of dependencies: operations posted together, to which the same ``until`` belongs, wait for
+    all operations posted together before them in their rank, or as far ``back`` as given; and for the ones in
+    ``awaits``."""
     until, back = segment.fields["until"], segment.fields.get("back")
     begins = np.flatnonzero(np.diff(rank, prepend=NONE) | np.diff(until, prepend=NONE))
     sizes = np.diff(np.append(begins, len(rank)))
@@ -92,7 +93,7 @@ def as_in_loggopsim(schedule: Schedule, tag: Ints, shared: Ints, segment: Segmen
     """The dependencies of a schedule, each in the order of the file, and its processors, interfaces and queues.
     ``shared``: (N,) the number of the queue of messages and receives of several kinds, or NONE.
 
-    A message keeps the numbers of its send's processor and interface where it arrives, as in LogGOPSim.
+    A message keeps the numbers of its send's processor and interface at its target, as in LogGOPSim.
     """
     rank = np.repeat(np.arange(schedule.ranks), np.diff(schedule.first))
     sends = np.flatnonzero(schedule.kind == SEND)
@@ -137,7 +138,7 @@ def _dependencies(
 def _units(
     rank: Ints, number: NDArray[np.int32], peer: Ints, at_peer: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
-    """Processors, or interfaces, as numbers among those of all ranks: of operations, of messages at their targets."""
+    """Processors, or interfaces, as numbers among all ranks': of operations, of messages at their targets."""
     key = np.concatenate([rank, peer]) << 32 | np.concatenate([number, at_peer])
     units, place = np.unique(key, return_inverse=True)
     numbers: NDArray[np.int32] = place.astype(np.int32)

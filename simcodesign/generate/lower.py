@@ -33,7 +33,8 @@ from simcodesign.generate.segment import Segment
 
 #: An expression that differs between ranks, with what it is computed from.
 BYTES_PER_RANK = 24
-#: From so many operations on, ranks that do the same are looked for; and how many values may be sorted to find them, to
+#: Number of operations from which ranks that do the same are looked for; and how many values may be sorted to find
+#: them, to
 #: the operations: the search then takes a small part of the time of the simulation.
 MIN_BY_CLASS, FINDING_WORK = 1e6, 0.125
 #: Operations from which memory that was freed is worth a call of the system: they take a tenth of a second or more.
@@ -62,7 +63,7 @@ class Plans:
     """The Plans of one design point with different effects, which have in common what these leave as it is.
 
     The last program that was lowered is kept: the effects after those on messages and memory, and more messages of
-    other jobs, begin where it is done.
+    other jobs, begin after it.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Plans:
             return with_sharing(plan, self.design_point, effects, self.seed)
 
     def unshared(self, effects: Collection[str], background: DrawnBackground) -> Plan:
-        """The same Plan before its messages share stations, as Plans of several jobs are put together."""
+        """The Plan before its messages share stations, as Plans of several jobs are put together."""
         on = switched_on(effects)
         with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
             kept = self._drafted(on, not self.every_rank and self._keeps_alike(effects))
@@ -162,8 +163,8 @@ def _check_counted(builder: PlanBuilder) -> None:
     if builder.tally is None:
         return
     if workload.has_overlap or storage or builder.links_beside:
-        what = "counters are of ranks that do one thing at a time"
-        allowed = "a program without start and overlap, and without the effect storage where it uses that"
+        what = "counters need ranks that do one thing at a time"
+        allowed = "a program without start and overlap, and without the effect storage if it uses that"
         if builder.links_beside:
             allowed = "memory.transfers: in_turn, or a simulation without the effect memory"
         raise InputError(what, workload.place, allowed=allowed)
@@ -171,7 +172,8 @@ def _check_counted(builder: PlanBuilder) -> None:
 
 
 def operations_at_most(design_point: DesignPoint, effects: Collection[str] = ()) -> float:
-    """Of all ranks together, how many operations ``make_plan`` would make, before any is made. Raises as it does."""
+    """Number of operations of all ranks together that ``make_plan`` would make, before any is made. Raises as it
+    does."""
     design_point.require_one_point("a simulation")
     builder = _builder(design_point, switched_on(effects))
     return size_of(builder, builder.evaluation.program).operations
@@ -224,7 +226,7 @@ def _lowered(builder: PlanBuilder) -> LoweredProgram:
 
 
 def _trimmed(made: Made) -> Made:
-    """The same program or Plan; of a large one, what was freed on the way goes back to the system."""
+    """Return the program or Plan; memory freed while a large one was made goes back to the system."""
     operations = len(made) if isinstance(made, Plan) else int(made.segment.first[-1])
     if operations >= MIN_TRIMMED:
         give_back_memory()
@@ -232,7 +234,7 @@ def _trimmed(made: Made) -> Made:
 
 
 def _accounts(builder: PlanBuilder, segment: Segment) -> Accounts | None:
-    """What counters need, where they are wanted."""
+    """Data for counters, if they are wanted."""
     if builder.tally is None:
         return None
     shares = imbalance_shares(builder.design_point, builder.on, builder.seed)
@@ -240,7 +242,7 @@ def _accounts(builder: PlanBuilder, segment: Segment) -> Accounts | None:
 
 
 def _powers(builder: PlanBuilder, plan: Plan, lowered: LoweredProgram) -> Powers | None:
-    """What operations draw, where the machine says it: by their demands, or by their kinds alone."""
+    """Power of operations, if the machine states it: by their demands, or by their kinds alone."""
     if builder.powers is None:
         return None
     rows = lowered.segment.fields.get("power")

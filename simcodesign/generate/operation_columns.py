@@ -1,6 +1,6 @@
 """The columns of the table of operations, one declaration each: its type, what it means, and which pass fills it.
 
-Every operation has those that are ``always`` there; others are there where the machine, the program or an effect needs
+Every operation has the columns that are ``always`` present; others exist if the machine, the program or an effect needs
 them. A name that is not declared here is no column.
 """
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from simcodesign.generate.plan import NONE
 
-#: Who fills a column: demands as they are lowered, the prices of the machine, or parts that continue beside the rest.
+#: Who fills a column: demands as they are lowered, the prices of the machine, or parts that run concurrently.
 DEMANDS, PRICES, CHAINS, COUNTERS = "demands", "prices", "side chains", "counters"
 
 
 @dataclass(frozen=True)
 class OperationColumn:
-    """A column. ``default``: if nothing is said of an operation; ``is_place``: it counts operations within a rank,
-    and so grows when these come to stand later."""
+    """A column. ``default``: the value for other operations; ``is_place``: it counts operations within a rank,
+    and so grows when these move to later places."""
 
     type: type[np.generic]
     unit: str
@@ -34,7 +34,7 @@ def _always(kind: type[np.generic], unit: str, meaning: str, by: str = DEMANDS, 
     return OperationColumn(kind, unit, meaning, by, NONE if kind is np.int32 else 0, always=True, is_place=place)
 
 
-#: By name. ``match`` of a segment: of a send or a receive the place of the other end of its message among the
+#: Columns by name. ``match`` of a segment: of a send or a receive the place of the other end of its message among the
 #: operations of its peer; ``BY_TAG - tag`` where messages are still to be paired; NONE otherwise.
 COLUMNS: dict[str, OperationColumn] = {
     "kind": _always(np.int8, "", "what it is (core.operation_kinds)"),
@@ -46,7 +46,7 @@ COLUMNS: dict[str, OperationColumn] = {
     "route": OperationColumn(np.int32, "", "of a send: number of the route of its message", PRICES, NONE),
     "cost": OperationColumn(np.int32, "", "of a send: its row in the table of costs", PRICES),
     "gap_s": OperationColumn(np.float64, "s", "until the interface sends or receives again", PRICES),
-    "flight_s": OperationColumn(np.float64, "s", "of a send: from its beginning until the message is there", PRICES),
+    "flight_s": OperationColumn(np.float64, "s", "of a send: from its beginning until the message arrives", PRICES),
     "until": OperationColumn(
         np.int32, "operation", "what waits for it, and for all that is posted with it", DEMANDS, NONE, is_place=True
     ),
@@ -64,17 +64,17 @@ COLUMNS: dict[str, OperationColumn] = {
     "clock_hz": OperationColumn(np.float64, "Hz", "of the processor that is at work", COUNTERS, np.nan),
     "power": OperationColumn(np.int32, "", "row of what it draws", PRICES, NONE),
     "varies": OperationColumn(np.int32, "", "number of its demand, whose times vary", DEMANDS, NONE),
-    "back": OperationColumn(np.int32, "operations", "how far back in its rank stands what it follows", CHAINS, 1),
-    "awaits": OperationColumn(np.int32, "operations", "how far back stands what it waits for besides, or 0", CHAINS),
+    "back": OperationColumn(np.int32, "operations", "distance back in its rank to its predecessor", CHAINS, 1),
+    "awaits": OperationColumn(np.int32, "operations", "distance back to what it waits for in addition, or 0", CHAINS),
     "unit": OperationColumn(np.int16, "", "the part of its rank that does it", CHAINS),
     "server": OperationColumn(np.int32, "", "of the storage, that serves it", DEMANDS, NONE),
     "controller": OperationColumn(
-        np.int16, "sockets", "of a memory operation: how far from its own stands the controller that serves it", DEMANDS
+        np.int16, "sockets", "of a memory operation: distance from its own to the controller that serves it", DEMANDS
     ),
 }
-#: Those of programs in which parts continue beside others.
+#: Columns of programs in which parts run concurrently.
 OF_CHAINS = tuple(name for name, column in COLUMNS.items() if column.filled_by == CHAINS)
-#: Types of those that every operation has; and of others, with what they are if nothing is said.
+#: Types of the columns that every operation has; and of others, with their default values.
 FIELDS = {name: column.type for name, column in COLUMNS.items() if column.always}
 EXTRAS = {name: (column.type, column.default) for name, column in COLUMNS.items() if not column.always}
 PLACES = {name for name, column in COLUMNS.items() if column.is_place}

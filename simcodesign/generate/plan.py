@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import KINDS, RECEIVE, SEND
 
-#: No station, no peer, no partner; and the peer of a receive that takes a message from whoever comes first.
+#: No station, no peer, no partner; and the peer of a receive that takes a message from any source.
 NONE, ANY = -1, -2
 #: The tag of a receive that takes a message of any tag.
 ANY_TAG = -1
@@ -41,20 +41,20 @@ class Discipline:
     """How a station treats its requests: the one record that both engines dispatch on.
 
     FIRST_COME: first come, first served. LIMITED: the same, but at most ``capacity`` requests are waiting or in
-    service; a request that finds so many is blocked (the event contract says when).
+    service; a request that finds ``capacity`` others is blocked (see the event contract).
     """
 
     kind: int = FIRST_COME
     capacity: int = NONE
 
 
-#: First come, first served, with room for everybody.
+#: First come, first served, with room for all requests.
 UNLIMITED = Discipline()
 
 
 @dataclass(frozen=True)
 class Stations:
-    """What operations and messages queue for; the station's number is its place in the order of arbitration.
+    """Queues of operations and messages; the station's number is its place in the order of arbitration.
 
     In the order of their kinds: disks, memory controllers, accelerators with their links, storage and processors, then
     interfaces, then links, memory controllers that messages pass, and mailboxes. Only disks may have a discipline other
@@ -62,7 +62,7 @@ class Stations:
     """
 
     kind: NDArray[np.int8]  # (S,) DISK ... MAILBOX
-    unit: Int64s  # (S,) number among those of its kind: of a controller its node, of an interface as in ``Interfaces``
+    unit: Int64s  # (S,) number among its kind: of a controller its node, of an interface as in ``Interfaces``
     servers: Int32s  # (S,) 1 except for disks
     discipline: NDArray[np.int8] | None = None  # (S,) place in ``disciplines``; None: the first, everywhere
     disciplines: tuple[Discipline, ...] = (UNLIMITED,)
@@ -95,7 +95,7 @@ class FairSharing:
     own_rate: Int64s  # (N,) in units
     weight: Int32s  # (N,) 1 or more
     capacity: Int64s  # (S,) in units, for a flow alone; meaningless for stations on no route
-    loaded: Int64s  # (S,) for several at once, at most that
+    loaded: Int64s  # (S,) for several together, at most that
     unit: float
 
 
@@ -103,9 +103,9 @@ class FairSharing:
 class PacketSharing:
     """How messages pass the stations of their routes as packets, each with a head and a tail of its own.
 
-    The message of a send consists of ``count`` packets, whose costs are those of row ``cost[op]`` of the Routes, and of
-    the last of which are those of the row after it. The head of the first one sets out ``inject_s`` after the start of
-    the send, that of every other one with the tail of the one before. A packet asks for a station when its head is
+    The message of a send consists of ``count`` packets; their costs are in row ``cost[op]`` of the Routes, and the
+    costs of the last one in the next row. The head of the first one sets out ``inject_s`` after the start of the send,
+    the head of every other one with the tail of the previous one. A packet requests a station when its head is
     there and the packet before has been served there, so that a station serves messages in round robin. A send that
     ``holds`` its rank is done when its last packet has arrived or, with ``until_away``, has passed the first station;
     others after their duration.
@@ -118,12 +118,12 @@ class PacketSharing:
 
 @dataclass(frozen=True)
 class AlternativeRoutes:
-    """Messages that choose between two routes: that of ``Routes.route``, the minimal one, and row ``route[op]``, where
+    """Messages that choose between two routes: ``Routes.route``, the minimal one, and row ``route[op]``, if
     that is not NONE.
 
-    They are the same for the first ``fork[op]`` stations. When the head of the message comes to where they part, it
+    They are the same for the first ``fork[op]`` stations. When the head of the message reaches the fork, it
     takes the alternative if q h > q' h' + ``threshold`` there, otherwise the minimal route: q messages wait or are in
-    service at the next station of the minimal route, which has ``links[r]`` = h of them, q' and h' are those of the
+    service at the next station of the minimal route, which has ``links[r]`` = h of them, q' and h' belong to the
     alternative.
     With ``along_route`` it takes the alternative if q > q' + ``threshold``, q and q' being the sums over all stations
     from there on.
@@ -138,18 +138,19 @@ class AlternativeRoutes:
 
 @dataclass(frozen=True)
 class Routes:
-    """Stations that messages visit in turn: message ``op`` takes ``station[start[r]:start[r+1]]``, r = ``route[op]``.
+    """Stations that messages visit one after another: message ``op`` takes ``station[start[r]:start[r+1]]``, r =
+    ``route[op]``.
 
     A message has a head, which asks for the stations one after another, and a tail, its last byte. The head sets out
     ``inject_s`` after the start of the send, the tail ``tail_s`` later. A station that was granted at g lets the tail
-    pass when it has come and when it has been served: max(tail, g + service). Both are then on the way for
+    pass when it has come and when it has been served: max(tail, g + service). Both then travel for
     ``after_interface_s`` after an interface and for ``latency_s`` after a link; with ``store_and_forward`` the head
     waits for the tail between two links. The message has arrived when its tail has passed the last station. Alone on
     the network, that is when its sender is done with it (in Hockney's model, if hops hold the sender), unless it is
     stored and its receiver's interface is slower than the last link.
 
-    These times stand in a table of K costs, since many messages cost the same: those of ``op`` in row ``cost[op]``.
-    Where links differ, service and latency of a link have a column for each group of links: that of station s is
+    These times form a table of K costs, since many messages cost the same: message ``op`` has row ``cost[op]``.
+    If links differ, service and latency of a link have a column for each group of links: station s has column
     ``group[s]``. Memory controllers that messages pass (MESSAGE_MEMORY) count as links of a group of their own; they
     serve operations as well, in the same order.
     """
@@ -179,7 +180,7 @@ class Routes:
 
 @dataclass(frozen=True)
 class BackgroundMessages:
-    """Messages of other jobs, B of them in the order in which they set out, which nobody of the job sends or receives.
+    """Messages of other jobs, B of them in the order in which they set out, which no rank of the job sends or receives.
 
     They have the numbers N to N + B - 1 among messages: arrays of ``Routes`` that are (N,), by the number of a send,
     are (N + B,) then.
@@ -199,18 +200,18 @@ class LogGOPS:
     """A Plan by the rules of LogGOPSim (the event contract states them): processors, network interfaces, messages.
 
     ``station`` is then the processor of every operation; ``duration_s`` of a send how long it has that;
-    ``flight_s`` from its beginning until its first byte is there, ``gap_s`` until the interface sends (receives) again.
+    ``flight_s`` from its beginning until its first byte arrives, ``gap_s`` until the interface sends (receives) again.
     An operation that queues at a disk or a memory controller has its processor until it is done there.
     """
 
     interface: Int32s  # (N,) of a send: the network interface through which its message leaves
-    receiver: Int32s  # (N,) of a send: the processor that its message occupies where it arrives
+    receiver: Int32s  # (N,) of a send: the processor that its message occupies at its target
     receiver_interface: Int32s  # (N,) of a send: the network interface through which it comes
     receive_s: Floats  # (N,) of a send: for how long
     spread_s: Floats  # (N,) of a send: how far its last byte is behind the first
     rendezvous: NDArray[np.bool_]  # (N,) of a send: it is done when a receive takes its message
     box: Int32s  # (N,) of a send or receive: the queue in which messages meet receives, first come, first served
-    line: Int32s  # (N,) of all but receives: those of a line wait for the same processor and interface
+    line: Int32s  # (N,) of all but receives: operations of a line wait for the same processor and interface
     message_line: Int32s  # (N,) of a send: the line in which its message waits
     interfaces: int
     boxes: int
@@ -220,7 +221,7 @@ class LogGOPS:
 
 @dataclass(frozen=True)
 class Edges:
-    """Dependencies besides program order: ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, where
+    """Dependencies other than program order: ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, if
     ``early``, until it begins. A receive begins when it takes its message up; in a Plan with ``loggops``, when it is
     posted."""
 
@@ -231,7 +232,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Accounts:
-    """What counters need besides the operations; a Plan holds it only if counters are wanted.
+    """Data for counters in addition to the operations; a Plan holds it only if counters are wanted.
 
     ``tally``: by counter, what ranks do whatever time it takes, (P, phases); a counter that is missing is 0.
     """
@@ -245,7 +246,7 @@ class Accounts:
 
 @dataclass(frozen=True)
 class Powers:
-    """What operations draw: ``op`` that of the pieces ``start[r]:start[r+1]``, r = ``row[op]``: ``watts`` from one
+    """Power of operations: ``op`` has the pieces ``start[r]:start[r+1]``, r = ``row[op]``: ``watts`` from one
     share of its duration to another; and ``per_byte_j`` for each of its bytes, if it is a send."""
 
     row: Int32s  # (N,) or NONE
@@ -268,13 +269,13 @@ class OpenStream:
 
 @dataclass(frozen=True)
 class SourceLines:
-    """The line in which every operation stands, of a recorded program: of its one file, or of the file of its rank."""
+    """The line of every operation of a recorded program: of its one file, or of the file of its rank."""
 
     files: tuple[str, ...]
     line: Int32s  # (N,)
 
     def place_of(self, op: int, rank: int) -> str:
-        """Where an operation of a rank stands."""
+        """Position of an operation of a rank."""
         return f"{self.files[rank if len(self.files) > 1 else 0]}:{self.line[op]}"
 
 
@@ -298,10 +299,10 @@ class DemandOrder:
 class Plan:
     """N operations of P ranks.
 
-    An operation is ready when the one before it in its rank is done (unless ``follows_previous`` is False) and all that
-    it waits for by ``edges``. A receive then waits for its message: that of ``match`` (receive -> its send, send -> its
-    receive), or, with a ``mailbox``, the first that comes there. With ``tag``, a receive takes the first message there
-    from its ``peer``, unless that is ANY, with its tag, unless that is ANY_TAG; with ``loggops``, in its box. An
+    An operation is ready when the previous one in its rank is done (unless ``follows_previous`` is False) and all that
+    it waits for by ``edges``. A receive then waits for its message: given by ``match`` (receive -> its send, send ->
+    its receive), or, with a ``mailbox``, the first that comes there. With ``tag``, a receive takes the first message
+    there from its ``peer``, unless that is ANY, with its tag, unless that is ANY_TAG; with ``loggops``, in its box. An
     operation with a ``station`` queues for it. It begins, and is done ``duration_s`` later. A message without a route
     arrives when its send is done, or, with ``flight_s``, that long after the send has begun. A Plan with ``loggops``
     goes by other rules.
@@ -332,14 +333,14 @@ class Plan:
     unit: NDArray[np.int16] | None = None  # (N,) the part of its rank that does it, if several work; 0: the processor
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
-    hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were counted
+    hit_methods: Mapping[str, str] = field(default_factory=dict)  # how the accesses of each level were counted
     prefetched: Mapping[str, float] = field(default_factory=dict)  # accesses to memory that were fetched ahead
     limits_s: Mapping[str, float] = field(default_factory=dict)  # on accelerators, by what limits kernels and copies
     accounts: Accounts | None = None
     used: Mapping[str, float] = field(default_factory=dict)  # amounts of the machine's resources
-    powers: Powers | None = None  # where the machine says what it draws
+    powers: Powers | None = None  # if the machine states powers
     requests: OpenStream | None = None  # of a program of arrivals
-    demands: DemandOrder | None = None  # where every operation follows the one before it in its rank
+    demands: DemandOrder | None = None  # if every operation follows the previous one in its rank
     lines: SourceLines | None = None
     background: BackgroundMessages | None = None  # what others send on the same links
     class_of: Int32s | None = None  # of each rank of the program, the rank here that does the same; None: one rank each
@@ -359,7 +360,7 @@ class Plan:
 
     @property
     def message_bytes(self) -> Floats:
-        """(N,) bytes of messages by the number of their send, (N + B,) with those of others."""
+        """(N,) bytes of messages by the number of their send, (N + B,) with messages of others."""
         if self.background is None:
             return self.size_bytes
         return np.concatenate([self.size_bytes, self.background.size_bytes])

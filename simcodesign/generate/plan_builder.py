@@ -45,9 +45,9 @@ from simcodesign.generate.segment import Segment, woven
 
 @dataclass
 class Totals:
-    """Of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, those of
-    memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level were
-    counted; and seconds on accelerators by what ``limits_s`` them."""
+    """Totals of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory,
+    accesses to memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level
+    were counted; and seconds on accelerators by what ``limits_s`` them."""
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class DrawnBackground:
 
 @dataclass(frozen=True)
 class PlanBuilder:
-    """All that the demands of one Plan share. ``tally``: where counters are wanted; ``powers``: where the machine says
-    what it draws. ``background``: which messages of others are drawn."""
+    """All that the demands of one Plan share. ``tally``: if counters are wanted; ``powers``: if the machine states
+    powers. ``background``: which messages of others are drawn."""
 
     evaluation: Evaluation
     phases: dict[str, int]  # number of every phase
@@ -87,7 +87,7 @@ class PlanBuilder:
 
     @property
     def design_point(self) -> DesignPoint:
-        """What is simulated."""
+        """The design point to simulate."""
         return self.evaluation.design_point
 
     @property
@@ -121,7 +121,7 @@ class PlanBuilder:
 
     @property
     def fields_of_memory(self) -> tuple[str, ...]:
-        """The field of memory operations that says which controller serves them, if there are several."""
+        """The field of memory operations with the number of their controller, if there are several."""
         return ("controller",) if self.has_controllers else ()
 
     @property
@@ -138,8 +138,8 @@ class PlanBuilder:
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """The operations of a whole program. ``dependencies``: what they wait for; None if each waits for the one before it
-    in its rank. ``requests``: those of a program of arrivals; nothing draws power in its ``idle_phase``. ``classes``:
+    """The operations of a whole program. ``dependencies``: what they wait for; None if each waits for the previous one
+    in its rank. ``requests``: of a program of arrivals; nothing draws power in its ``idle_phase``. ``classes``:
     of the ranks, if the segment has one rank of each."""
 
     segment: Segment
@@ -160,7 +160,7 @@ class StepWriter:
 
     @cached_property
     def columns(self) -> Ranks:
-        """What was written."""
+        """The columns written so far."""
         return Ranks(self.builder.ranks, DataCosts.of(self.machine.network))
 
     @property
@@ -233,8 +233,8 @@ class StepWriter:
         tally.note("instructions", self.phase, np.where(self.present, instructions, 0.0) * self.step.repetitions)
 
     def _through_memory(self) -> list[Column]:
-        """What was written, with what passes through the memory of nodes: messages of operations that touch more than
-        a rank's share of the cache."""
+        """The written columns, with what passes through the memory of nodes: messages of operations that touch more
+        than a rank's share of the cache."""
         demand, ranks, columns = self.step.demand, self.builder.ranks, self.columns.columns
         if not isinstance(demand, MessageDemand):
             return columns
@@ -249,7 +249,7 @@ class StepWriter:
         return [replace(one, in_memory=in_memory if one.who is None else in_memory[one.who]) for one in columns]
 
     def segment(self, is_collective: bool) -> Segment:
-        """What was written, with its prices, rank by rank."""
+        """The written operations, with their prices, rank by rank."""
         builder = self.builder
         columns = self._through_memory() if builder.prices.loads_memory else self.columns.columns
         columns = [one for one in columns if one.who is None or len(one.who)]  # a `when` may hold for no rank

@@ -28,7 +28,7 @@ from simcodesign.generate.plan_builder import PlanBuilder, StepWriter
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.program_lowering import whole_repeat
 
-#: Operations, where each receive may come with one of a receiver that is held, to what they are without.
+#: Ratio of operations, when each receive may come with one of a receiver that is held, to operations without it.
 HELD_SHARE = 1.5
 #: Operations of a step in memory while they are made, to those that it has: as columns, and woven rank by rank.
 WOVEN = 2.0
@@ -79,7 +79,7 @@ def _of_step(builder: PlanBuilder, step: EvaluatedBlock | EvaluatedStep) -> Prog
     return ProgramSize(every, max(once.most, once.operations + every) if times > 1 else once.most)
 
 
-#: Bytes of an operation that passes add to its columns: its rank (4), whether it follows the one before it (1), its
+#: Bytes of an operation that passes add to its columns: its rank (4), whether it follows the previous one (1), its
 #: station (4).
 PASSED = 4 + 1 + 4
 #: Bytes of an operation that the draft of a Plan keeps for the next simulation, apart from the Plan: the places of the
@@ -90,14 +90,14 @@ KEPT, VARIED = 4, 8
 RUN, ARRIVAL = 4 + 4 + 8, 8
 #: Bytes of an operation while the log becomes a Result: two arrays of numbers, which kinds and ranks choose from.
 RESULT = 2 * 8
-#: Bytes of an operation with dependencies beyond those of its rank: where they begin (8), and two ends of each.
+#: Bytes of an operation with dependencies beyond its rank: their begin (8), and two ends of each.
 DEPENDENCIES = 8 + 2 * 4
 #: Bytes of an operation where messages share links fairly: the arrays of ``FairSharing``.
 FAIR = 8 + 8 + 8 + 1 + 8 + 4
 #: What LogGOPSim's rules take in addition: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
 #: operations: 230 and 262 bytes.
 LOGGOPS = 262
-#: What dependencies and requests of an open stream take in addition, while they are written too. Measured: 57 bytes.
+#: Additional bytes for dependencies and requests of an open stream, while they are written too. Measured: 57 bytes.
 OPEN = 70
 #: Bytes of an operation with the columns that each has.
 BYTES_PER_OPERATION = sum(np.dtype(kind).itemsize for kind in FIELDS.values()) + PASSED + KEPT + RUN + RESULT
@@ -143,7 +143,7 @@ def plan_bytes(plan: Plan) -> int:
 
 
 def _arrays(content: Any) -> Iterator[np.ndarray]:
-    """The arrays in a dataclass, each as the one that has its memory."""
+    """The arrays in a dataclass, each as the array that has its memory."""
     if isinstance(content, np.ndarray):
         while isinstance(content.base, np.ndarray):
             content = content.base

@@ -35,7 +35,7 @@ Int32s = NDArray[np.int32]
 
 @dataclass
 class PowerTable:
-    """The rows met so far. A row is some pieces, and joules of a byte that is sent."""
+    """The rows met so far. A row is some pieces, and joules of a sent byte."""
 
     pieces: list[tuple[float, float, float]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # of every row
@@ -52,7 +52,7 @@ class PowerTable:
         return self._row(((0.0, 1.0, float(watts or 0.0)),), float(per_byte or 0.0))
 
     def of_block(self, pieces: Sequence[Piece], ranks: int) -> Int32s | int:
-        """The row of a block, or the row of every rank where they differ."""
+        """The row of a block, or the row of every rank if they differ."""
         parts = [np.broadcast_arrays(*np.atleast_1d(piece.since, piece.until, piece.watts)) for piece in pieces]
         wide = max((len(part[0]) for part in parts), default=1)
         if wide == 1:

@@ -25,7 +25,7 @@ from simcodesign.generate.side_chains import SideChains
 
 @dataclass(frozen=True)
 class Written:
-    """The operations of a step, all its repetitions, and the variants of its demands in turn (``DemandOrder``)."""
+    """The operations of a step, all its repetitions, and the variants of its demands in order (``DemandOrder``)."""
 
     segment: Segment
     turns: Int32s
@@ -57,7 +57,7 @@ class ProgramLowering:
         return self.builder.ranks if self.classes is None else len(self.classes)
 
     def _kept(self, segment: Segment) -> Segment:
-        """What is kept of the operations that all ranks do in a step."""
+        """The stored form of the operations that all ranks do in a step."""
         if self.finder is not None:
             return self.finder.add(segment)
         return segment if self.classes is None else self.classes.reduced(segment)
@@ -68,7 +68,7 @@ class ProgramLowering:
 
     def _block(self, block: EvaluatedBlock, number: int, ready: dict[int, Written] | None = None) -> Written:
         """A block done once, its own blocks as often as these are repeated; its demands have numbers from ``number``
-        on. ``ready``: steps that are written already, by their place."""
+        on. ``ready``: steps written already, by their place."""
         parts, turns = [], []
         chains = SideChains(self.builder.ranks) if self.builder.design_point.workload.has_overlap else None
         for place, step in enumerate(block.steps()):

@@ -28,7 +28,7 @@ RANKS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Segment:
-    """Operations of P ranks: those of rank r are ``first[r]`` to ``first[r + 1]`` of every array in ``fields``."""
+    """Operations of P ranks: rank r has ``first[r]`` to ``first[r + 1]`` of every array in ``fields``."""
 
     first: Int64s
     fields: Mapping[str, Array]
@@ -177,7 +177,7 @@ def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequ
 
 
 def _until(place: Any, names: Sequence[str]) -> dict[str, Any]:
-    """What waits for a column stands at ``place``."""
+    """Field for the ``place`` of the operation that waits for a column."""
     return {"until": place} if "until" in names else {}
 
 
@@ -230,7 +230,7 @@ def _loose(column: Column) -> int:
 
 
 def _sent_at(number: int, columns: Sequence[Column], crowd: Sequence[Array], places: Sequence[Int64s]) -> Int64s:
-    """Where among the operations of each source stands the message that column ``number`` receives."""
+    """Index among the operations of each source of the message that column ``number`` receives."""
     peer = np.asarray(columns[number].peer)
     sender = np.broadcast_to(number + np.asarray(columns[number].match), peer.shape)
     sent_at = np.empty(len(peer), np.int64)

@@ -1,9 +1,9 @@
-"""Parts that continue beside the rest of their rank, as operations: a side chain from its start to the wait for it.
+"""Side chains: the operations of a part that runs concurrently with the rest of its rank, from its start to its wait.
 
-The operations of a started part stand where it is started and follow one another. After them an operation of no time
-follows what stands before the part, so that the rest of the rank continues from there, and the wait is an operation of
-no time that follows the one before it and the last one of the part. What an operation follows stands in a segment as
-how far back it is in its rank, which stays true wherever the segment is put and however often it is repeated.
+The operations of a started part are inserted at the point where it starts, and each depends on the previous one. Next
+comes a zero-time operation that depends on the operation before the part, so that the rest of the rank continues from
+there. The wait is a zero-time operation that depends on the previous operation and on the last operation of the part.
+Segments store a dependency as a distance back within the rank, which remains valid at any place and repetition.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNITS = ("processor", "memory", "disk", "accelerator", "link", "storage")
 
 
 class SideChains:
-    """The parts that were started in a block, and where they end in it, rank by rank."""
+    """The parts started in a block, and their ends in it, rank by rank."""
 
     def __init__(self, ranks: int) -> None:
         self._done = np.zeros(ranks, np.int64)  # operations of every rank so far
@@ -36,7 +36,7 @@ class SideChains:
         self._who: dict[str, Int32s | None] = {}  # the ranks that have started a part; None: all
 
     def placed(self, demand: Demand, written: Segment, writer: StepWriter) -> Segment:
-        """What a demand has written, as it stands in the block."""
+        """The operations of a demand, as placed in the block."""
         if isinstance(demand, Wait):
             written = self._wait(demand, writer)
         elif demand.started_as:
@@ -45,7 +45,7 @@ class SideChains:
         return written
 
     def passed(self, counts: Int64s) -> None:
-        """Count the operations of every rank in a block that stands in this one."""
+        """Count the operations of every rank in a block within this one."""
         self._done = self._done + counts
 
     def _started(self, demand: Demand, part: Segment, writer: StepWriter) -> Segment:
@@ -76,7 +76,7 @@ def _woven(columns: list[Column], writer: StepWriter) -> Segment:
 
 
 def dependencies_of_chains(segment: Segment, rank: NDArray[np.int32]) -> Dependencies:
-    """What operations of a program in Hockney's model wait for, where parts of it continue beside the rest."""
+    """Dependencies of operations of a program in Hockney's model with parts that run concurrently."""
     fields: dict[str, NDArray[Any]] = dict(segment.fields)
     number = np.arange(len(rank))
     before = number - fields["back"]

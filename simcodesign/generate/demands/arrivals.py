@@ -1,11 +1,11 @@
-"""Open streams of requests as operations: who arrives when, where it is served and for how long.
+"""Open streams of requests as operations: arrival, server and service time of each.
 
 The times between the arrivals of a rank are a chain of operations that take no station and draw no power; every request
 waits for its own by a dependency, and for no other request. At a disk it is one operation, or one for every disk that
-it comes to, each in the rank whose disk that is. A message is a send and its receive.
+it visits, each in the rank whose disk that is. A message is a send and its receive.
 
-All requests are sampled and written at once. What is sampled for request k of a rank does not depend on how many there
-are, where all ranks have equally many; nor on the machine.
+All requests are sampled and written together. The sample for request k of a rank does not depend on their
+number, if all ranks have equally many; nor on the machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simcodesign.generate.segment import Segment
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Operations of a request and of a message; visits on its way come to these.
+#: Operations of a request and of a message; visits on its route are added to these.
 PER_REQUEST, PER_MESSAGE = 2, 3
 #: Requests of a rank: more than fit in memory, and few enough for their sum over all ranks to be a 64-bit integer.
 MOST_REQUESTS = 1e10
@@ -63,7 +63,7 @@ class ArrivalsLowering(Lowering[Arrivals]):
         exist, and where counters are wanted."""
         program = [step.demand for step in steps if isinstance(step.demand, Arrivals)]
         if builder.tally is not None:
-            raise InputError("counters are of what ranks do, not of arrivals", program[0].place)
+            raise InputError("counters apply to operations of ranks, not to arrivals", program[0].place)
         writer, first, last, source = _Writer(), [], [], []
         for number, demand in enumerate(program, start=1):
             one = _stream_of(demand, f"arrivals {number}", builder)
@@ -79,7 +79,7 @@ class ArrivalsLowering(Lowering[Arrivals]):
 
 @dataclass(frozen=True)
 class _Stream:
-    """One step of the program for all ranks: R requests, those of rank 0 first."""
+    """One step of the program for all ranks: R requests, requests of rank 0 first."""
 
     step: Arrivals
     name: str  # of its random numbers
@@ -267,7 +267,7 @@ def _messages(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -
 
 
 def _targets(one: _Stream, builder: PlanBuilder) -> Ints:
-    """(R,) to whom each message goes. InputError unless that is another rank."""
+    """(R,) the target of each message. InputError unless that is another rank."""
     step, source, ranks = one.step, one.source, builder.ranks
     if ranks < 2:
         raise InputError("messages need two ranks", step.place, value=f"P = {ranks}")

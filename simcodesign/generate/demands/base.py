@@ -15,9 +15,9 @@ D = TypeVar("D", bound=Demand)
 
 
 class Lowering(Generic[D]):
-    """What the simulation knows of one kind of demand."""
+    """Base of the simulation's part of one kind of demand."""
 
-    #: Whether its messages are those of a collective operation, which counters tell apart.
+    #: Whether its messages belong to a collective operation, which counters distinguish.
     is_collective = False
 
     def operations(self, demand: D, writer: StepWriter) -> float:
@@ -26,10 +26,10 @@ class Lowering(Generic[D]):
 
     def write(self, demand: D, writer: StepWriter) -> None:
         """Write its operations, and note for the Result what they do. InputError if it cannot be simulated."""
-        raise InputError("a demand that stands in a program of its own", demand.place, value=type(demand).__name__)
+        raise InputError("a demand that needs a program of its own", demand.place, value=type(demand).__name__)
 
     def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram | None:
-        """The whole program that begins with this kind of demand, for kinds that stand in one of their own; None for
+        """The whole program that begins with this kind of demand, for kinds with a program of their own; None for
         others."""
         return None
 

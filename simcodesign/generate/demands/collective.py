@@ -20,7 +20,7 @@ from simcodesign.generate.plan_builder import StepWriter
 
 
 class CollectiveLowering(Lowering[Collective]):
-    """Sends and receives of all ranks, or of those of every group."""
+    """Sends and receives of all ranks, or of every group."""
 
     is_collective = True
 
@@ -60,7 +60,7 @@ class CollectiveLowering(Lowering[Collective]):
 
 
 def _options(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOrArray] | None = None) -> dict[str, Any]:
-    """What the algorithm takes besides the bytes."""
+    """Arguments of the algorithm in addition to the bytes."""
     return {} if demand.segment is None else {"segments": _segments(demand, writer, names)}
 
 

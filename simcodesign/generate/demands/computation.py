@@ -26,7 +26,7 @@ class ComputeLowering(Lowering[Compute]):
 
 
 def _copy(writer: StepWriter, blocks: FloatOrArray) -> None:
-    """Write one operation of each rank that copies so many blocks, unless that takes no time."""
+    """Write one operation of each rank that copies ``blocks`` blocks, unless that takes no time."""
     each_s = float(writer.machine.network.packing_s_per_block)
     if each_s > 0:
         writer.count_instructions("seconds", blocks * each_s, blocks * each_s)
@@ -34,7 +34,7 @@ def _copy(writer: StepWriter, blocks: FloatOrArray) -> None:
 
 
 def duration_of_computation_s(demand: Compute, processor: Processor, work: FloatOrArray) -> FloatOrArray:
-    """Seconds of so much work. Raises InputError for a demand in instructions on a machine without a clock."""
+    """Seconds for ``work``. Raises InputError for a demand in instructions on a machine without a clock."""
     if demand.unit == "seconds":
         return work
     if demand.unit == "flops":

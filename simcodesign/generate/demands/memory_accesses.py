@@ -1,10 +1,11 @@
-"""Memory demands as operations: the processor stands still, and the controller of its node moves bytes.
+"""Memory demands as operations: the processor stalls, and the controller of its node moves bytes.
 
 Where cores share the controller (``memory``), a demand becomes some slices, in each of which the bytes pass the
 controller and then the processor goes through what is left of its latencies: cores that do not fill the controller
-together hardly notice each other, and those that do wait for it in turn. Where a node has a controller for each socket,
-a part of each slice may pass those of other sockets, and what lies between. With ``caches``, the stack model does not
-price the accesses: they are sent through the sets of the real hierarchy, which also writes lines back.
+together hardly delay each other, and those that do wait for it first come, first served. If a node has a controller
+for each socket, a part of each slice may pass the controllers of other sockets, and the links between. With
+``caches``, the stack model does not price the accesses: they are sent through the sets of the real hierarchy, which
+also writes lines back.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ SLICES = 16
 
 @dataclass(frozen=True)
 class Part:
-    """An operation of a rank: ``size_bytes`` pass the controller of a socket, so many sockets on from its own; or, from
-    the number of sockets on, what lies between that one's and the others. ``follows``: what it follows and waits for,
-    where that is not the operation before it."""
+    """An operation of a rank: ``size_bytes`` pass the controller of a socket, this many sockets on from its own; or,
+    from the number of sockets on, the links between its socket and the others. ``follows``: its predecessor and what
+    it waits for, if that is not the previous operation."""
 
     size_bytes: FloatOrArray
     duration_s: FloatOrArray
@@ -109,7 +110,7 @@ def parts_of(
     sliced: bool,
     beside: bool = False,
 ) -> list[Part]:
-    """The operations of a rank that it takes; ``sliced``: for controllers that are shared; ``beside``: what passes
+    """The operations of a rank that it takes; ``sliced``: for controllers that are shared; ``beside``: bytes pass
     between sockets does so while other bytes pass the controllers."""
     remote = remote_share(demand, memory, value)
     stall_s = _stall_s(demand, accesses, memory, value, remote)
@@ -134,7 +135,7 @@ def parts_of(
 
 
 def together(parts: Sequence[Sequence[Part]], several: Sequence[OfMemory]) -> list[Part]:
-    """The operations of ranks with several memories: of every rank those of its own."""
+    """The operations of ranks with several memories: every rank has its own."""
     return [
         replace(
             each[0],
@@ -162,7 +163,7 @@ def _slice(
     links = [Part(each_bytes, between_s, count + socket) for socket in range(1, count)]
     if not beside:
         return [*parts, *links, Part(0.0, rest_s)]
-    # The first link follows what stands before the slice; the rest the last controller, and it awaits the last link.
+    # The first link follows the operations before the slice; the rest the last controller, and it awaits the last link.
     links[0] = replace(links[0], follows={"back": count + 1})
     return [*parts, *links, Part(0.0, rest_s, follows={"back": count, "awaits": 1})]
 
@@ -170,7 +171,7 @@ def _slice(
 def _stall_s(
     demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate, remote: FloatOrArray
 ) -> FloatOrArray:
-    """For how long the processor stands still: all latencies one after another, except for what passes together."""
+    """Time for which the processor stalls: all latencies one after another, except for accesses that pass together."""
     memory_s = _memory_latency_s(memory, remote)
     stall_s = _latency_s(accesses, memory, memory_s) * accesses.accesses
     blocking = None if demand.blocking is None else value(demand.blocking, "blocking")
@@ -185,7 +186,7 @@ def _stall_s(
 
 
 def _memory_latency_s(memory: Memory, remote: FloatOrArray) -> FloatOrArray:
-    """Of an access to memory, in the mean over both kinds of controllers."""
+    """Latency of an access to memory, in the mean over both kinds of controllers."""
     if memory.remote is None or memory.remote.latency_s is None:
         return memory.latency_s
     return (1 - remote) * memory.latency_s + remote * memory.remote.latency_s
@@ -198,7 +199,8 @@ def _between_sockets_s(memory: Memory) -> FloatOrArray:
 
 
 def _before_memory_s(accesses: ServedAccesses, memory: Memory) -> NDArray[np.float64]:
-    """For how long bytes go between the core and each cache, or that cache and the one before it: (caches, ...)."""
+    """Time for which bytes go between the core and each cache, or between the cache and the previous one: (caches,
+    ...)."""
     served, rows = accesses.served, []
     for place, level in enumerate(memory.caches):
         if level.per_byte_s is None:
@@ -212,7 +214,7 @@ def _before_memory_s(accesses: ServedAccesses, memory: Memory) -> NDArray[np.flo
 
 
 def _latency_s(accesses: ServedAccesses, memory: Memory, memory_s: FloatOrArray) -> FloatOrArray:
-    """Of one access, in the mean; ``memory_s`` of one to memory."""
+    """Mean latency of one access; ``memory_s``: of an access to memory."""
     latency_s: FloatOrArray = 0.0
     for share, each_s in zip(accesses.served.shares, (*memory.latencies_s[:-1], memory_s), strict=True):
         latency_s = latency_s + each_s * share

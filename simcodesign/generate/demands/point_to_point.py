@@ -24,7 +24,7 @@ class SendLowering(Lowering[Send]):
 
 
 class ReceiveLowering(Lowering[Receive]):
-    """One receive of each rank; where its size is not stated, that of its message counts."""
+    """One receive of each rank; if its size is not stated, the size of its message counts."""
 
     def write(self, demand: Receive, writer: StepWriter) -> None:
         who = writer.who

@@ -1,5 +1,5 @@
 """From a recorded program to a Plan: the messages of each collective operation are written once for each
-number of ranks and size (a template), and laid out for all calls of it at once."""
+number of ranks and size (a template), and laid out for all calls of it together."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class RecordedProgramLowering(Lowering[RecordedProgram]):
 
 
 def recorded(demand: RecordedProgram, point: DesignPoint) -> Recording:
-    """What the ranks do at one design point."""
+    """Return the operations of the ranks at one design point."""
     return demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
 
 
@@ -193,8 +193,8 @@ class _Layout:
         return (*self._builder.fields_of_memory, *until)
 
     def _accesses(self, op: int, entry: Int64s) -> Iterator[tuple[Int64s, Segment]]:
-        """Loads and stores, which these entries are: what they are of a rank, and the entries of those ranks to whom
-        they come as dear."""
+        """Yield loads and stores, which these entries are: the segment of a rank, and the entries of the ranks with
+        equal costs."""
         builder, demand, value = self._builder, self.recording.operations[op][2], self._step.amount
         ranks, several = self.recording.rank[entry], memories_of(demand, builder.machine, self.recording.ranks)
         every, sliced = list[list[Part]](), shares_controller(builder.machine, builder.on)
@@ -247,7 +247,7 @@ class _Layout:
         return fields
 
     def _place_collectives(self, fields: Fields) -> None:
-        """Peers and places of collective operations: from those of a template to those of the Plan."""
+        """Convert peers and places of collective operations from a template's to the Plan's."""
         recording, calls = self.recording, self._calls
         call_of = np.full(len(recording.op), NONE)
         call_of[calls.entry] = np.arange(len(calls.entry))
@@ -310,7 +310,7 @@ class _Layout:
         return entry, self._start[entry]
 
     def _price(self, fields: Fields, collective: NDArray[np.bool_]) -> None:
-        """Durations and ways of all messages, in place."""
+        """Set durations and routes of all messages, in place."""
         prices, machine = self._builder.prices, self._builder.machine
         rank = self.recording.rank[self.entry].astype(np.int32)
         by_machine = list(self._by_machine(collective))
@@ -333,8 +333,8 @@ class _Layout:
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
 
     def _by_machine(self, collective: NDArray[np.bool_]) -> Iterator[tuple[Machine, NDArray[np.bool_]]]:
-        """The operations of the Plan that are in no ``collective``; and those of collectives by the machine that sends
-        messages as their algorithms do."""
+        """The operations of the Plan that are in no ``collective``; and operations of collectives by the machine that
+        sends messages as their algorithms do."""
         machine, entry = self._builder.machine, self._calls.entry
         yield machine, ~collective
         keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
@@ -364,7 +364,7 @@ class _Layout:
         return touched
 
     def _chain(self, fields: Fields) -> None:
-        """What waits for what, where operations are started (``side_chains`` says how it is written): such an operation
+        """Set the dependencies of nonblocking operations (``side_chains`` defines their form): such an operation
         follows what its rank has done before, and what comes after it does not wait for it, until the wait does."""
         recording, order = self.recording, np.arange(len(self.entry))
         begins = np.zeros(len(order), bool)
@@ -386,7 +386,7 @@ class _Layout:
         fields["unit"] = np.where(started, unit[self.entry], 0).astype(np.int8)
 
     def lines(self) -> SourceLines:
-        """Where in the file every operation stands."""
+        """Line of every operation in the file."""
         files = self.recording.files or (self.recording.file,)
         return SourceLines(files, self.recording.line[self.entry].astype(np.int32))
 

@@ -2,7 +2,7 @@
 
 In LogGOPS a schedule runs by the rules of LogGOPSim (``generate/loggopsim``). In Hockney's model operations of a rank
 that may overlap queue for their processors, in the order in which they are ready, and messages are paired in the order
-of the schedule, where they do not come from anyone.
+of the schedule, if they do not come from any source.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ReplayLowering(Lowering[Replay]):
 
 
 def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> None:
-    """Note those of the calcs of a schedule, which are times, before chance changes these."""
+    """Note the instructions of the calcs of a schedule, which are times, before random effects change these."""
     rank, kind = np.repeat(np.arange(tally.ranks), segment.counts), segment.fields["kind"]
     weights = np.where(kind == COMPUTE, segment.fields["duration_s"], 0.0)
     calc_s = np.asarray(np.bincount(rank, weights, tally.ranks), dtype=np.float64)
@@ -98,7 +98,7 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
 
 
 def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, machine: Machine) -> None:
-    """Durations and ways of the messages, in place."""
+    """Set durations and routes of the messages, in place."""
     for kind in (SEND, RECEIVE):
         mine = np.flatnonzero(fields["kind"] == kind)
         peer, size = fields["peer"][mine], fields["size_bytes"][mine]
@@ -172,7 +172,7 @@ class _Graph:
         self._early = np.concatenate([early & ~posted[source], added])
 
     def dependencies(self, rank: Ints) -> Dependencies:
-        """What waits for what."""
+        """Dependencies between operations."""
         following = (self._target == self._source + 1) & ~self._early
         follows_previous = np.zeros(len(self.of), bool)
         follows_previous[self._target[following]] = True

@@ -1,4 +1,4 @@
-"""Execute blocks as operations: each is one; ``block_schedule`` says how long it takes and what draws power when."""
+"""Execute blocks as operations: each is one; ``block_schedule`` computes its duration and its power over time."""
 
 from __future__ import annotations
 

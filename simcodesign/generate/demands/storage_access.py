@@ -1,8 +1,8 @@
 """Accesses to striped files as operations.
 
 Without the effect ``storage`` an access is one operation, in which the ranks that access together have even shares of
-the servers that they use. With it, the pieces of a file are requests at the servers on which they are: those on one
-server in turn, those on several at the same time. An access is then an operation of its latency, after it a chain of
+the servers that they use. With it, the pieces of a file are requests at their servers: requests at one server one
+after another, at several at the same time. An access is then an operation of its latency, after it a chain of
 operations for each server, side by side, and operations of no time that wait for the ends of these chains.
 """
 
@@ -107,7 +107,7 @@ class _EvenShares:
 
     def moving_s(self, per_byte_s: FloatOrArray, writer: StepWriter) -> FloatOrArray:
         """Seconds for which a rank waits for its bytes: alone at its server, or until the server, or the node that it
-        is on, is done with those of all ranks."""
+        is on, is done with the bytes of all ranks."""
         own_s, every_s = per_byte_s * self.own_bytes, per_byte_s * self.every_bytes / self.servers
         if not self.storage.nodes:
             waited: FloatOrArray = np.maximum(own_s, every_s)
@@ -125,8 +125,9 @@ class _EvenShares:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Of every rank that does an access, (R,): the ``first`` piece of the file, ``pieces`` that it touches, bytes of
-    the first and the last one that it leaves out, ``count`` servers of the file, and its ``start`` among them all."""
+    """Pieces of every rank that does an access, (R,): the ``first`` piece of the file, ``pieces`` that it touches,
+    bytes of the first and the last one that it leaves out, ``count`` servers of the file, and its ``start`` among them
+    all."""
 
     who: NDArray[np.int32]
     first: Int64s
@@ -167,7 +168,7 @@ class _Pieces:
     def write(self, writer: StepWriter, kind: int, times: FloatOrArray, per_byte_s: FloatOrArray) -> None:
         """The chains, and what waits for them: ``times`` accesses are one batch."""
         each = np.broadcast_to(times, writer.builder.ranks)[self.who]
-        done = np.zeros(len(self.who), np.int64)  # operations after that of the latency
+        done = np.zeros(len(self.who), np.int64)  # operations after the latency
         ends = []
         for chain in range(self.chains):
             back = done + 1
@@ -220,7 +221,7 @@ class _Pieces:
         unit: dict[str, Any],
         first: dict[str, Any],
     ) -> None:
-        """Bytes on the way to their servers, or from them to their ranks, which wait until they are there. ``first``:
+        """Transfer bytes to their servers, or from them to their ranks, which wait until they arrive. ``first``:
         what the send follows."""
         who = self.who[chosen]
         ends = writer.builder.prices.node_of[who], self.storage.nodes_of(server)

@@ -1,4 +1,4 @@
-"""Waiting as operations: ``generate/side_chains.py`` knows where what is waited for stands."""
+"""Waiting as operations: ``generate/side_chains.py`` finds the operations that are waited for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class WaitLowering(Lowering[Wait]):
         return len(demand.names) * writer.builder.ranks
 
     def write(self, demand: Wait, writer: StepWriter) -> None:
-        """Nothing: it is written with what stands before it in its block."""
+        """Write nothing: it is written with the previous operation in its block."""
 
 
 LOWERINGS.add(Wait, WaitLowering())

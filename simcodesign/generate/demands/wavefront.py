@@ -18,7 +18,7 @@ from simcodesign.generate.plan_builder import StepWriter
 
 
 class WavefrontLowering(Lowering[Wavefront]):
-    """The sweeps of all ranks, or of those of every group."""
+    """The sweeps of all ranks, or of every group."""
 
     def operations(self, demand: Wavefront, writer: StepWriter) -> float:
         most = sum(

@@ -104,8 +104,8 @@ def _of_some(
 
 
 def _follows_previous(plans: Sequence[Plan], numbering: Numbering) -> NDArray[np.bool_]:
-    """(N + 1,) whether operations wait for the one before them; the first of a rank does for the start of its job."""
-    follows = np.zeros(numbering.operations + 1, bool)  # the last one is of no operation
+    """(N + 1,) whether operations wait for the previous one; the first of a rank waits for the start of its job."""
+    follows = np.zeros(numbering.operations + 1, bool)  # the last one belongs to no operation
     follows[:-1] = numbering.gathered([plan.follows_previous for plan in plans], False, np.bool_)
     for plan, operation, waiting in zip(plans, numbering.operation, numbering.waiting, strict=True):
         later = np.flatnonzero(waiting != NONE)
@@ -115,7 +115,7 @@ def _follows_previous(plans: Sequence[Plan], numbering: Numbering) -> NDArray[np
 
 
 def _edges(plans: Sequence[Plan], numbering: Numbering) -> Edges | None:
-    """The dependencies of all Plans, and those of operations that wait for nothing but the start of their job."""
+    """The dependencies of all Plans, and of operations that wait for nothing but the start of their job."""
     source, target, early = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, bool)]
     for plan, operation, waiting in zip(plans, numbering.operation, numbering.waiting, strict=True):
         awaited = np.zeros(len(plan), bool)
@@ -144,7 +144,7 @@ def _set_waits(plan: Plan, numbering: Numbering, starts_s: Sequence[float]) -> N
 
 
 def _loggops(plans: Sequence[Plan], numbering: Numbering) -> LogGOPS | None:
-    """The rules of LogGOPSim of all Plans: interfaces, queues and lines of one after those of another."""
+    """The rules of LogGOPSim of all Plans: interfaces, queues and lines of one Plan after another."""
     rules = [plan.loggops for plan in plans if plan.loggops is not None]
     if not rules:
         return None

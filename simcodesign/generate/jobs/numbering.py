@@ -22,7 +22,7 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Numbering:
-    """Of each of J Plans the numbers in the Plan of all: ``rank`` (P_j,), ``operation`` (N_j,), ``station`` (S_j,).
+    """Numbers of each of J Plans in the joint Plan: ``rank`` (P_j,), ``operation`` (N_j,), ``station`` (S_j,).
 
     ``first``: (P + 1,) the first operation of each rank. ``waiting``: (P_j,) the operation in which a rank waits for
     the start of its job, or NONE.
@@ -78,7 +78,7 @@ def _stations(every: Sequence[Stations], rank: Sequence[Int64s]) -> tuple[Statio
     """All stations by kind and unit, and of each Plan the numbers of its own among them."""
     if any(one.discipline is not None for one in every):
         what = "a job of arrivals whose disks hold a limited number of requests"
-        raise InputError(what, allowed="disks of any number of requests where several jobs run")
+        raise InputError(what, allowed="disks of any number of requests if several jobs run")
     units, mailboxes, more = [], 0, sum(map(len, rank))
     for stations, numbers in zip(every, rank, strict=True):
         unit = stations.unit.copy()

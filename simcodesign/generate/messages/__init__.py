@@ -1,1 +1,1 @@
-"""Messages: those of collectives, what each costs, which links it crosses, which receive takes it."""
+"""Messages: their pattern in collectives, their cost, the links they cross, the receives that take them."""

@@ -70,7 +70,7 @@ def stations_of(
 
 def _interface_factors(machine: Machine, kind: NDArray[np.int8], unit: Int64s) -> NDArray[np.float64] | None:
     """(S,) how much longer a byte occupies a station than the network states, by the partition of an interface; None
-    where that is the same everywhere."""
+    if that is the same everywhere."""
     of_nodes, outer = machine.interface_factors, machine.numbered_levels[0]
     if of_nodes is None:
         return None

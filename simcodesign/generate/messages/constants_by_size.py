@@ -14,11 +14,11 @@ ROUNDING = 1e-12
 
 
 def constant(part: MessageModel | LocalMessages, name: str, size_bytes: FloatOrArray) -> FloatOrArray:
-    """Return the constant of messages of so many bytes: of one message, or of each (n,); 0 where the model has none of
+    """Return the constant of messages of a size: of one message, or of each (n,); 0 if the model has none of
     this name.
 
-    A segment has the sizes above the end of the one before it, up to and including its own end. NaN for a size that is
-    not known, where the constant depends on it.
+    A segment has the sizes above the end of the previous one, up to and including its own end. NaN for an unknown
+    size, if the constant depends on it.
     """
     whole: FloatOrArray = getattr(part, name, 0.0)
     if not part.segments:
@@ -32,7 +32,7 @@ def constant(part: MessageModel | LocalMessages, name: str, size_bytes: FloatOrA
 
 
 def has_rendezvous(model: MessageModel, size_bytes: FloatOrArray) -> bool | NDArray[np.bool_]:
-    """Whether senders of messages of so many bytes wait for their receivers: beyond S, or by their segment."""
+    """Whether senders of messages of a size wait for their receivers: beyond S, or by their segment."""
     if model.rendezvous_above_bytes is not None:
         return np.asarray(size_bytes) > model.rendezvous_above_bytes
     if not model.segments:

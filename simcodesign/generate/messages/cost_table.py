@@ -19,7 +19,7 @@ from simcodesign.generate.messages.message_models.base import simulated
 from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import Int32s
 
-#: Of every time in the table: its key, its row, the whole table, and that by groups of links.
+#: Bytes of every time in the table: its key, its row, the whole table, and the table by groups of links.
 BYTES_PER_COST = 4 * 8
 #: Rows that are looked for one by one, so that equal ones are one.
 MOST_LOOKED_UP = 10_000
@@ -81,7 +81,7 @@ class CostTable:
         memory_s_per_byte: FloatOrArray = 0.0,
     ) -> Int32s | int:
         """Row of the table of costs for every message on the level ``at``, or train of messages of ``size_bytes``
-        each, that occupies a memory controller so long per byte."""
+        each, that occupies a memory controller this long per byte."""
         network = at.network
         if self.shared.links(at.number) and not network.message_model.starts_at_every_hop and train == 1:
             # The links have the rest.
@@ -111,7 +111,7 @@ class CostTable:
         return row
 
     def _check_memory(self, more: int) -> None:
-        """CapacityError if the table of costs is too large with so many more rows."""
+        """CapacityError if the table of costs is too large with ``more`` rows."""
         groups, rows = self.groups, self._rows + more
         what = f"the costs of {rows:,} kinds of messages, each on {groups:,} kinds of links, take"
         check_memory(what, BYTES_PER_COST * (4.0 + 2 * groups) * rows, self._place)
@@ -160,7 +160,7 @@ class CostTable:
 
 
 def groups_of(network: Network) -> list[tuple[FloatOrArray, FloatOrArray]]:
-    """Seconds per byte and latency of links, of each group where they differ."""
+    """Seconds per byte and latency of links, of each group if they differ."""
     if not network.links_differ:
         return [(network.link_occupancy_s_per_byte, network.longest_hop_latency_s)]
     return [*zip(network.links_s_per_byte, network.link_latencies_s, strict=True)]

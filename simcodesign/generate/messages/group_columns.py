@@ -1,7 +1,7 @@
 """Messages of groups and of operations with a root: what is written for ranks 0 to n - 1 with root 0, for true ranks.
 
 Writers of messages know neither groups nor roots. They write the columns of one group of n ranks; here the numbers of
-its ranks become those of the members of all groups of that size, whose ranks are disjoint. Where an operation has a
+its ranks become the numbers of the members of all groups of that size, whose ranks are disjoint. If an operation has a
 root, a rank's number is counted from it, around the group.
 """
 
@@ -26,8 +26,8 @@ from simcodesign.generate.columns import NO_COSTS, Column, DataCosts, Int32s, Ra
 @dataclass(frozen=True)
 class EqualGroups:
     """All groups of n ranks in one step of the program: ``members`` (groups, n), in the order in which a writer
-    numbers them; ``names``: what the amounts of the step may use besides; ``data_costs``: what a rank takes to process
-    data."""
+    numbers them; ``names``: further names that the amounts of the step may use; ``data_costs``: what a rank takes to
+    process data."""
 
     members: Int32s
     names: dict[str, FloatOrArray]
@@ -40,11 +40,11 @@ class EqualGroups:
 
     @cached_property
     def ranks(self) -> Ranks:
-        """What one of the groups does, to be written for ranks 0 to n - 1."""
+        """Ranks of one of the groups, to be written for ranks 0 to n - 1."""
         return Ranks(self.size, self.data_costs)
 
     def columns(self, of_all: int) -> Iterator[Column]:
-        """What was written, as columns of the ranks of all these groups, of ``of_all`` ranks."""
+        """The written columns for the ranks of all these groups, of ``of_all`` ranks."""
         everybody = self._places(None, of_all)
         for column in self.ranks.columns:
             who, order = everybody if column.who is None else self._places(column.who, of_all)
@@ -67,7 +67,7 @@ class EqualGroups:
     def _peers(self, column: Column, order: NDArray[np.int64]) -> Int32s | int:
         peer = np.asarray(column.peer)
         if not peer.ndim and peer < 0:
-            return column.peer  # nobody, or anyone
+            return column.peer  # none, or any source
         count = self.size if column.who is None else len(column.who)
         return self.members[:, np.broadcast_to(peer, count)].ravel()[order]
 
@@ -98,7 +98,7 @@ def equal_groups(step: EvaluatedStep, root: Expression | None = None) -> list[Eq
 
 
 def _from_root(members: NDArray[np.int64], root: NDArray[np.float64], expression: Expression) -> NDArray[np.int64]:
-    """The members of each group, its root first and the others in turn behind it."""
+    """The members of each group, its root first and the others round robin behind it."""
     count = members.shape[1]
     roots = np.asarray(checked_root(root[members], count, expression))
     differs = np.argwhere(roots != roots[:, :1])

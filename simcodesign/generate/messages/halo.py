@@ -24,7 +24,7 @@ def halo_exchange(
     several = [1] * len(grid) if messages is None else messages
     trains = [trains_of(count, train) for count in several]
     links = _links(ranks, grid, periodic)
-    # Of every neighbour: who sends there, its dimension, and the column of its first message.
+    # For every neighbour: its senders, its dimension, and the column of its first message.
     before = np.concatenate([[0], np.cumsum([len(trains[dim]) for _, _, dim in links])]).astype(int).tolist()
     total = before[-1]
     for number, (to, who, dim) in enumerate(links):
@@ -38,13 +38,14 @@ def halo_exchange(
 
 
 def trains_of(messages: int, train: int) -> list[int]:
-    """The lengths of the trains of so many messages: the last one is shorter when they do not divide."""
+    """The lengths of the trains of ``messages`` messages: the last one is shorter when they do not divide."""
     whole, rest = divmod(messages, train)
     return [train] * whole + [rest] * (rest > 0)
 
 
 def _links(ranks: Ranks, grid: Sequence[int], periodic: bool) -> list[tuple[Int32s, Int32s | None, int]]:
-    """Neighbours upwards and downwards in every dimension: of whom, who has one there (None: all), the dimension."""
+    """Neighbours upwards and downwards in every dimension: the neighbour, the ranks that have one (None: all), the
+    dimension."""
     place = np.unravel_index(ranks.rank, tuple(grid))
     links = []
     for dim, extent in enumerate(grid):

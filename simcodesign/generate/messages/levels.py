@@ -1,4 +1,5 @@
-"""The ways of simulated messages on the levels of a machine: each uses the network of the innermost that has both ends.
+"""The routes of simulated messages on the levels of a machine: each uses the network of the innermost that has both
+ends.
 
 Messages that are priced alike, where routes are not looked at, take as long as the slowest of their levels does, by
 every time of a message for itself.
@@ -35,7 +36,7 @@ class LevelWay:
     here: NDArray[np.bool_] | bool = True
 
     def of(self, which: NDArray[np.bool_]) -> Way:
-        """The ways of some messages."""
+        """The routes of some messages."""
         return Way(*(field if np.ndim(field) == 0 else np.asarray(field)[which] for field in self.way.fields))
 
 
@@ -50,7 +51,7 @@ def longest(ways: Sequence[LevelWay], time: Callable[[Network, Way], Any]) -> An
 
 
 def slowest_of_levels(several: Iterable[Sequence[LevelWay]]) -> list[LevelWay]:
-    """Of the messages of several columns: on each level that any of them uses, the longest times of any."""
+    """On each level that any message of several columns uses, the longest times among them."""
     by_level: dict[int, list[LevelWay]] = {}
     for ways in several:
         for one in ways:
@@ -63,7 +64,7 @@ def slowest_of_levels(several: Iterable[Sequence[LevelWay]]) -> list[LevelWay]:
 
 
 class LevelWays:
-    """The ways of messages between the ranks of a machine with several levels, whose constants may be those of a
+    """The routes of messages between the ranks of a machine with several levels, whose constants may come from a
     phase."""
 
     def __init__(self, machine: Machine, ranks: int, choice: RouteChoice, seed: int) -> None:
@@ -85,8 +86,8 @@ class LevelWays:
     def of_messages(
         self, machine: Machine, source: Int64s, target: Int64s, size_bytes: FloatOrArray, is_counted: bool
     ) -> list[LevelWay]:
-        """Of messages from ranks to ranks (n,), each on its level: over its own route, or by the distance law over
-        it."""
+        """Routes of messages from ranks to ranks (n,), each on its level: over its own route, or by the distance law
+        over it."""
         of_message, found = self.level_of(source, target), list[LevelWay]()
         for level, hosts, choice, network in zip(self.levels, self.hosts, self.choices, machine.levels, strict=True):
             here = of_message == level.number
@@ -101,8 +102,8 @@ class LevelWays:
         return found
 
     def of_pairs(self, machine: Machine, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> list[LevelWay]:
-        """Of messages from ranks to ranks (n,), each over as many hops of its level as the law says, and its slowest
-        links."""
+        """Routes of messages from ranks to ranks (n,), each over as many hops of its level as the law gives, and its
+        slowest links."""
         of_message = self.level_of(source, target)
         every = ((number, network, of_message == number) for number, network in enumerate(machine.levels))
         return [
@@ -112,7 +113,7 @@ class LevelWays:
         ]
 
     def by_law(self, machine: Machine, size_bytes: FloatOrArray) -> list[LevelWay]:
-        """Of messages on any level, over as many hops as the law of each says."""
+        """Routes of messages on any level, over as many hops as the law of each gives."""
         return [
             LevelWay(number, network, Way.of_hops(network, self._law(number, network), size_bytes))
             for number, network in enumerate(machine.levels)

@@ -142,7 +142,7 @@ def _check_named(ends: _Ends, sends: NDArray[np.bool_], receives: NDArray[np.boo
 
 
 def _fill_sizes_of_mailboxes(ends: _Ends, number: Int64s, inside: NDArray[np.bool_], size: NDArray[np.float64]) -> None:
-    """A receive from anyone that states no size has that of the messages, if they have one size."""
+    """Give a receive from any source without a size the size of the messages, if they have one size."""
     sends, receives = inside & ends.sends, inside & ~ends.sends
     receives[receives] = np.isnan(size[ends.op[receives]])
     least, most = np.full(number.max() + 1, np.inf), np.full(number.max() + 1, -np.inf)

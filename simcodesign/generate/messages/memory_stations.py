@@ -24,7 +24,7 @@ Flags = NDArray[np.bool_]
 class MemoryStations:
     """The memory controllers of a machine: stations from the number ``first`` on. Where shares are ``fair`` and a node
     has several, a message visits the controller of its socket twice, and one between sockets each of the two once:
-    its bytes are then those of one copy there."""
+    each visit then has the bytes of one copy."""
 
     machine: Machine
     first: int
@@ -37,7 +37,7 @@ class MemoryStations:
 
     @property
     def count(self) -> int:
-        """Those of all nodes."""
+        """Number of controllers of all nodes."""
         return self.machine.nodes * self.controllers
 
     def of_hosts(self, host: Int64s) -> Int64s:
@@ -63,7 +63,7 @@ class MemoryStations:
         return visits, own, other
 
     def with_visits(self, way: Int64s, lengths: Int64s, source: Int64s, target: Int64s, loads: Flags) -> Int64s:
-        """The ways of messages, of so many stations each, with those that they visit here behind them."""
+        """The routes of messages, with ``lengths`` stations each, followed by the stations that they visit here."""
         visits, own, other = self.visits(source, target, loads)
         end = np.cumsum(lengths + visits)
         whole = np.empty(int(end[-1]) if len(end) else 0, np.int64)

@@ -33,16 +33,16 @@ from simcodesign.generate.messages.route_table import RouteTable
 from simcodesign.generate.messages.routing.route_choice import route_choice
 from simcodesign.generate.messages.way import Way, Ways, by_law
 
-#: Of messages for which it does not matter.
+#: Route of messages for which it does not matter.
 NO_WAY = Way(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 
 class MessagePricing:
-    """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
+    """Costs of messages on a machine with these effects, whose constants the blocks of a program may replace.
 
-    ``route_table`` is None unless stations are shared on the way; ``loggops``: messages cost what they do in LogGOPSim;
+    ``route_table`` is None unless stations are shared on routes; ``loggops``: messages cost what they do in LogGOPSim;
     ``has_rendezvous``: some senders may have to wait for their receivers.
     """
 
@@ -141,7 +141,7 @@ class MessagePricing:
         self, column: Column, machine: Machine, ways_of: Callable[[Column], Sequence[LevelWay] | None]
     ) -> FloatOrArray:
         """For how long the messages that a column receives hold their receivers: as long as their senders, on levels
-        where they do. NaN where the size or the sender is known only when a message is."""
+        if they do. NaN if the size or the sender is known only when a message is."""
         assert self._levels is not None
         source, target = self._ends(column.who, column.peer)
         size_bytes = np.broadcast_to(np.asarray(column.size_bytes, dtype=np.float64), source.shape)
@@ -194,7 +194,7 @@ class MessagePricing:
         return [one for one in every if np.any(one.here)]
 
     def _send(self, column: Column, machine: Machine, ways: Sequence[LevelWay] | None, route: bool = True) -> Column:
-        """``ways``: where they are not those of each message. ``route``: whether its route is that of its ranks."""
+        """``ways``: if they are not each message's own. ``route``: whether its route is the route of its ranks."""
         ways, train, size = self._ways_of(column, machine) if ways is None else ways, column.train, _each_bytes(column)
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
@@ -268,7 +268,7 @@ class MessagePricing:
     def between_nodes(
         self, machine: Machine, source: Int64s, target: Int64s, size_bytes: float
     ) -> tuple[Int32s, Int32s]:
-        """The route and the row of costs of messages between nodes, whoever sends them; shapes (n,)."""
+        """The route and the row of costs of messages between nodes, from any sender; shapes (n,)."""
         assert self.route_table is not None
         way = self._ways.between_nodes(machine.network, source, target, size_bytes)
         row = self.route_table.costs.row_of(LevelWay(0, machine.network, way), way, size_bytes)
@@ -296,14 +296,14 @@ class MessagePricing:
         return lambda column: slowest.get(column.alike)
 
     def _go_by_size(self, machine: Machine, is_collective: bool) -> bool:
-        """Whether the ways of messages depend on their sizes alone, not on their ranks."""
+        """Whether the routes of messages depend on their sizes alone, not on their ranks."""
         several = self._levels is not None or machine.network.node is not None
         if self._counted or machine.costs_by_level or (is_collective and several):
             return False
         return is_collective or not machine.paths_differ
 
     def _ways_by_size(self, network: Network) -> Callable[[Column], Sequence[LevelWay]]:
-        """The ways of messages whose ranks are not looked at: those that no message of this size exceeds."""
+        """The routes of messages whose ranks are not looked at: routes that no message of this size exceeds."""
         known = dict[FloatOrArray, Sequence[LevelWay]]()
 
         def ways_of(column: Column) -> Sequence[LevelWay]:
@@ -385,7 +385,7 @@ class MessagePricing:
 
 def _check_sizes_known(size_bytes: NDArray[np.float64], place: Place) -> None:
     if np.isnan(size_bytes).any():
-        what = "messages of several sizes may come to a receive from anyone that states no size"
+        what = "messages of several sizes may reach a receive from any source that states no size"
         raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
 
 
@@ -412,7 +412,7 @@ def _each_bytes(column: Column) -> FloatOrArray:
 
 
 def _words_of_sends(steps: Sequence[Step]) -> set[str]:
-    """How messages of demands are sent where that is not left to the machine; of programs in Python, as any algorithm
+    """How messages of demands are sent if that is not left to the machine; of programs in Python, as any algorithm
     may send them."""
     recorded = any(isinstance(step, RecordedProgram) for step in steps)
     words = {step.sends_as for step in steps if isinstance(step, Demand)} | (
@@ -422,7 +422,7 @@ def _words_of_sends(steps: Sequence[Step]) -> set[str]:
 
 
 def _has_rendezvous(point: DesignPoint) -> bool:
-    """Whether the machine, or a block of the program, says above which size senders wait for their receivers."""
+    """Whether the machine, or a block of the program, has a size above which senders wait for their receivers."""
     if any(network.message_model.has_rendezvous for network in point.machine.levels):
         return True
     limits = {f"{path}.S" for path in PATHS}

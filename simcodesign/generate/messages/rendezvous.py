@@ -1,7 +1,8 @@
 """Senders that wait for their receivers, in Hockney's model: messages above S bytes (``network.S``).
 
 A sender is held as by any message. What comes after the messages that were posted together with this one then waits
-until its receiver takes it up: when it is there and its receive is the receiver's turn. LogGOPS has rules of its own.
+until its receiver takes it up: when it has arrived and its receive is the receiver's turn. LogGOPS has rules of its
+own.
 """
 
 from __future__ import annotations

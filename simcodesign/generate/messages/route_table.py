@@ -31,9 +31,9 @@ from simcodesign.generate.plan import NONE, Routes
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 BYTES_PER_HOP, BYTES_PER_OPERATION = 8, 100
-#: Up to so many stations, a table of all of them is quicker than sorting those that are used.
+#: Number of stations up to which a table of all of them is quicker than sorting the used ones.
 DENSE_STATIONS = 2**28
-#: From so many of them to a hop on, stations that are used are sorted; measured, the table is as quick at 10 to 20.
+#: Ratio of stations to hops from which used stations are sorted; measured, the table is as quick at 10 to 20.
 SPARSE = 16
 #: Pairs of nodes whose routes are made together: the arrays stay in the processor's cache.
 PAIRS_AT_ONCE = 2**13
@@ -93,13 +93,13 @@ class RouteTable:
         """Number of the route of every message between hosts of any levels; NONE on the same host."""
         if len(source) <= 2 * len(self._node):
             return self._add(source, target)
-        nodes = 2 * self._hosts  # of so many messages, pairs come more than once
+        nodes = 2 * self._hosts  # among this many messages, pairs come more than once
         pairs, index = np.unique(source * nodes + target, return_inverse=True)
         return self._add(pairs // nodes, pairs % nodes)[index]
 
     def _with_loads(self, source: Int64s, target: Int64s, in_memory: NDArray[np.bool_] | bool) -> Int64s:
-        """The targets of messages between hosts; where a message loads the memory of its node, with a number after
-        those of all hosts."""
+        """The targets of messages between hosts; if a message loads the memory of its node, with a number after
+        the numbers of all hosts."""
         if self.memory is None:
             return target
         return np.where(in_memory & (source >= self._machine.nodes), target + self._hosts, target)
@@ -149,9 +149,9 @@ class RouteTable:
     def to_routes(
         self, before: int, route: Int32s, cost: Int32s, turns: tuple[Int64s, Int64s] | None = None
     ) -> tuple[Routes | None, Int64s]:
-        """The Routes, None if no message leaves its node, and what stands for the visited stations: the number of an
-        interface, for a link its own after those of all interfaces. ``before``: stations that come first. ``turns``:
-        by which interfaces of their nodes messages leave and arrive, where ranks have these, (N,) each."""
+        """The Routes, None if no message leaves its node, and numbers of the visited stations: the number of an
+        interface, for a link its own after all interfaces. ``before``: stations that come first. ``turns``:
+        by which interfaces of their nodes messages leave and arrive, if ranks have these, (N,) each."""
         if not self._count:
             return None, np.zeros(0, np.int64)
         source, target = (np.concatenate(ends) for ends in zip(*self._pairs, strict=True))
@@ -203,7 +203,7 @@ class RouteTable:
         ), visited
 
     def _by_interface(self, route: Int32s, leaves: Int64s, comes: Int64s) -> Int32s:
-        """The routes again, where one by other interfaces is another route."""
+        """The routes again, if using other interfaces makes another route."""
         network = self._machine.network
         count = network.interfaces.count
         if not self.shared.interfaces_of_network:  # then only the rail matters
@@ -220,8 +220,8 @@ class RouteTable:
         return numbered
 
     def _by_message(self, route: Int32s) -> tuple[Int32s, Int32s | None]:
-        """The routes again, of each message through a random node; or those of pairs, and these as others that messages
-        may take."""
+        """The routes again, of each message through a random node; or the routes of pairs, and these as others that
+        messages may take."""
         sends = np.flatnonzero(route != NONE)
         pair = route[sends]
         source, target = self._pairs[0]
@@ -354,7 +354,7 @@ class RouteTable:
         through: Int64s | None,
         start: Int64s,
     ) -> Int64s:
-        """The same of hosts of one level."""
+        """Stations of the routes between hosts of one level."""
         network, before = level.network, self._interfaces_of_all
         has_links, has_interfaces = self.shared.links(level.number), self.shared.interfaces(level.number)
         choice, own, other, through = self._on_level(level, source, target, through)
@@ -370,7 +370,7 @@ class RouteTable:
         if links is not None and by_direction:
             leaves = network.topology.direction_of(links.link[links.start[:-1]])
             comes = network.topology.direction_of(links.link[links.start[1:] - 1]) ^ 1
-        # The sender's interface stands before and the receiver's after the links of each route.
+        # The sender's interface precedes and the receiver's follows the links of each route.
         way = np.empty(start[-1], np.int64)
         inner = np.ones(len(way), bool)
         here, there = source - level.first_host, target - level.first_host
@@ -396,7 +396,7 @@ def _some(through: Int64s | None, here: NDArray[np.bool_]) -> Int64s | None:
 
 def _numbered(way: NDArray[Any], used: NDArray[np.bool_] | None, before: int) -> tuple[Int64s, Int32s]:
     """The different numbers in ``way``, and for each its place among them, counted from ``before``. ``used``: whether
-    each number is there, unless they are so many that sorting is quicker."""
+    each number occurs, unless they are so numerous that sorting is quicker."""
     if used is None:
         visited, index = np.unique(way, return_inverse=True)
         return visited, (index + before).astype(np.int32)

@@ -18,7 +18,8 @@ def wavefront(
     compute_s: float,
     corners: Sequence[tuple[int, int]],
 ) -> None:
-    """Sweeps of ``planes`` blocks from each corner in turn, over a process grid with the ranks in row-major order."""
+    """Sweeps of ``planes`` blocks from one corner after another, over a process grid with the ranks in row-major
+    order."""
     for corner in corners:
         ways = [_neighbours(ranks, grid, axis, backwards) for axis, backwards in enumerate(corner)]
         ways = [way for way in ways if len(way[0])]
@@ -26,7 +27,7 @@ def wavefront(
         for _ in range(planes):
             for (senders, receivers), size in zip(ways, sizes, strict=True):
                 order = np.argsort(receivers)
-                # Its send stands behind the other receive and the computation.
+                # Its send follows the other receive and the computation.
                 ranks.receive(senders[order], size, match=len(ways) + 1, who=receivers[order])
             ranks.work(COMPUTE, 0.0, compute_s)
             for (senders, receivers), size in zip(ways, sizes, strict=True):
@@ -34,7 +35,7 @@ def wavefront(
 
 
 def _neighbours(ranks: Ranks, grid: tuple[int, int], axis: int, backwards: int) -> tuple[Int32s, Int32s]:
-    """Who sends to whom along one axis; the senders ascend."""
+    """Senders and receivers along one axis; the senders ascend."""
     place = ranks.rank.reshape(grid)
     lower, upper = np.delete(place, -1, axis).ravel(), np.delete(place, 0, axis).ravel()
     return (upper, lower) if backwards else (lower, upper)

@@ -1,12 +1,12 @@
-"""The ways of simulated messages: hops, the latency of all of them, and how fast bytes pass.
+"""Routes of simulated messages: hops, the latency of all of them, and how fast bytes pass.
 
-A way is its number of hops where all links are alike and messages within a node cost what others do. Where links differ
+A route is its number of hops if all links are alike and messages within a node cost what others do. If links differ
 (``Network.links_differ``), they are looked at: by the effect ``hops``, each message takes the latencies of its own
-route, and its bytes pass as fast as the slowest link lets them. Without the effect, hops are those of the distance law.
+route, and its bytes pass as fast as the slowest link lets them. Without the effect, the distance law gives the hops.
 A single message then takes for each of them the mean latency of its route; messages of an operation that are priced
 alike take the largest of that over their pairs (those along one dimension of a halo exchange), or the longest latency
-and the slowest link of all (collectives). Messages within a node or a socket are one more way where they have a startup
-and a bandwidth of their own: each message takes the way of its own pair, also in a collective.
+and the slowest link of all (collectives). Messages within a node or a socket have a route of their own if they have a
+startup and a bandwidth of their own: each message takes the route of its own pair, also in a collective.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Way:
 
     @classmethod
     def of_hops(cls, network: Network, hops: FloatOrArray, size_bytes: FloatOrArray) -> Way:
-        """Over so many of the slowest links, each with the longest latency: where all are alike, these are all."""
+        """Route over ``hops`` of the slowest links, each with the longest latency: if all are alike, these are all."""
         link_s = network.link_occupancy_s_per_byte
         startup_s, sent = (constant(network.message_model, name, size_bytes) for name in ("startup_s", "per_byte_s"))
         slowest = np.maximum(sent, link_s) if network.has_own_links else sent
@@ -64,7 +64,7 @@ class Way:
 
 
 class Ways:
-    """The ways of messages between the ranks of a machine, whose constants may be those of a phase."""
+    """The routes of messages between the ranks of a machine, whose constants may come from a phase."""
 
     def __init__(self, machine: Machine, ranks: int, choice: RouteChoice) -> None:
         self.node, self._choice = machine.node_of(ranks), choice
@@ -72,7 +72,7 @@ class Ways:
         self._ranks = ranks
 
     def counted(self, network: Network, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
-        """From ranks to ranks (n,) by their own routes, of so many bytes, or (n,); without hops on the same node."""
+        """Routes from ranks to ranks (n,), of ``size_bytes``, or (n,); without hops on the same node."""
         way = counted(network, self._choice, self.node[source], self.node[target], size_bytes)
         return way if network.node is None else self._within_nodes(network, way, source, target, size_bytes)
 
@@ -81,13 +81,14 @@ class Ways:
         return counted(network, self._choice, source, target, size_bytes)
 
     def by_law(self, network: Network, hops: float, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
-        """Over so many hops by the distance law, each with the mean latency of the message's own route."""
+        """Routes over ``hops`` hops by the distance law, each with the mean latency of the message's own route."""
         way = by_law(self.counted(network, source, target, size_bytes), hops)
         is_local = self.node[source] == self.node[target] if network.node is not None else np.zeros(len(source), bool)
         return replace(way, hops=np.where(is_local, 0.0, hops))
 
     def of_levels(self, network: Network, hops: float, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
-        """Over so many of the slowest links between nodes; within a node as messages of this pair cost there."""
+        """Routes over ``hops`` of the slowest links between nodes; within a node as messages of this pair cost
+        there."""
         return self._within_nodes(network, Way.of_hops(network, hops, size_bytes), source, target, size_bytes)
 
     def _within_nodes(
@@ -105,14 +106,14 @@ class Ways:
 
 
 def by_law(way: Way, hops: float) -> Way:
-    """Ways with so many hops, each with the mean latency of the message's own route."""
+    """Routes with ``hops`` hops, each with the mean latency of the message's own route."""
     some = np.asarray(way.hops) > 0
     latency_s = np.where(some, hops * (way.latency_s / np.where(some, way.hops, 1.0)), 0.0)
     return replace(way, hops=hops, latency_s=latency_s)
 
 
 def slowest_of_messages(ways: Sequence[Way]) -> Way:
-    """Of several messages: the longest times of any."""
+    """The longest times among several messages."""
     values = zip(*(way.fields for way in ways), strict=True)
     return Way(*(max(float(np.max(value)) for value in several if np.size(value)) for several in values))
 
@@ -135,7 +136,7 @@ def counted(network: Network, choice: RouteChoice, source: Int64s, target: Int64
 def _along_routes(
     network: Network, choice: RouteChoice, source: Int64s, target: Int64s, sent_s_per_byte: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Latency of all hops, time per byte, and that of links after the first one, of every route."""
+    """Latency of all hops, time per byte, and time per byte of links after the first one, of every route."""
     routes = choice.routes_of_pairs(source, target)
     group = network.topology.group_of(routes.link)
     link_s = np.array(network.links_s_per_byte, dtype=np.float64)[group]
@@ -147,7 +148,7 @@ def _along_routes(
     if not len(far):
         return latency_s, per_byte_s, stored
     used = np.unique(latencies[group])
-    # Equal latencies are multiplied, as they are where all links are alike.
+    # Equal latencies are multiplied, as when all links are alike.
     latency_s[far] = hops * used[0] if len(used) == 1 else np.add.reduceat(latencies[group], start)
     if network.is_stored:
         first = link_s[start]

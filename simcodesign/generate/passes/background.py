@@ -36,7 +36,7 @@ PER_SECOND = 1e12
 @dataclass(frozen=True)
 class BackgroundRoutes:
     """Messages of others, B of them, and for each the number of its route, its row of costs, and the interfaces of its
-    nodes, which those of a node take round robin."""
+    nodes, which the messages of a node take round robin."""
 
     messages: BackgroundMessages
     route: Int32s
@@ -54,7 +54,7 @@ class BackgroundRoutes:
 
 @dataclass(frozen=True)
 class BackgroundLoad:
-    """What the others on a machine send, before any of it is drawn: ``senders`` nodes send messages that pass
+    """Traffic of the others on a machine, before any of it is drawn: ``senders`` nodes send messages that pass
     ``stations`` links and interfaces each in the mean."""
 
     machine: Machine
@@ -64,7 +64,7 @@ class BackgroundLoad:
 
     @classmethod
     def of(cls, machine: Machine, used: Callable[[], Int64s], on: Set[Mechanism]) -> BackgroundLoad | None:
-        """Of a machine on which jobs have ``used`` these nodes; None where others send nothing."""
+        """Load on a machine on which jobs have ``used`` these nodes; None if others send nothing."""
         background = machine.background
         if background is None or not background.load or Mechanism.OTHER_JOBS not in on:
             return None
@@ -109,7 +109,7 @@ def background_routes(machine: Machine, prices: MessagePricing, drawn: DrawnBack
 
 @dataclass(frozen=True)
 class _Jobs:
-    """Who of the S senders sends to whom. The members of a job stand beside each other in ``member``."""
+    """Sources and targets among the S senders. The members of a job are neighbours in ``member``."""
 
     member: Int64s  # (S,) nodes
     first: Int64s  # (S,) of a sender's job, among members
@@ -132,7 +132,7 @@ class _Jobs:
 
 
 def _jobs(background: Background, nodes: Int64s, seed: int) -> tuple[Int64s, _Jobs]:
-    """The nodes that send, and their jobs: those of one node have nobody to send to."""
+    """The nodes that send, and their jobs: a job of one node has no destination."""
     if background.mapping == RANDOM:
         nodes = stream(seed, "background mapping").permutation(nodes)
     parts = background.parts(nodes)
@@ -151,7 +151,7 @@ def _between_s(machine: Machine, background: Background, senders: int, size_byte
     """Seconds between two messages of any of them, in the mean."""
     per_byte_s = float(constant(machine.network.message_model, "per_byte_s", size_bytes))
     if not per_byte_s:
-        what = "the load of a background is a share of the bandwidth of messages, which is infinite here"
+        what = "the load of a background is a fraction of the bandwidth of messages, which is infinite here"
         raise InputError(what, background.place, value=background.load, allowed="a network.bandwidth, or no background")
     return size_bytes * per_byte_s / background.load / senders
 
@@ -169,7 +169,7 @@ def _drawn(name: str, seed: int, count: int, below: int) -> Int64s:
 
 
 def _counted(owner: Int64s) -> Int64s:
-    """The number of each element among those of its owner."""
+    """The number of each element among its owner's elements."""
     order = np.argsort(owner, kind="stable")
     number, sorted_owner = np.empty(len(owner), np.int64), owner[order]
     number[order] = np.arange(len(owner)) - np.searchsorted(sorted_owner, sorted_owner)

@@ -54,6 +54,6 @@ def _numbers(draft: Draft, sends: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _counted(owner: Int32s) -> Int64s:
-    """The number of each element among those of its owner; the owners ascend."""
+    """The number of each element among its owner's elements; the owners ascend."""
     numbers: Int64s = np.arange(len(owner)) - np.searchsorted(owner, owner)
     return numbers

@@ -1,7 +1,7 @@
 """Kernels that run slower while messages of their rank are in flight, before any engine runs.
 
 Each rank is laid out on a clock of its own, without waiting for other ranks and without queues. The clock begins again
-wherever nothing continues beside the rest. Messages of a chain follow each other, each for the time that it takes
+whenever nothing else runs concurrently. Messages of a chain follow each other, each for the time that it takes
 alone, but those that are received right after others were sent pass at the same time as these. A kernel loses the
 fraction of its rate while at least one message is in flight on this clock. A later kernel begins later by that, so that
 the layout is repeated until it stays as it is.
@@ -25,7 +25,7 @@ Intervals = list[tuple[float, float]]
 
 
 def slow_kernels(draft: Draft) -> None:
-    """Lengthen the kernels beside which messages of their rank are in flight, by ``accelerator.interference``."""
+    """Lengthen the kernels during which messages of their rank are in flight, by ``accelerator.interference``."""
     accelerator = draft.builder.design_point.machine.accelerator
     if accelerator is None or not accelerator.interference or "back" not in draft.fields:
         return

@@ -1,4 +1,4 @@
-"""Factors on the times of messages, where these vary at random."""
+"""Factors on the times of messages, if these vary at random."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BYTES_PER_MESSAGE = 48
 
 @dataclass(frozen=True)
 class MessageFactors:
-    """Of every send of a Plan, in their order."""
+    """Factors of all sends of a Plan, in their order."""
 
     sends: Int64s
     factor: Floats
 
     def on_the_way(self, routes: Routes) -> Routes:
-        """The routes where every message has a row of costs for itself, times its factor. Those of others, with the
+        """The routes with a row of costs for each message, times its factor. Messages of others, with the
         numbers after all operations, have none."""
         is_far = routes.route != NONE
         far = is_far[self.sends]
@@ -40,7 +40,7 @@ class MessageFactors:
         return replace(routes, cost=cost, **times)
 
     def in_loggops(self, rules: LogGOPS) -> LogGOPS:
-        """The rules where every message has its factor at the receiver, too."""
+        """The rules with the factor of each message at the receiver, too."""
         times: dict[str, Any] = {name: getattr(rules, name).copy() for name in ("receive_s", "spread_s")}
         for seconds in times.values():
             seconds[self.sends] *= self.factor

@@ -1,7 +1,7 @@
 """The passes that make a Plan of the operations of a program, in their order.
 
-Those ``OF_PROGRAM`` depend on the program and on what messages cost, so that simulations with several effects may have
-what they made in common. Those ``OF_RUN`` apply the effects. A pass with ``mechanisms`` runs where one of these is on.
+Passes ``OF_PROGRAM`` depend on the program and on what messages cost, so that simulations with several effects may
+share their results. Passes ``OF_RUN`` apply the effects. A pass with ``mechanisms`` runs if one of these is on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from simcodesign.generate.side_chains import dependencies_of_chains
 
 @dataclass(frozen=True)
 class Pass:
-    """A step on the way from operations to a Plan, which changes the draft."""
+    """A step from operations to a Plan, which changes the draft."""
 
     run: Callable[[Draft], None]
     mechanisms: tuple[Mechanism, ...] = ()
@@ -53,7 +53,7 @@ def price_receives(draft: Draft) -> None:
 
 
 def find_dependencies(draft: Draft) -> None:
-    """Find what operations wait for besides the one before them in their rank."""
+    """Find the dependencies of operations other than on the previous one in their rank."""
     draft.dependencies = draft.lowered.dependencies
     if draft.dependencies is None and draft.prices.loggops:
         draft.dependencies = program_in_loggopsim(draft.segment, draft.rank, draft.match, draft.mailbox)

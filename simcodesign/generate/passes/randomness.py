@@ -1,14 +1,14 @@
 """Randomness applied to the durations of a Plan: imbalance and slow nodes, demands that vary, noise, bursts.
 
-A computation has its rank's share, its processor's speed, its node's slowness, the factor of its demand, then that of
-the noise; other operations have those of these that are theirs. Bursts add to what comes out.
+A computation has its rank's share, its processor's speed, its node's slowness, the factor of its demand, then the
+factor of the noise; other operations have the applicable ones of these. Bursts add to the result.
 
 Every factor has its place in a stream named after its phase, in the order of ranks and of their operations. So a phase
 alone has the same factors as within its program; and so have two machines, whatever their constants are: repetition k
 of a demand in rank r is as long a one on both (common random numbers).
 
 Bursts: the operating system takes a length out of each period of a node's processors. When an operation begins is not
-known before an engine runs, and an engine takes durations as they stand in the Plan; so the bursts of a rank come on
+known before an engine runs, and an engine uses the durations in the Plan; so the bursts of a rank come on
 the clock of its own work, the sum of its computations so far: after every ``period - length`` of it, beginning at a
 phase that is sampled for each node (one for all, if together). Waiting does not move that clock. Ranks that compute all
 the time meet bursts exactly when they come; of those that wait, bursts during the waits do not matter and are left out.
@@ -49,7 +49,7 @@ KINDS_OF = {
 
 
 def apply_randomness(draft: Draft) -> MessageFactors | None:
-    """Give operations the factors that the effects ask for; return those of messages, where they have any."""
+    """Give operations the factors of the effects; return the factors of messages, if they have any."""
     builder = draft.builder
     point, on, seed = builder.design_point, builder.on, builder.seed
     computes, duration_s = np.flatnonzero(np.isin(draft.kind, KINDS_OF["compute"])), draft.own("duration_s")
@@ -119,7 +119,7 @@ def _add_bursts(draft: Draft, computes: Int64s) -> None:
         clock_s = running_sums(draft.duration_s[computes], counts) + phase_s[rank]
         come = np.floor(clock_s / bursts.between_s)
         if not np.all(come < MOST_BURSTS):
-            what = "a rank computes for so long that its bursts cannot be counted"
+            what = "a rank computes so long that its bursts cannot be counted"
             allowed = f"less than {MOST_BURSTS * bursts.between_s:.3g} s between them, or a longer period"
             raise InputError(what, bursts.place, allowed=allowed)
         before = np.concatenate([[0.0], come[:-1]]) if len(come) else come
@@ -129,7 +129,7 @@ def _add_bursts(draft: Draft, computes: Int64s) -> None:
 
 
 def running_sums(values: Floats, counts: NDArray[Any]) -> Floats:
-    """Sums up to each value, itself included, of groups of so many, added one by one."""
+    """Sums up to each value, itself included, of groups of ``counts`` values, added one by one."""
     sums = np.empty_like(values)
     if not len(values):
         return sums

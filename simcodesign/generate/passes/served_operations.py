@@ -42,7 +42,7 @@ Visits = tuple[int, Int64s, Int64s]
 
 def served_at(draft: Draft, elsewhere: Int64s) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
     """The units of each kind that serve operations, in the order of stations; and (N,) the station of each operation,
-    or NONE, None if there is none. ``elsewhere``: controllers that messages pass, which stand after other stations.
+    or NONE, None if there is none. ``elsewhere``: controllers that messages pass, which follow other stations.
     """
     served: list[tuple[int, Int64s]] = []
     station, count = None, 0
@@ -86,7 +86,7 @@ def accesses_at(draft: Draft) -> tuple[Int64s, Int64s]:
 
 
 def _controllers_of(machine: Machine, rank: Int32s, node: Int64s, which: NDArray[Any] | None) -> Int64s:
-    """The memory controllers by which these ranks move bytes: those of their nodes that are ``which`` sockets on from
+    """The memory controllers by which these ranks move bytes: the controllers of their nodes ``which`` sockets on from
     their own; or, from the number of sockets on, what lies between that one and the others. Numbered as ``Memory``
     names them."""
     if which is None or machine.memory is None:
@@ -98,7 +98,7 @@ def _controllers_of(machine: Machine, rank: Int32s, node: Int64s, which: NDArray
 
 
 def _at_accelerators(draft: Draft, accelerator: Int64s, machine: Machine) -> Iterator[Visits]:
-    """Kernels, and the bytes of copies, for which a half-duplex link has one direction."""
+    """Kernels, and the bytes of copies, which use one direction of a half-duplex link."""
     kernels = np.flatnonzero(draft.kind == KERNEL)
     yield ACCELERATOR, kernels, accelerator[draft.rank[kernels]]
     copies = draft.size_bytes > 0

@@ -60,7 +60,7 @@ def lognormal_factors(generator: np.random.Generator, variation: float, count: i
 
 def imbalance_shares(design_point: DesignPoint, on: Set[Mechanism], seed: int) -> Floats | None:
     """(P,) the factor of every rank on its computations, None if all are alike: the ranks of a node have one
-    factor, where the imbalance is that of nodes."""
+    factor, if the imbalance is between nodes."""
     uneven = design_point.workload.imbalance_model
     if Mechanism.UNEVEN_RANKS not in on or not uneven:
         return None

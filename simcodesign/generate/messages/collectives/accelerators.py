@@ -1,4 +1,4 @@
-"""Messages of collective operations in libraries for accelerators, where each rank has an interface of its own.
+"""Messages of collective operations in libraries for accelerators, in which each rank has an interface of its own.
 
 ``ring_channels``: the data go around several rings, which visit nodes in one order and leave each from another rank, so
 that every ring uses another interface. As in NCCL: S. Jeaugey, "Optimized inter-GPU collective operations with NCCL 2",
@@ -27,7 +27,7 @@ from simcodesign.generate.messages.collectives.two_level import Int64s, Levels
 
 
 def ring_in_channels(ranks: Ranks, block_bytes: float, node: Int64s | None, reduces: bool) -> None:
-    """P - 1 times: pass on the block of every channel that came last, and combine the one that comes."""
+    """P - 1 times: pass on the block of every channel that came last, and combine the arriving one."""
     members = Levels(ranks, node).members
     channels, nodes = min(len(several) for several in members), len(members)
     within, count_within = np.arange(ranks.count, dtype=np.int32), np.zeros(ranks.count)
@@ -89,7 +89,7 @@ class Rails(Levels):
         return bool((self.sizes == self.sizes[0]).all())
 
     def across(self, write: Callable[[Ranks], None]) -> None:
-        """What the ranks of the same number on all nodes do."""
+        """Write the operations of the ranks with the same number on all nodes."""
         self._write(np.stack(self.members).T, write)
 
 

@@ -1,4 +1,4 @@
-"""What each rank sends and receives in a collective operation, for all ranks at once: the registry of algorithms.
+"""Sends and receives of each rank in a collective operation, for all ranks together: the registry of algorithms.
 
 Every registered function appends the columns of one algorithm for ``size_bytes`` per rank (or per pair of ranks).
 Algorithms as in Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
@@ -21,14 +21,14 @@ WriterT = TypeVar("WriterT", bound=Writer)
 
 @dataclass(frozen=True)
 class Messages:
-    """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send; where it
-    has segments, ``write(ranks, size_bytes, segments)``, and so many of each."""
+    """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send; if it
+    has segments, ``write(ranks, size_bytes, segments)``, and as many of each."""
 
     write: Writer
     most: Callable[[int], int]
 
 
-#: By operation and algorithm.
+#: Messages by operation and algorithm.
 MESSAGES: Registry[tuple[str, str], Messages] = Registry("collective algorithm", __name__, ENTRY_POINTS)
 
 
@@ -43,7 +43,7 @@ def register_messages(operation: str, algorithm: str, most: Callable[[int], int]
 
 
 def messages_of(step: Collective) -> Messages:
-    """The messages of a demand. InputError if nobody registered any."""
+    """The messages of a demand. InputError if none are registered."""
     if step.key not in MESSAGES:
         what = "the messages of this algorithm are not known, so that it cannot be simulated"
         raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="forecast it")

@@ -44,7 +44,8 @@ def allgather_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("allgather", "neighbour_exchange", lambda p: p * (p - 1 if p % 2 else p // 2))
 def allgather_neighbour_exchange(ranks: Ranks, size_bytes: float) -> None:
-    """P / 2 times: exchange with the neighbours in turn, first one's own bytes, then the two blocks that came last.
+    """P / 2 times: exchange with both neighbours alternately, first one's own bytes, then the two blocks that came
+    last.
 
     As a ring if P is odd. Source: J. Chen, L. Zhang, Y. Zhang, W. Yuan, "Performance evaluation of allgather algorithms
     on terascale Linux cluster with fast Ethernet", HPC Asia 2005.

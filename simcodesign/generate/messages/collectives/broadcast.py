@@ -46,7 +46,7 @@ def broadcast_binary_tree(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("broadcast", "interleaved_binary_tree", lambda p: p - 1)
 def broadcast_interleaved_binary_tree(ranks: Ranks, size_bytes: float) -> None:
-    """The same down the binary tree of Open MPI, in which the subtrees of a rank take turns with their numbers."""
+    """Broadcast down the binary tree of Open MPI, in which the numbers of a rank's subtrees alternate."""
     for upper, lower in interleaved_binary_edges(ranks):
         ranks.send(lower, size_bytes, upper)
         ranks.receive(upper, size_bytes, who=lower)
@@ -62,7 +62,7 @@ def broadcast_three_chains(ranks: Ranks, size_bytes: float, chains: int = 3) -> 
 
 @register_messages("broadcast", "four_chains", lambda p: p - 1)
 def broadcast_four_chains(ranks: Ranks, size_bytes: float) -> None:
-    """The same with four rows."""
+    """Broadcast with four rows."""
     broadcast_three_chains(ranks, size_bytes, chains=4)
 
 
@@ -84,7 +84,7 @@ def broadcast_scatter_allgather(ranks: Ranks, size_bytes: float) -> None:
 @register_messages("broadcast", "linear", lambda p: p - 1)
 @register_messages("scatter", "linear", lambda p: p - 1)
 def from_root_linear(ranks: Ranks, size_bytes: FloatOrArray) -> None:
-    """Rank 0 sends to every other rank in turn, of (P,) bytes those of the receiver."""
+    """Rank 0 sends to every other rank, one after another; of (P,) bytes the receiver's."""
     root = ranks.rank[:1]
     for target in range(1, ranks.count):
         receiver = ranks.rank[target : target + 1]

@@ -1,12 +1,12 @@
 """Messages of an allreduce by two binary trees, each of which has a half of the data, passed on in chunks.
 
 The inner ranks of one tree are leaves of the other, so that each rank sends and receives about as much. A chunk goes up
-to the root, where it is whole, and down again, one level of the tree in each round; the next chunk follows one round
-later. Sources: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and
-scan", Parallel Computing 35 (2009); the trees are those of NVIDIA/nccl, ``src/graph/trees.cc`` (NCCL 2.4 and later).
+to the root, which then has all of it, and down again, one level of the tree in each round; the next chunk follows one
+round later. Sources: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
+and scan", Parallel Computing 35 (2009); the trees follow NVIDIA/nccl, ``src/graph/trees.cc`` (NCCL 2.4 and later).
 
-On nodes with several ranks, the trees are those of the ranks of the same number on all nodes, one pair for each number,
-and a reduce-scatter and an allgather within nodes stand for the chains by which NCCL joins the ranks of a node to one.
+On nodes with several ranks, the trees join the ranks of the same number on all nodes, one pair for each number,
+and a reduce-scatter and an allgather within nodes replace the chains by which NCCL joins the ranks of a node to one.
 """
 
 from __future__ import annotations

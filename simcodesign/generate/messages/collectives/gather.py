@@ -26,7 +26,7 @@ def gather_binomial(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("gather", "binomial_far", lambda p: p - 1)
 def gather_binomial_far(ranks: Ranks, size_bytes: float) -> None:
-    """The same at distance ..., 4, 2, 1: the upper half of all that have blocks sends them to the lower half."""
+    """Gather at distance ..., 4, 2, 1: the upper half of all that have blocks sends them to the lower half."""
     for bit in reversed(powers_of_two(ranks.count)):
         upper, lower = doubling_edges(ranks, bit)
         blocks = doubling_subtree(ranks, bit, lower) * size_bytes

@@ -25,7 +25,7 @@ def halving_edges(ranks: Ranks, bit: int) -> tuple[Int32s, Int32s]:
 
 
 def doubling_edges(ranks: Ranks, bit: int) -> tuple[Int32s, Int32s]:
-    """The same, without the highest bit: the nearer the child, the larger its subtree."""
+    """Doubling without the highest bit: the nearer the child, the larger its subtree."""
     upper = ranks.rank[: min(bit, ranks.count - bit)]
     return upper, upper + np.int32(bit)
 
@@ -59,7 +59,8 @@ def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
 
 
 def interleaved_binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
-    """The same where rank r of level l, which begins with rank 2^l - 1, has the children r + 2^l and r + 2^(l+1)."""
+    """Edges of the tree in which rank r of level l, which begins with rank 2^l - 1, has the children r + 2^l and r +
+    2^(l+1)."""
     edges = []
     for bit in powers_of_two(ranks.count + 1)[:-1]:
         for apart in (bit, 2 * bit):
@@ -69,7 +70,7 @@ def interleaved_binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
 
 
 def parallel_chain_edges(ranks: Ranks, chains: int) -> list[tuple[Int32s, Int32s]]:
-    """Parents and children where all ranks but 0 are cut into ``chains`` rows, the first ones longer by one rank if
+    """Parents and children when all ranks but 0 are cut into ``chains`` rows, the first ones longer by one rank if
     need be: first rank 0 and the head of each row, then step by step down all rows."""
     heads = [int(part[0]) for part in np.array_split(ranks.rank[1:], chains) if len(part)]
     edges = [(ranks.rank[:1], ranks.rank[head : head + 1]) for head in heads]
@@ -92,7 +93,7 @@ class Hypercube:
 
     @staticmethod
     def of(ranks: Ranks) -> Hypercube:
-        """That of these ranks."""
+        """Return the hypercube of these ranks."""
         rest = ranks.count - 2 ** (ranks.count.bit_length() - 1)
         taken = ranks.rank[1 : 2 * rest : 2]
         return Hypercube(ranks.rank[: 2 * rest : 2], taken, np.concatenate([taken, ranks.rank[2 * rest :]]))

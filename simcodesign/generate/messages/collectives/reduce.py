@@ -45,7 +45,7 @@ def reduce_binary_tree(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("reduce", "chain", lambda p: p - 1)
 def reduce_chain(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
-    """From the last rank on, each sends to the one before it what has been reduced so far, segment by segment."""
+    """From the last rank on, each sends to the previous rank what has been reduced so far, segment by segment."""
     for place, next_place in chain_edges(ranks, segments):
         sender, receiver = (ranks.count - 1 - each[::-1] for each in (place, next_place))
         ranks.send(receiver, size_bytes / segments, sender)

@@ -11,7 +11,7 @@ from simcodesign.generate.messages.collectives.patterns import powers_of_two
 def reduce_scatter_recursive_halving(ranks: Ranks, size_bytes: float) -> None:
     """At distance ..., 4, 2, 1: send the half of what is left that is not one's own, reduce the other half.
 
-    Where P is no power of two, all ranks send to the right and nobody folds: Bruck's allgather backwards. Of the parts
+    If P is no power of two, all ranks send to the right and none folds: Bruck's allgather backwards. From the parts
     from its own on that are left, a rank sends those from the bit-th on to the rank whose own is the first of these.
     It copies all parts into this order before.
     """

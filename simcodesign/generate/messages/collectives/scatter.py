@@ -25,7 +25,7 @@ def scatter_binomial(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("scatter", "binomial_near", lambda p: p - 1)
 def scatter_binomial_near(ranks: Ranks, size_bytes: float) -> None:
-    """The same at distance 1, 2, 4, ...: all that have blocks of others pass half of them on."""
+    """Scatter at distance 1, 2, 4, ...: all that have blocks of others pass half of them on."""
     for bit in powers_of_two(ranks.count):
         upper, lower = doubling_edges(ranks, bit)
         blocks = doubling_subtree(ranks, bit, lower) * size_bytes

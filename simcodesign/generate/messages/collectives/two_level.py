@@ -51,12 +51,12 @@ class Levels:
         return np.array([len(several) for several in self.members])
 
     def within(self, write: Callable[[Ranks], None]) -> None:
-        """What the ranks of every node do, from its leader on."""
+        """Write the operations of the ranks of every node, from its leader on."""
         for size in np.unique(self.sizes[self.sizes > 1]):
             self._write(np.stack([several for several in self.members if len(several) == size]), write)
 
     def between(self, write: Callable[[Ranks], None]) -> None:
-        """What the leaders do."""
+        """Write the operations of the leaders."""
         self._write(np.array([[several[0] for several in self.members]]), write)
 
     def _write(self, members: Int64s, write: Callable[[Ranks], None]) -> None:

@@ -1,1 +1,1 @@
-"""What messages do in a simulation: a class for each model of messages."""
+"""Messages in a simulation: a class for each model of messages."""

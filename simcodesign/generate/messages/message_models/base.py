@@ -1,11 +1,11 @@
-"""What all models of messages are asked when operations are priced, and the registry of them.
+"""Interface of all models of messages for the pricing of operations, and their registry.
 
-The hops of a message are either those of the machine's distance law (none, one, log2 P, sqrt P) or, with the effect
-``hops``, counted on its own route; ``way`` says which links these are. Links that are slower than messages (only links
+The hops of a message are either given by the machine's distance law (none, one, log2 P, sqrt P) or, with the effect
+``hops``, counted on its own route; ``way`` holds these links. Links that are slower than messages (only links
 of their own can be) hold a sender as long as the bytes pass them if hops hold the sender, and delay the arrival alone
 if they do not.
 
-A train of k messages is one transfer whose sender pays for each of them; ``size_bytes`` are those of one message. Its
+A train of k messages is one transfer whose sender pays for each of them; ``size_bytes``: of one message. Its
 first byte enters the network after one startup, its last byte follows as the sender hands the messages over. Trains are
 for models that ``goes_in_trains`` (``take_trains``).
 """
@@ -29,16 +29,16 @@ ENTRY_POINTS = "simcodesign.simulated_messages"
 class SimulatedMessages(ABC):
     """The seconds that messages of a model cost their senders, their receivers and the stations they pass.
 
-    Sizes, trains and ways are of one message or of many at once (arrays); a network is that of the phase.
+    Sizes, trains and routes are for one message or for many together (arrays); a network is the network of the phase.
     """
 
     @abstractmethod
     def send_s(self, network: Network, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
-        """For which messages occupy their sender."""
+        """Time for which messages occupy their sender."""
 
     @abstractmethod
     def receive_s(self, network: Network, size_bytes: FloatOrArray) -> FloatOrArray:
-        """For which a message occupies its receiver."""
+        """Time for which a message occupies its receiver."""
 
     @abstractmethod
     def arrival_s(self, network: Network, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
@@ -57,18 +57,18 @@ class SimulatedMessages(ABC):
         train: FloatOrArray = 1,
         again_s: FloatOrArray = 0.0,
     ) -> FloatOrArray:
-        """By which the last byte is behind the first one at first; ``again_s`` is between the messages of a train."""
+        """Delay of the last byte behind the first one at first; ``again_s`` is between the messages of a train."""
 
     def between_s(self, network: Network, size_bytes: FloatOrArray) -> FloatOrArray:
         """From the beginning of a send (receive) to the earliest next one."""
         return 0.0
 
     def spread_s(self, network: Network, size_bytes: FloatOrArray) -> FloatOrArray:
-        """From the first byte of a message to its last; none where a message is there when its last byte is."""
+        """From the first byte of a message to its last; zero if a message arrives with its last byte."""
         return 0.0
 
     def again_s(self, network: Network, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
-        """For which the sender is held before the bytes of each message of a train."""
+        """Time for which the sender is held before the bytes of each message of a train."""
         return 0.0
 
     def flight_s(self, network: Network, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
@@ -84,7 +84,7 @@ SIMULATED: Registry[Any, SimulatedMessages] = Registry("simulation of messages",
 
 
 def simulated(network: Network) -> SimulatedMessages:
-    """What the messages of a network do."""
+    """Return the behaviour of the messages of a network."""
     return SIMULATED.of(network.message_model)
 
 

@@ -25,7 +25,7 @@ class SimulatedHockney(SimulatedMessages):
         return constant(network.message_model, "receive_overhead_s", size_bytes)
 
     def arrival_s(self, network: Network, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
-        """Of the last byte."""
+        """Arrival of the last byte."""
         again = self.again_s(network, way, size_bytes)
         return (
             self.inject_s(network, way, size_bytes)

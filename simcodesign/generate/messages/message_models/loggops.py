@@ -28,7 +28,7 @@ class SimulatedLogGOPS(SimulatedMessages):
         return overhead + beyond_first(size_bytes) * np.maximum(each, per_byte_s)
 
     def arrival_s(self, network: Network, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
-        """Of the first byte: o + L and the flight."""
+        """Arrival of the first byte: o + L and the flight."""
         return _first_there_s(network, size_bytes) + self.flight_s(network, way, size_bytes)
 
     def between_s(self, network: Network, size_bytes: FloatOrArray) -> FloatOrArray:

@@ -20,7 +20,7 @@ from simcodesign.generate.randomness.random_streams import stream
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
-#: Streams of random numbers: the key of those of pairs of nodes, and the nodes that messages go through.
+#: Streams of random numbers: the key for pairs of nodes, and the nodes that messages go through.
 PAIRS, MESSAGES = "routes of pairs", "routes of messages"
 
 
@@ -28,7 +28,7 @@ ENTRY_POINTS = "simcodesign.route_choices"
 
 
 class RouteChoice:
-    """The routes of a network where every pair of nodes has the one that its topology gives; the base of others."""
+    """The routes of a network in which every pair of nodes has its topology's route; the base of others."""
 
     #: Each message has a route of its own, or may take one, through a random node.
     is_by_message: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class RouteChoice:
         return stream(self._seed, PAIRS).integers(0, 2**64, dtype=np.uint64)
 
     def through(self, messages: int) -> Int64s:
-        """A random node for each of so many messages."""
+        """A random node for each of ``messages`` messages."""
         return stream(self._seed, MESSAGES).integers(0, self._topology.node_count, messages)
 
     def hops_of_pairs(self, source: Int64s, target: Int64s) -> Int64s:
@@ -51,7 +51,7 @@ class RouteChoice:
         return self.hops(source, target, self.through_of_pairs(source, target))
 
     def routes_of_pairs(self, source: Int64s, target: Int64s) -> Routes:
-        """The same, link by link."""
+        """The routes of pairs, link by link."""
         return self.routes(source, target, self.through_of_pairs(source, target))
 
     def through_of_pairs(self, source: Int64s, target: Int64s) -> Int64s | None:
@@ -127,7 +127,7 @@ def alternatives(
 ) -> AlternativeRoutes:
     """The alternatives of all operations with a ``route``: the row ``other`` of the routes, unless it is the same way.
 
-    ``start`` and ``station`` are those of ``Routes``; with ``has_ends`` the first and the last station of each are
+    ``start`` and ``station`` are as in ``Routes``; with ``has_ends`` the first and the last station of each are
     interfaces.
     """
     sends = np.flatnonzero(route != NONE)

@@ -32,17 +32,17 @@ def _hold_both_ends(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> N
 
 
 def shared(plan: Plan, machine: Machine) -> Plan:
-    """The Plan whose messages share stations as the network of the machine says; the same one without routes."""
+    """The Plan whose messages share stations as the network of the machine specifies; the same one without routes."""
     rule = machine.network.sharing
     return plan if plan.routes is None else SHARED.of(rule)(plan, machine, rule)
 
 
 def senders_held(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(n,) whether these messages hold their senders until their bytes have passed, as the machine or operation says.
-    Those that hold both ends do not: how long that is does not depend on what they share."""
+    """(n,) whether these messages hold their senders until their bytes have passed, as the machine or operation
+    specifies. Messages that hold both ends do not: how long that is does not depend on what they share."""
     held = np.full(len(sends), machine.network.message_model.bytes_hold_sender)
     if plan.holds is not None:
-        own = sends < len(plan)  # they come before those of others
+        own = sends < len(plan)  # they come before messages of others
         held[own] = plan.holds[sends[own]]
     return held & ~_hold_both_ends(plan, machine, sends)
 

@@ -1,9 +1,10 @@
 """How messages share links fairly: their delays, limits of their own, and the capacities of links (``FairSharing``).
 
-A message alone on the network arrives when the cost model says. Its startup and the latencies of its route come first,
-then it is a flow; where latencies do not hold the sender (Hockney's model with ``hops_hold_sender: false``), they come
-after the flow, whose end is the end of the send. A sender in LogGOPS is held for its overhead alone, and in Hockney's
-model for its startup alone where messages are sent together; or, where messages hold both ends, as if it were alone.
+A message alone on the network arrives when the cost model predicts. Its startup and the latencies of its route come
+first, then it is a flow; where latencies do not hold the sender (Hockney's model with ``hops_hold_sender: false``),
+they come after the flow, whose end is the end of the send. A sender in LogGOPS is held for its overhead alone, and in
+Hockney's model for its startup alone where messages are sent together; or, where messages hold both ends, as if it were
+alone.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ BITS = 60
 LEAST_BITS = 40
 #: Bits of the largest weight where shares are not equal: the ratio of two latencies of up to 1 : 10 is right to 3e-7.
 WEIGHT_BITS = 24
-#: The same for the smallest capacity then, which is shared by sums of weights.
+#: Bits for the smallest capacity then, which is shared by sums of weights.
 LEAST_WEIGHTED_BITS = 54
 
 
@@ -102,7 +103,7 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
 
 def _with_accesses(plan: Plan) -> Plan:
     """The Plan whose operations at memory controllers that messages pass are flows there, too. The bytes of a flow are
-    those of messages that would occupy the controller for as long as the operation takes."""
+    the bytes of messages that would occupy the controller for as long as the operation takes."""
     routes = plan.routes
     assert routes is not None
     assert routes.fair is not None
@@ -131,7 +132,7 @@ def _with_accesses(plan: Plan) -> Plan:
 
 
 def _capacities(plan: Plan, machine: Machine) -> tuple[Floats, Floats]:
-    """(S,) bytes per second of every link and interface, for a message alone and for several at once; 0 for other
+    """(S,) bytes per second of every link and interface, for a message alone and for several together; 0 for other
     stations."""
     stations = plan.stations
     per_second = link_bandwidths(machine, stations)
@@ -203,7 +204,7 @@ def _weights(machine: Machine, flight_s: Floats, size_bytes: Floats) -> NDArray[
 
 
 def _of_all(routes: Routes, sends: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
-    """The values of sends among those of all operations, 0 elsewhere."""
+    """The values of sends in an array over all operations, 0 elsewhere."""
     every = np.zeros(len(routes.route), values.dtype)
     every[sends] = values
     return every

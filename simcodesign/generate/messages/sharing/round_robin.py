@@ -40,7 +40,7 @@ def with_packets(plan: Plan, machine: Machine, rule: RoundRobin) -> Plan:
     size_bytes = plan.message_bytes[sends]
     packet_bytes = np.full(len(sends), float(rule.packet_bytes))
     if plan.train is not None:
-        own = sends[sends < len(plan)]  # they come before those of others
+        own = sends[sends < len(plan)]  # they come before messages of others
         packet_bytes[: len(own)] = np.minimum(packet_bytes[: len(own)], size_bytes[: len(own)] / plan.train[own])
     with np.errstate(invalid="ignore"):
         packets = np.maximum(np.ceil(np.where(size_bytes > 0, size_bytes / packet_bytes, 1.0)), 1.0)
