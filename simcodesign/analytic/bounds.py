@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 #: Larger operations are not written out message by message: there are no bounds then.
 MOST_MESSAGES = 20_000_000
 MOST_LOADED_INTERFACE, MOST_LOADED_IN_NODE = "most loaded interface", "most loaded part of a node"
-#: Of a time: less is no difference.
+#: Relative difference of times below which there is none.
 ROUNDING = 1e-9
 
 
@@ -80,9 +80,9 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
 
 
 def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoint) -> tuple[str, ...]:
-    """A sentence where messages that are sent together take less time in the forecast than their bytes need at the
-    busiest interface, or at the busiest part of a node: in closed forms all flow at full speed, however many a rank
-    sends or receives at once."""
+    """A sentence if concurrent messages take less time in the forecast than their bytes need at the
+    busiest interface, or at the busiest part of a node: in closed forms all flow at full speed, however many messages
+    a rank sends or receives concurrently."""
     network = design_point.machine.network
     if not network.message_model.bytes_flow_together:
         return ()
@@ -97,7 +97,7 @@ def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoin
     spent, needed = (format_quantity(time_s, "time") for time_s in (spent_s, needed_s))
     return (
         f"the forecast takes {spent} {'in all' if overlapped else 'for communication'}, but {where} "
-        f"needs {needed} for its bytes: with sends: nonblocking, messages that are on their way at once are "
+        f"needs {needed} for its bytes: with sends: nonblocking, concurrent messages are "
         f"each as fast in a closed form as one alone; only the effect {effect} of the simulation lets them share one",
     )
 
@@ -114,7 +114,7 @@ def _footprints(step: EvaluatedStep) -> tuple[float, float]:
 
 
 def _controllers(machine: Machine, node: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Of every rank, the memory controller of its socket, and then the others of its node."""
+    """Return, for each rank, the memory controller of its socket, followed by the other controllers of its node."""
     sockets = 1 if machine.memory is None else machine.memory.controllers
     if sockets == 1:
         return (node,)
@@ -123,7 +123,7 @@ def _controllers(machine: Machine, node: NDArray[np.int64]) -> tuple[NDArray[np.
 
 
 def _shared_by_ranks(machine: Machine, node: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """Of every rank, the disk, the accelerator, the directions of its link, and the storage that it uses, as far as the
+    """For each rank, the disk, the accelerator, the directions of its link, and the storage that it uses, as far as the
     machine has them; all servers of the storage are one, which is busy for as long as they are together."""
     stations = {}
     if machine.disk is not None:
@@ -138,7 +138,7 @@ def _shared_by_ranks(machine: Machine, node: NDArray[np.int64]) -> dict[str, NDA
 
 @dataclass(frozen=True)
 class _Station:
-    """Stations of one kind: that of every rank, the others that it may use (others, P), and for how long each is
+    """Stations of one kind: each rank's own, the others that it may use (others, P), and for how long each is
     busy."""
 
     of_rank: NDArray[np.int64]
@@ -152,7 +152,7 @@ class _Station:
         return cls(own, np.array(others, dtype=np.int64), np.zeros(len(units)))
 
     def serve(self, service_s: Floats, remote: FloatOrArray) -> None:
-        """Ranks are served for so long: the fraction ``remote`` of it at the others, evenly."""
+        """Serve ranks for ``service_s``: the fraction ``remote`` of it at the others, evenly."""
         np.add.at(self.busy_s, self.of_rank, service_s * (1 - remote))
         for place in self.others:
             np.add.at(self.busy_s, place, service_s * remote / len(self.others))
@@ -160,8 +160,8 @@ class _Station:
 
 @dataclass(frozen=True)
 class _Interfaces:
-    """For how long interfaces inject and eject: those of a node together, one of which has at least its share, and each
-    of them by the messages that are known to take it. Two rows, one if they are half duplex."""
+    """How long interfaces inject and eject: the interfaces of a node together, one of which has at least its share,
+    and each of them by the messages known to take it. Two rows, one if they are half duplex."""
 
     node: NDArray[np.int64]  # of every rank, counted among the nodes that have ranks
     of_node: NDArray[np.int64]  # of each of these nodes
@@ -181,7 +181,7 @@ class _Interfaces:
     def pass_by(
         self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats, own: OwnInterfaces | None
     ) -> None:
-        """Messages between these ranks, on different nodes, occupy an interface at both ends for so long: the rank's
+        """Messages between these ranks, on different nodes, occupy an interface at both ends for this long: the rank's
         own one, or any."""
         leaves = None if own is None else own.leaving(source)
         for side, ranks in ((0, source), (-1, target)):
@@ -194,14 +194,14 @@ class _Interfaces:
 
     @property
     def busiest_s(self) -> float:
-        """What the most loaded interface is busy for at least."""
+        """Lower bound on the busy time of the most loaded interface."""
         return float(max(np.max(self.together_s / self.of_node), np.max(self.each_s)))
 
 
 @dataclass
 class _Loads:
-    """Occupation in seconds, added up over the program per interface, station and link, and of everything in turn. Of a
-    link on several rails, one at least has its share of what they all have."""
+    """Occupation in seconds, added up over the program per interface, station and link, and of everything one after
+    another. For a link on several rails, one at least has its share of what they all have."""
 
     ranks: int
     node: NDArray[np.int64]  # of every rank
@@ -254,21 +254,21 @@ class _Loads:
         own: Floats = np.zeros(self.ranks)
         np.add.at(own, sent.source, near.send_s * sent.messages)
         if form.received_apart:
-            # What a receive of nothing takes is counted by the receive, a step of its own.
+            # The time of an empty receive is counted by the receive, a step of its own.
             self.serial_s -= times * len(sent.source) * float(empty_receive_s(machine, self.ranks))
             return Path(own)
         sends_s = own.copy()
         np.add.at(own, sent.target, (near.receive_s - near.spread_s) * sent.messages)
-        copied = np.zeros(self.ranks)  # perhaps before the last rank comes to the operation
+        copied = np.zeros(self.ranks)  # perhaps before the last rank reaches the operation
         np.add.at(copied, sent.target, near.copy_s * sent.messages)
-        if step.demand.started_as:  # what continues beside it counts, so that nothing is cut
+        if step.demand.started_as:  # concurrent work counts, so that nothing is cut
             return Path(own + copied if near.in_order else sends_s)
-        # In LogGOPS a message may be taken up before its receiver comes to the operation.
+        # In LogGOPS a message may be taken up before its receiver reaches the operation.
         rounds_s = form.rounds_s(step.demand, own if near.in_order else sends_s)
         return Path(own + copied) if rounds_s is None else cut(self.ranks, rounds_s)
 
     def _occupy(self, sent: Traffic, machine: Machine, times: float) -> None:
-        """What the messages occupy on their way: interfaces and links."""
+        """Add the occupation of interfaces and links by the messages."""
         source, target = self.node[sent.source], self.node[sent.target]
         far = source != target
         load = sent.load_bytes[far] * times
@@ -286,7 +286,7 @@ class _Loads:
             self.links[link] = self.links.get(link, 0.0) + seconds
 
     def _occupy_inside(self, level: Level, network: Network, sent: Traffic, machine: Machine, times: float) -> None:
-        """What messages occupy of the networks inside nodes or sockets: the interfaces of their ends, and links."""
+        """Add the occupation of networks inside nodes or sockets: the interfaces at both ends, and links."""
         here = machine.level_of(self.ranks, sent.source, sent.target) == level.number
         hosts = machine.hosts_on(level, self.ranks)
         source, target = hosts[sent.source[here]], hosts[sent.target[here]]
@@ -303,7 +303,7 @@ class _Loads:
             self._add_inside(level.number, "link", links + copy * network.link_count, size * per_byte_s)
 
     def _load_memory(self, step: EvaluatedStep, sent: Traffic, times: float) -> None:
-        """What messages within nodes occupy of the memory there: half of each at the controller of either end."""
+        """Add the occupation of memory by messages within nodes: half of each at the controller of either end."""
         machine = step.machine
         least, most = _footprints(step)
         inside = self.node[sent.source] == self.node[sent.target]

@@ -1,7 +1,7 @@
-"""A lower bound of the time of a program from the ranks' own work, cut where all ranks wait for all.
+"""Lower bound on the run time of a program, from the ranks' own work and the global synchronisations.
 
-Between two such cuts the busiest rank counts; a cut adds what the synchronising operation itself takes from the
-moment at which the last rank comes to it. Paths add up like the steps of a program do.
+Between two synchronisations, the busiest rank determines the bound. A synchronisation adds the time that the operation
+itself takes after the last rank has arrived. Adding two ``Path`` objects concatenates them, in program order.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Path:
         return Path(self.head, inner, other.tail)
 
     def at_least(self, since: Path, part: Path) -> Path:
-        """The path where ``part`` continued beside it from ``since`` on, and both are done. A part with a cut, or with
-        one beside it, counts for nothing."""
+        """The path if ``part`` ran concurrently from ``since`` on, and both are done. A part with a synchronisation, or
+        concurrent with one, counts for nothing."""
         if self.inner_s is not None or part.inner_s is not None:
             return self
         return Path(np.maximum(self.head, since.head + part.head))

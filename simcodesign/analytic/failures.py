@@ -62,13 +62,13 @@ def with_checkpoints(bounds: Bounds, design_point: DesignPoint) -> Bounds:
 
 
 def checkpointed_s(work_s: FloatOrArray, design_point: DesignPoint) -> FloatOrArray:
-    """Return the seconds of so much work and its checkpoints, at every design point."""
+    """Return the seconds of ``work_s`` and its checkpoints, at every design point."""
     times = design_point.checkpoint_times
     return work_s + _checkpoints(work_s, times) * times.write_s
 
 
 def _checkpoints(work_s: FloatOrArray, times: CheckpointTimes) -> FloatOrArray:
-    """How many are written in so much work."""
+    """Number of checkpoints written in ``work_s``."""
     return _plain(np.maximum(np.ceil(work_s / times.interval_s * (1 - ROUNDING)) - 1.0, 0.0))
 
 

@@ -97,7 +97,7 @@ def _check_finite(result: Result, design_point: DesignPoint) -> None:
 
 @dataclass
 class _Account:
-    """What the demands of a program add up to; with the ranks as the last axis where demands depend on ``rank``."""
+    """Sums over the demands of a program; with the ranks as the last axis if demands depend on ``rank``."""
 
     evaluation: Evaluation
     queueing: bool
@@ -145,7 +145,7 @@ class _Account:
         return chain
 
     def _operation(self, step: EvaluatedStep, charge: Charge) -> Operation | None:
-        """What is known of a demand beyond its time. In LogGOPS nothing cuts a program, as gaps outlast operations, and
+        """Properties of a demand beyond its time. In LogGOPS nothing cuts a program, as gaps outlast operations, and
         work is known, in which they go by."""
         operation = closed_form(step.demand).operation(step.demand, step, charge)
         if not self.has_gaps:
@@ -161,7 +161,7 @@ class _Account:
         return self.evaluation.machine.network.message_model.has_gaps
 
     def _block(self, block: EvaluatedBlock) -> Chain:
-        """What is in a block; the waits of the outermost one that is repeated, when it has been read."""
+        """Forecast a block; the waits of the outermost repeated one, when it has been read."""
         if block.block.index is not None:
             self._indexed(block)
             return Chain()
@@ -221,9 +221,9 @@ class _Account:
             self._draw(self.power, step, charge)
 
     def _time_s(self, step: EvaluatedStep, charge: Charge) -> FloatOrArray:
-        """By how much a demand lengthens the program, as often as it is done."""
+        """Time by which a demand lengthens the program, as often as it is done."""
         phase = self.phases.setdefault(step.phase, dict.fromkeys(COMPONENTS, 0.0))
-        if self.has_overlap:  # the clock of the program says in the end what it consists of
+        if self.has_overlap:  # the clock of the program determines its parts in the end
             return step.total(self.clock.reads(step, charge))
         time_s = step.total(charge.time_s * step.present)
         computed_s = step.total(charge.computation_s * step.present)
@@ -274,7 +274,7 @@ class _Account:
                 energy_j, power_w = step.over_ranks(energy_j * step.present), step.over_ranks(power_w * step.present)
             power.spend(step.total(energy_j))
             power_w = step.block.highest(power_w)
-            # What is started draws its power beside all else of the phase.
+            # Started work draws its power in addition to all else of the phase.
             part = draw.part if not step.demand.started_as else f"{draw.part} of {step.demand.started_as}"
             power.draw(step.phase, part, power_w, draw.is_resource)
 
@@ -303,7 +303,7 @@ class _Account:
             return np.broadcast_to(value, design_point.shape) if design_point.shape != np.shape(value) else value
 
         def whole(value: FloatOrArray) -> FloatOrArray:
-            """Of the busiest rank, at every design point."""
+            """Value of the busiest rank, at every design point."""
             return at_points(_of_rank(value, total, busiest))
 
         counts = {group: {name: whole(it) for name, it in totals.items()} for group, totals in self.counts.items()}
@@ -341,7 +341,7 @@ class _Account:
 
 
 def _algorithms(program: EvaluatedBlock) -> tuple[ChosenAlgorithm, ...]:
-    """Those that collective operations take; none where a formula stands instead of a program."""
+    """Algorithms of collective operations; none if a formula replaces the program."""
     if any(isinstance(step, RecordedProgram) and step.formula is not None for step in program.block.body):
         return ()
     return algorithms_taken(program, _sizes_of_groups)

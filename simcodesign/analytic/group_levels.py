@@ -31,7 +31,7 @@ MOST_RANKS = 2**24
 @dataclass(frozen=True)
 class Pattern:
     """Groups that differ in how their members share nodes: ``node`` (G, n) and ``parts`` (D, G, n), ``counts`` (G,) of
-    each. They are there at the design points ``where``; everywhere if that is None."""
+    each. They exist at the design points ``where``; everywhere if that is None."""
 
     node: Ints
     parts: Ints
@@ -40,7 +40,7 @@ class Pattern:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the design points."""
+        """Shape of the design points."""
         return () if self.where is None else self.where.shape
 
 
@@ -79,7 +79,7 @@ def level_groups(step: EvaluatedStep, root: Expression | None, by_nodes: bool) -
 def patterns_of(
     machine: Machine, ranks: int, members: Ints, by_nodes: bool = False, where: Bools | None = None
 ) -> Iterator[tuple[tuple[int, ...], Pattern]]:
-    """Groups (G, n) among so many ranks, by the levels that their pairs are on."""
+    """Groups (G, n) among ``ranks`` ranks, by the levels that their pairs are on."""
     parts = first_alike(shared_parts(machine, ranks)[:, members])
     node = first_alike(machine.node_of(ranks)[members])
     pairs = [_pairs(row) for row in parts]
@@ -171,7 +171,7 @@ def first_alike(values: Ints) -> Ints:
 
 
 def _pairs(first: Ints) -> Ints:
-    """(G,) pairs of members that share a part, by ``first_alike``."""
+    """(G,) pairs of members in a common part, by ``first_alike``."""
     groups, count = first.shape
     sharing = np.bincount((first + count * np.arange(groups)[:, None]).ravel(), minlength=groups * count)
     pairs: Ints = (sharing * (sharing - 1) // 2).reshape(groups, count).sum(axis=1)

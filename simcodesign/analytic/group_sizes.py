@@ -1,4 +1,4 @@
-"""How many groups of which size a step of a program has: in closed form where the colours are those of the rows or the
+"""Number and sizes of the groups of a step of a program: in closed form if the colours are rows or
 columns of a process grid (``rank // q``, ``rank % q``), otherwise counted, for each set of values that they depend
 on."""
 
@@ -23,7 +23,7 @@ from simcodesign.describe.workload import Workload
 
 @dataclass(frozen=True)
 class GroupSize:
-    """``count`` groups of ``ranks`` ranks; numbers, or arrays over the design points (0 groups of 1 rank where there
+    """``count`` groups of ``ranks`` ranks; numbers, or arrays over the design points (0 groups of 1 rank if there
     are none)."""
 
     ranks: FloatOrArray
@@ -36,7 +36,7 @@ class GroupSize:
 
 
 def group_sizes(step: EvaluatedStep) -> list[GroupSize]:
-    """The groups of a step; all ranks are one where it names none. InputError for colours that are not whole."""
+    """The groups of a step; all ranks are one if it names none. InputError for colours that are not whole."""
     evaluation, group = step.evaluation, step.demand.communicator
     if group is None:
         return [GroupSize(evaluation.ranks, 1.0)]
@@ -45,7 +45,7 @@ def group_sizes(step: EvaluatedStep) -> list[GroupSize]:
 
 
 def size_names(step: EvaluatedStep, groups: GroupSize) -> dict[str, FloatOrArray]:
-    """What the amounts of a step in these groups may use besides."""
+    """Further names that the amounts of a step in these groups may use."""
     return {} if step.demand.communicator is None else {"group_size": groups.ranks}
 
 
@@ -90,8 +90,8 @@ def _check_roots_of_ranks(evaluation: Evaluation, group: str | None, root: Expre
 def members_of_groups(
     step: EvaluatedStep, root: Expression | None = None
 ) -> Iterator[tuple[Ints, dict[str, FloatOrArray]]]:
-    """(groups, n) the ranks of all groups of each size, every group from its root on, and what the amounts of the step
-    may use besides; of one design point."""
+    """(groups, n) the ranks of all groups of each size, every group from its root on, and further names that the
+    amounts of the step may use; of one design point."""
     ranks, grouped = step.evaluation.design_point.ranks, step.demand.communicator is not None
     several = step.membership.members() if grouped else [np.arange(ranks)[None, :]]
     for members in several:
@@ -118,7 +118,7 @@ def text_of_size(demand: Demand, workload: Workload) -> str | None:
 
 
 def symbolic_size(demand: Demand, workload: Workload) -> str:
-    """The same. InputError if there is none."""
+    """Formula of the group size. InputError if there is none."""
     text = text_of_size(demand, workload)
     if text is None:
         colour = workload.groups[demand.communicator or ""]

@@ -1,7 +1,7 @@
-"""The headline of a forecast: the longest path of its messages where its ranks differ, with the sum beside it.
+"""The headline of a forecast: the longest path of its messages if its ranks differ, and the sum.
 
 The sum of closed forms adds up the steps of the busiest rank, each as if all ranks began it together. If ranks differ,
-it leaves out who waits for whom. The longest path has these waits, and equals the simulation without effects in
+it leaves out waiting between ranks. The longest path has these waits, and equals the simulation without effects in
 Hockney's model. A program of too many operations for a path takes the bubble that its workload states in their place.
 """
 
@@ -108,7 +108,7 @@ def _as_path(
 
 
 def _phases(before: Phases, path: ProgramPath) -> dict[str, dict[str, float]]:
-    """The seconds of the path in all phases of the sum, and in others where it has any."""
+    """The seconds of the path in all phases of the sum, and in others if it has any."""
     names = dict.fromkeys([*before, *(phase for phase, _ in path.parts_s)])
     return {name: {part: path.parts_s.get((name, part), 0.0) for part in COMPONENTS} for name in names}
 

@@ -92,11 +92,11 @@ def _counts(machine: Machine, counts: Mapping[str, FloatOrArray] | None) -> dict
 
 @dataclass(frozen=True)
 class HardwareMetrics:
-    """What ``machine`` says of itself, as metrics by name; with ``run`` also those of a run on it.
+    """Metrics of ``machine`` by name; with ``run`` also metrics of a run on it.
 
     Properties by their names, ``rack_units``, ``die_area`` (m2), ``price``, ``embodied_carbon`` (kg), ``static_power``,
     ``full_power``, ``ownership_cost``, and of a run ``energy``, ``peak_power``, ``run_cost`` and ``carbon`` (kg); those
-    that the machine says nothing about are not there. A property that is called like another metric, here or in
+    that the machine does not state are missing. A property with the name of another metric, here or in
     ``taken``, is ``machine.NAME``.
     """
 
@@ -129,8 +129,8 @@ class HardwareMetrics:
     def evaluate(
         self, machine: Machine, counts: Mapping[str, FloatOrArray] | None = None, result: Result | None = None
     ) -> dict[str, FloatOrArray]:
-        """For a machine like this one whose constants and parameters may be arrays, with so many nodes and processors
-        of a node; ``result`` of the run, None for the machine alone."""
+        """Metrics for a machine like this one whose constants and parameters may be arrays, with these numbers of
+        nodes and processors of a node; ``result`` of the run, None for the machine alone."""
         every = _counts(machine, counts)
         names, totals = machine.custom.names(every), machine.custom.totals(every)
         metrics: dict[str, FloatOrArray] = {self._name_of(name): names[name] for name in machine.custom.properties}
@@ -143,7 +143,7 @@ class HardwareMetrics:
         return {name: metrics[name] for name in self.dimensions}
 
     def _costs(self, machine: Machine, metrics: Mapping[str, FloatOrArray], result: Result | None) -> dict[str, Any]:
-        """The costs of ownership, and those of the run."""
+        """The costs of ownership, and the costs of the run."""
         ownership = machine.custom.ownership
         if ownership is None:
             return {}

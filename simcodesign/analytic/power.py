@@ -6,7 +6,7 @@
 The sum over all that a phase uses is the paper's: P_max = sum of P_idle(c) + max over kernels k of the sum of P_dyn(r)
 over the resources r that k uses. So it is an upper bound, not the power at one instant: where a phase computes
 and then sends, the power of processors and of the network are added although a rank does one after the other (the
-simulation's peak is that of an instant, and may be less). All ranks are taken to be at work at once. Ours is that of
+simulation's peak is at an instant, and may be less). All ranks are taken to be at work together. Among
 resources that conflict only those count that are heaviest together without a conflict, as the paper has it for a
 machine without an application. What costs energy by the byte or by the item draws its mean power.
 """
@@ -27,7 +27,7 @@ from simcodesign.describe.resources import Custom
 
 @dataclass
 class PowerBook:
-    """What all ranks draw, added up over a program: ``energy_j``, and power by phase and by what is used in it."""
+    """Power of all ranks, added up over a program: ``energy_j``, and power by phase and by used part."""
 
     energy_j: FloatOrArray = 0.0
     built_in_w: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ def all_busy_s(cost: Cost, prices: MessageCosts) -> FloatOrArray:
     """Seconds for which all ranks are at work on the messages of an operation.
 
     The time of a message is linear in its size (in LogGOPS from one byte on, so that either all messages or none must
-    have some), and so that of all is that of as many messages of the mean size.
+    have some), and so the sum over all equals the energy of as many messages of the mean size.
     """
     some = np.asarray(cost.messages) > 0
     mean = np.where(some, cost.message_bytes / np.where(some, cost.messages, 1.0), 0.0)

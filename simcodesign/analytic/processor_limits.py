@@ -1,4 +1,4 @@
-"""What limits the time on processors that use caches and memory, and how busy the cores keep a memory controller."""
+"""Limits of the time on processors that use caches and memory, and how busy the cores keep a memory controller."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def on_processors(counts: Mapping[str, Mapping[str, FloatOrArray]], point: Desig
 
 
 def ranks_of_fullest_controller(machine: Machine, ranks: int) -> int:
-    """Return how many of so many ranks are at the memory controller that has the most of them."""
+    """Return how many of ``ranks`` ranks are at the memory controller that has the most of them."""
     controller = machine.node_of(ranks)
     if machine.memory is not None and machine.memory.controllers > 1:
         controller = controller * machine.sockets_per_node + machine.socket_of(ranks)

@@ -4,7 +4,7 @@ Metrics of Calotoiu et al., "Lightweight requirements engineering for exascale c
 footprint, floating-point operations, bytes sent, loads and stores, stack distance. They depend on the parameters and on
 P alone, so that no machine is needed.
 
-Bytes sent are those of the average process. ``counting`` says how they are counted: by ``cost_functions``, as in that
+Bytes sent are an average over processes. ``counting`` selects how they are counted: by ``cost_functions``, as in that
 paper's Table II (Allreduce(p) = log2 p for recursive doubling, Bcast(p) = (p - 1)/p for a binomial tree, Alltoall(p) =
 p - 1 for pairwise exchange; a halo exchange with two neighbours in every dimension), or by the ``messages`` of the
 algorithms, which are fewer where P is no power of two or a process grid has dimensions of one process.
@@ -35,7 +35,7 @@ MOST_PROCESSES = 10**15
 
 @dataclass(frozen=True)
 class Requirements:
-    """What the average process needs; numbers, or arrays of the shape of the parameters.
+    """Needs of the average process; numbers, or arrays of the shape of the parameters.
 
     ``weighted_accesses``: the sum over loads and stores of their stack distances, so that over ``loads_stores`` it is
     the mean distance (accesses described as always going to memory have none). ``footprint_bytes``: None where the
@@ -50,11 +50,11 @@ class Requirements:
     footprint_bytes: FloatOrArray | None = None
 
     def to_dict(self) -> dict[str, FloatOrArray | None]:
-        """By name."""
+        """Return the needs by name."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
-#: What demands add up to.
+#: Sums over demands.
 METRICS = tuple(item.name for item in fields(Requirements) if item.name != "footprint_bytes")
 
 
@@ -99,7 +99,7 @@ def requirements(
 
 
 def requirements_of(design_point: DesignPoint, counting: str = "cost_functions") -> Requirements:
-    """Requirements of a process where every name has its value already."""
+    """Requirements of a process if every name has its value already."""
     evaluation = Evaluation.at_points(design_point)
     totals: dict[str, FloatOrArray] = dict.fromkeys(METRICS, 0.0)
     with np.errstate(all="ignore"):  # what overflows is refused below

@@ -1,6 +1,6 @@
 """Closed form of an execute block (Spafford and Vetter, SC 2012; Sci. Prog. 2015, article 157305).
 
-An item takes the t seconds that the expression of its resource says, changed by one trait after another. With p items
+An item takes the t seconds of its resource's expression, changed by one trait after another. With p items
 of a rank on the I instances of a resource that it has, a use takes
 
     ceil(p / I) t
@@ -30,7 +30,7 @@ def turns(parallelism: FloatOrArray, instances: FloatOrArray) -> FloatOrArray:
 
 
 def use_s(use: ItemUse, parallelism: FloatOrArray) -> FloatOrArray:
-    """Seconds of one use in a block of so many items."""
+    """Seconds of one use in a block of ``parallelism`` items."""
     return turns(parallelism, use.instances) * use.time_s
 
 
@@ -48,7 +48,7 @@ def all_in_turn_s(uses: Iterable[ItemUse], parallelism: FloatOrArray) -> FloatOr
 
 
 def highest_power(watts: dict[str, FloatOrArray], custom: Custom) -> FloatOrArray:
-    """The most that resources draw at once: that of the heaviest set of which no two conflict."""
+    """Maximum concurrent power of resources: the power of the heaviest set without conflicts."""
     return heaviest(watts, cliques(custom, watts, together=True))
 
 

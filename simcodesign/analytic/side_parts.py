@@ -1,14 +1,14 @@
-"""The time of a block in which parts continue beside the rest: the longest path through it.
+"""The time of a block with concurrent parts: the longest path through it.
 
 With t the time from the beginning of the block to a place in it:
 
     start x at t0, which takes T by its closed form:   t stays
     wait x at t:                                       t becomes max(t, t0 + T), of which max(0, t0 + T - t) is new
 
-Where x is the longer one, the time consists of what stands before its start, and of x; otherwise of what stands beside
-it. Several parts at once do not hold each other up. For messages that is Hockney's model, in which a part waits for
-nobody but the ranks that it exchanges messages with; in LogGOPS its overheads need the processor of its rank as well,
-so that this is an estimate from below there (``docs/overlap.md``).
+If x is the longer one, the time consists of the operations before its start, and of x; otherwise of the operations
+concurrent with it. Several concurrent parts do not hold each other up. For messages that is Hockney's model, in which
+a part waits for no rank except those that it exchanges messages with; in LogGOPS its overheads need the processor of
+its rank as well, so that this is an estimate from below there (``docs/overlap.md``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Times = Mapping[tuple[str, str], FloatOrArray]
 
 @dataclass(frozen=True)
 class SidePart:
-    """A demand that was started: done ``until_s`` after its block began, which time consists of ``times``."""
+    """A started demand: done ``until_s`` after its block began; ``times`` are the parts of that time."""
 
     until_s: FloatOrArray
     times: Times

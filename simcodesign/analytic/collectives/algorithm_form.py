@@ -35,7 +35,7 @@ class AlgorithmForm:
     """One algorithm of one collective operation in closed form, without hops, contention and waits for late ranks.
 
     ``cost(size_bytes, price)``: seconds, messages and bytes of all ranks together, for any P; arrays broadcast.
-    ``steps(ranks)``: who sends how much to whom, in order, for the ranks 0 to P - 1.
+    ``steps(ranks)``: senders, receivers and sizes, in order, for the ranks 0 to P - 1.
     ``messages_in_turn``, ``sizes_in_turn``: texts of what the critical path holds for P = 2^k: messages one after
     another, and what they carry together in units of ``bytes``. They are the two factors of the formula in symbols.
     ``sent_per_byte(ranks)``: bytes that a process sends on average for each byte that it contributes, as models of
@@ -44,12 +44,12 @@ class AlgorithmForm:
     ``least_in_loggops(ranks)``: where the cost is a lower bound in LogGOPS, because ranks do not all do alike.
     ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
-    ``doubling``: who sends to whom in its rounds, if these are at distance 1, 2, 4, ... P/2 where P is a power of two.
-    ``segmented(size_bytes, price, segments)``: the cost where data are passed on in so many equal parts.
+    ``doubling``: senders and receivers in its rounds, if these are at distance 1, 2, 4, ... P/2 when P is a power of
+    two. ``segmented(size_bytes, price, segments)``: the cost if data are passed on in ``segments`` equal parts.
     ``of_sizes(sizes_bytes, price)``: the cost where bytes differ from rank to rank, (..., P).
     ``on_nodes``: the cost and the steps of an algorithm that looks at nodes; ``cost`` and ``steps`` are then those of
     ranks that each have a node for themselves.
-    ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
+    ``succession``: how it follows itself and others, for P that is a power of two if it ``folds``.
     """
 
     cost: Callable[[FloatOrArray, MessageCosts], Cost]
@@ -69,17 +69,17 @@ class AlgorithmForm:
     on_nodes: OnNodes | None = None
 
 
-#: By operation and algorithm.
+#: Forms by operation and algorithm.
 ALGORITHM_FORMS: Registry[tuple[str, str], AlgorithmForm] = Registry("collective algorithm", __name__, ENTRY_POINTS)
 
 
 def register_algorithm_form(operation: str, algorithm: str, form: AlgorithmForm) -> None:
-    """Register what the forecast knows of an algorithm. InputError if it knows another of this name."""
+    """Register the closed form of an algorithm. InputError if another one has this name."""
     ALGORITHM_FORMS.add((operation, algorithm), form)
 
 
 def algorithm_form_of(step: Collective) -> AlgorithmForm:
-    """The closed form of a demand. InputError if nobody registered any."""
+    """The closed form of a demand. InputError if none is registered."""
     if step.key not in ALGORITHM_FORMS:
         what = "this algorithm has no closed form, so that it cannot be forecast"
         raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="simulate it")

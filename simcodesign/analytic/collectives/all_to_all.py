@@ -38,12 +38,12 @@ def exchange_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def pairwise_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same, (..., P) bytes by the rank that sends them."""
+    """Pairwise exchange of (..., P) bytes by the rank that sends them."""
     return all_of_sizes(pairwise_s(sizes, p), sizes)
 
 
 def linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """A burst, (..., P) bytes by the rank that sends them; where it is not followed rank by rank, as if all took the
+    """A burst, (..., P) bytes by the rank that sends them; if it is not followed rank by rank, as if all took the
     longest times of any, which in LogGOPS is an estimate."""
     time_s = burst_s(sizes, p)
     if time_s is None:
@@ -53,8 +53,8 @@ def linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def all_of_sizes(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
-    """Of a whole operation in which every rank sends P - 1 messages of its size, (..., P) bytes; with an axis of length
-    1 instead of that of the ranks."""
+    """Cost of a whole operation in which every rank sends P - 1 messages of its size, (..., P) bytes; with an axis of
+    length 1 instead of the ranks."""
     others = np.shape(sizes)[-1] - 1.0
     return Cost(time_s, (others + 1.0) * others, others * np.sum(sizes, axis=-1, keepdims=True))
 
@@ -91,7 +91,7 @@ def sent_to_each_other(ranks: FloatOrArray) -> FloatOrArray:
 
 
 def sent_pairwise(ranks: FloatOrArray) -> FloatOrArray:
-    """The same, as models of requirements have it."""
+    """Messages sent by pairwise exchange, as in models of requirements."""
     return COLLECTIVES["Alltoall"].numeric(np.asarray(ranks, dtype=np.float64))
 
 

@@ -25,7 +25,7 @@ def allgather_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def ring_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same, (..., P) bytes by rank: the costliest block passes P - 1 ranks, and no round takes longer than that.
+    """Ring of (..., P) bytes by rank: the costliest block passes P - 1 ranks, and no round takes longer than that.
 
     In LogGOPS an estimate, as if all blocks took the longest times."""
     return all_of_sizes(ring_s(sizes, p), sizes)
@@ -38,7 +38,7 @@ def allgather_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def allgather_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same rounds between pairs, whose blocks are in order, if P is a power of two."""
+    """Rounds between pairs, whose blocks are in order, if P is a power of two."""
     return _doubling_rounds(size, p, np.where(np.exp2(ceil_log2(p.ranks)) == p.ranks, 0.0, p.ranks))
 
 

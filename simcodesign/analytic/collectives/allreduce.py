@@ -23,7 +23,7 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
     a rank and take s. What comes in is reduced, except for the message after. In LogGOPS that is a lower bound: ranks
-    that fold in come to the rounds later than others, whose messages they may take up first. What follows a message on
+    that fold in reach the rounds later than others, whose messages they may take up first. What follows a message on
     another rank then waits for sends alone.
     """
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
@@ -94,7 +94,7 @@ def folded(ranks: int, flies: bool) -> Ranks:
 
 
 def deepest(ranks: int, flies: bool) -> Ranks:
-    """The rank from which, and to which, the longest way through the tree leads: all ones, in so many bits that the
+    """The rank from which, and to which, the longest path through the tree leads: all ones, in as many bits that the
     rank exists. Where P is no power of two it has one step less, and the root's other child is served before it."""
     every: Ranks = np.zeros(ranks, dtype=np.bool_)
     every[2 ** (ranks.bit_length() - 1) - 1] = True

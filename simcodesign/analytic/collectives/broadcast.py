@@ -86,7 +86,7 @@ def broadcast_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOr
 def broadcast_scatter_allgather(size: FloatOrArray, p: MessageCosts) -> Cost:
     """A binomial scatter of P parts, then P - 1 rounds of an allgather around a ring (van de Geijn).
 
-    In Hockney's model the ring takes as long after the last rank has come to it as if all had come then: what a rank
+    In Hockney's model the ring takes as long after the last rank has reached it as if all had arrived then: what a rank
     sends late passes P - 1 ranks. In LogGOPS this is an estimate, since messages of the ring have the processor of
     ranks that are not there yet.
     """
@@ -97,14 +97,14 @@ def broadcast_scatter_allgather(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def broadcasts_binomial(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatOrArray:
-    """k broadcasts down the same tree, Hockney's model: nobody waits for those below.
+    """k broadcasts down the same tree, Hockney's model: no rank waits for ranks below.
 
     With c, f, r as in ``message_costs``, a rank with l children works for r + l c on each broadcast, the root for B c
     with B = ceil(log2 P). That is a line of machines whose jobs are all alike: a rank begins its k-th broadcast k - 1
-    times the most work of a rank on the way from the root to it after its first. Children have fewer children than
-    their parents, so that this is the root's or its child's on that way. Two subtrees may be last: that of the first
-    child, of P - 2^(B - 1) ranks, and that of the second, of 2^(B - 2), which is full.
-    For P = 2^B that is B (c + f + r) + (k - 1) ((B - 1) c + max(c, r)).
+    times the most work of a rank on the path from the root to it after its first. Children have fewer children than
+    their parents, so that this is the root's or its child's on that path. Two subtrees may be last: the first
+    child's, of P - 2^(B - 1) ranks, and the second's, of 2^(B - 2), which is full. For P = 2^B that is B (c + f + r) +
+    (k - 1) ((B - 1) c + max(c, r)).
     """
     m, depth = p.message(size), ceil_log2(p.ranks)
     below = np.maximum(p.ranks - np.exp2(depth - 1), 1.0)
@@ -120,12 +120,12 @@ def broadcasts_binomial(size: FloatOrArray, p: MessageCosts, times: FloatOrArray
 def broadcasts_binomial_with_gaps(size: float, p: MessageCosts, times: float) -> float | None:
     """k broadcasts down the same tree in LogGOPS, where ranks have done their part when the next message comes.
 
-    The root begins a broadcast every B u with B = ceil(log2 P), and so all times below it are those of the first
+    The root begins a broadcast every B u with B = ceil(log2 P), and so all times below it are the times of the first
     broadcast and a multiple of B u: T + (k - 1) B u. A rank with l > 0 children takes up the message for r, sends l
     times, u apart, and is done after r + (l - 1) u + c. While that is no more than B u, no message finds its receiver
     busy; of ranks but the root, one has most children, l = B - 1 if P = 2^B. Up to three ranks, none has any, and
-    a message may find the one before, which then comes v earlier. Above S, senders are held until messages are taken
-    up: for a, as that is at once.
+    a message may find the previous one, which then comes v earlier. Above S, senders are held until messages are taken
+    up: for a, because that is immediate.
     """
     m, depth = p.message(size), float(ceil_log2(p.ranks))
     first = float(tree_s(p.ranks, m.whole_s, m.apart_s))

@@ -33,7 +33,7 @@ from simcodesign.core.units import FloatOrArray
 Floats = NDArray[np.float64]
 #: In how many chunks each tree passes its half on.
 CHUNKS = 8
-#: Times of ranks at all design points that are held at once.
+#: Number of times of ranks at all design points held together.
 MOST_TIMES = 2**22
 
 
@@ -77,7 +77,7 @@ def _other(rank: int, count: int) -> int:
 
 
 def two_trees(count: int) -> Steps:
-    """The rounds among so many ranks."""
+    """The rounds among ``count`` ranks."""
     yield from rounds_of_trees(count)
 
 
@@ -99,7 +99,7 @@ def allreduce_two_trees(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def _followed_s(count: int, times: Floats) -> tuple[Floats, Floats]:
-    """When the last of so many ranks is done, and for how long operators are at work on the longest path to it, (N,)
+    """When the last of ``count`` ranks is done, and for how long operators are at work on the longest path to it, (N,)
     each, by (5, N) times of a message."""
     arrival, send, receive, work, wait = times
     now, operated = np.zeros((2, count, times.shape[1]))

@@ -25,7 +25,7 @@ def gather_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def gather_binomial_far(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same, the farthest child first: the nearest one sends half of the blocks."""
+    """Binomial gather, the farthest child first: the nearest one sends half of the blocks."""
     time = doubling_up(p.ranks, lambda blocks: p.message(blocks * size)).done_s
     return Cost(time, p.ranks - 1, tree_blocks(p.ranks) * size)
 
@@ -37,8 +37,8 @@ def gather_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def gather_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same, (..., P) bytes by the rank that sends them, the root's own first: some message is waited for, and all
-    later ones are then taken up at once.
+    """Linear gather of (..., P) bytes by the rank that sends them, the root's own first: some message is waited for,
+    and all later ones are then taken up without waiting.
 
     In LogGOPS the root takes them up as they come: with O > G an estimate, since it matters then which one is last.
     """

@@ -1,6 +1,6 @@
 """Collectives whose messages share the memory of their nodes, and the interfaces to the network, in closed form.
 
-Of the messages that the algorithm sends at once, k are within a node, or pass one of its interfaces. In the max-rate
+Among the concurrent messages of the algorithm, k are within a node, or pass one of its interfaces. In the max-rate
 model (W. Gropp, L. Olson, P. Samfass, "Modeling MPI communication performance on SMP nodes", EuroMPI 2016; for levels
 A. Bienz, W. Gropp, L. Olson, "Improving performance models for irregular point-to-point communication", EuroMPI 2018) a
 message of m bytes arrives after
@@ -9,7 +9,7 @@ message of m bytes arrives after
                          the last cache, otherwise as one alone
     between nodes        startup + hops + m max(1 / b, k / R_N)
 
-b is the bandwidth of a message, R_m the memory's in bytes of messages, R_N that of an interface under load. What holds
+b is the bandwidth of a message, R_m the memory's in bytes of messages, R_N an interface's under load. What holds
 sender and receiver where processors copy stays as it is. With these times ranks are followed through the algorithm
 (``rank_by_rank.alike_ranks``): in a round in which all ranks of a node send and receive, the longer of 2 (startup + m /
 b) and startup + k m / R_m.
@@ -77,7 +77,7 @@ def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> 
 
 
 def interface_s_per_byte(machine: Machine, load: float) -> FloatOrArray:
-    """Seconds per byte of each of so many messages that share an interface."""
+    """Seconds per byte of each of ``load`` messages on one interface."""
     network = machine.network
     return load * (network.loaded_interface_s_per_byte if load > 1 else network.interface_occupancy_s_per_byte)
 
@@ -94,7 +94,7 @@ def _of_one_course(demand: Collective, machine: Machine, ranks: int, members: In
 
 @dataclass
 class _Loaded:
-    """An operation of groups with these members (G, n), among so many ranks. ``is_slower``: if some of its messages
+    """An operation of groups with these members (G, n), among ``ranks`` ranks. ``is_slower``: if some of its messages
     are slower than alone, of those that were priced."""
 
     demand: Collective

@@ -39,8 +39,8 @@ BOUND = "an upper bound: every message at the price of the slowest level of its 
 AT_SLOWEST = "every message at the price of the slowest level of its group: an upper bound if the closed form is exact"
 #: Where messages hold their receivers.
 COPIED = "each message holding its receiver as long as its sender, rank by rank"
-COPIED_LATE = "an upper bound: every message at the price of the slowest level of its group, copied when it is there"
-COPIED_ABOVE_S = "an estimate: every message at the price of the slowest level of its group, copied when it is there"
+COPIED_LATE = "an upper bound: every message at the price of the slowest level of its group, copied on arrival"
+COPIED_ABOVE_S = "an estimate: every message at the price of the slowest level of its group, copied on arrival"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class OnLevels:
     groups: LevelGroups
 
     def is_mixed(self, way: Collective) -> bool:
-        """Whether messages of one round may be on several levels: those of a group, or within nodes where the algorithm
+        """Whether messages of one round may be on several levels: messages of a group, or within nodes if the algorithm
         looks at these."""
         return len([level for level in self.groups.levels if level or not way.looks_at_nodes]) > 1
 
@@ -77,7 +77,7 @@ class OnLevels:
         return counts
 
     def prices(self, levels: tuple[int, ...] | None = None, ranks: FloatOrArray | None = None) -> MessageCosts:
-        """Those that no message on these levels exceeds, of all levels of the groups if None; among as many ranks."""
+        """Upper bounds for messages on these levels, or on all levels of the groups if None; among as many ranks."""
         links = links_of_levels(self.machine, self.groups.levels if levels is None else levels, self.ranks)
         hops = modelled_hops(self.machine.network, self.ranks)
         return price(self.machine.network, self.groups.ranks if ranks is None else ranks, hops, links)
@@ -132,7 +132,7 @@ def refined(
 
 
 def chosen_costs(parts: Sequence[tuple[NDArray[np.bool_], Refined]]) -> Refined:
-    """At every point the cost of the algorithm that is taken there."""
+    """The cost of the chosen algorithm at every point."""
     if len(parts) == 1:
         return parts[0][1]
     several = np.broadcast_arrays(*(where for where, _ in parts), *(np.asarray(one.busy_s) for _, one in parts))

@@ -56,7 +56,7 @@ def reduce_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def reduce_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
-    """The same, segment after segment."""
+    """Reduction segment after segment."""
     time = pipelined_chain_s(p.ranks, segments, p.reduced(size / segments))
     on_path = np.where(np.asarray(p.ranks) > 1, (p.ranks - 2 + segments) / segments, 0.0)
     return replace(_reduction(time, on_path, size, p), messages=(p.ranks - 1) * segments)
@@ -73,7 +73,7 @@ def _of_root(root: Taken, size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def _reduction(time_s: FloatOrArray, on_path: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
-    """P - 1 messages, each of which is reduced, so many of them on the longest path."""
+    """P - 1 messages, each of which is reduced, ``on_path`` of them on the longest path."""
     sent = (p.ranks - 1) * size
     return Cost(time_s, p.ranks - 1, sent, on_path * size * p.reduction_s_per_byte, sent)
 

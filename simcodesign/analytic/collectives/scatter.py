@@ -24,7 +24,7 @@ def scatter_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def scatter_binomial_near(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same, the nearest child first: it gets half of the blocks."""
+    """Binomial scatter, the nearest child first: it gets half of the blocks."""
     time = doubling_down_s(p.ranks, lambda blocks: p.message(blocks * size))
     return Cost(time, p.ranks - 1, tree_blocks(p.ranks) * size)
 
@@ -36,8 +36,8 @@ def scatter_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def scatter_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same, (..., P) bytes by the rank that gets them, the root's own first: a message begins when those before it
-    let it, and the last one to be received ends the operation."""
+    """Linear scatter of (..., P) bytes by the rank that gets them, the root's own first: a message begins when those
+    before it let it, and the last one to be received ends the operation."""
     m = p.message(np.asarray(sizes)[..., 1:])
     whole_s, apart_s = np.broadcast_arrays(m.whole_s, m.apart_s)
     done_s = np.cumsum(apart_s, axis=-1) - apart_s + whole_s
@@ -45,14 +45,14 @@ def scatter_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def of_others(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
-    """Of a whole operation in which a message goes between the root and every other rank, (..., P) bytes, the root
-    first; with an axis of length 1 instead of that of the ranks."""
+    """Cost of a whole operation in which a message goes between the root and every other rank, (..., P) bytes, the root
+    first; with an axis of length 1 instead of the ranks."""
     others = np.asarray(sizes)[..., 1:]
     return Cost(time_s, float(others.shape[-1]), np.sum(others, axis=-1, keepdims=True))
 
 
 def sent_through_tree(ranks: FloatOrArray) -> FloatOrArray:
-    """P blocks, each of which is sent half of log2 P times, over P processes."""
+    """P blocks, each sent half of log2 P times, over P processes."""
     sent: FloatOrArray = 0.5 * np.log2(ranks)
     return sent
 

@@ -1,6 +1,6 @@
 """Closed forms of collective operations on two levels: the sum of those within nodes and between their leaders.
 
-That is the time where all nodes have as many ranks. If some have fewer, their leaders begin before the others, or
+That is the time if all nodes have as many ranks. If some have fewer, their leaders begin before the others, or
 have less to do after them, and in Hockney's model ranks are followed through the steps (``on_levels``). In LogGOPS all
 nodes are taken to have as many ranks as the largest.
 """
@@ -85,7 +85,7 @@ def allgather_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
 
 
 def _by_others(cost: Cost, size: FloatOrArray, levels: NodeLevels, reduces: bool = False) -> Cost:
-    """What the ranks of one node cost as that of all, each of which sends or receives once, except for the leaders."""
+    """Add the costs of the ranks of one node, each of which sends or receives once, except for the leaders."""
     sent = levels.others * size
     return Cost(cost.time_s, levels.others, sent, cost.reduction_s, sent if reduces else 0.0)
 

@@ -1,13 +1,13 @@
 """Closed forms of accelerators: kernels by the roofline, and copies between the host and them.
 
-Of f flops and m bytes, launched in t_l, at a rate R and a bandwidth B of the memory of the accelerator (Williams,
+For f flops and m bytes, launched in t_l, at a rate R and a bandwidth B of the memory of the accelerator (Williams,
 Waterman, Patterson, CACM 52(4), 2009), and of a copy of m bytes over the link (Hockney):
 
     T = times (t_l + max(f / R, latency + m / B))          T = times (latency + m / bandwidth of the link)
 
 In a number format, R is the rate in this format times the efficiency.
 
-A rank has its accelerator and its link for itself: what ranks that share them wait for is the effect ``accelerators``.
+A rank has its accelerator and its link for itself: waiting for shared ones is the effect ``accelerators``.
 
 The bytes of a shape are the compulsory ones, each operand read once and each result written once (the same source).
 With w bytes a number:
@@ -85,7 +85,7 @@ OF_ACCELERATORS = (ACCELERATOR, TO_ACCELERATOR, TO_HOST)
 
 def kernel_parts_s(demand: Kernel, step: EvaluatedStep) -> tuple[FloatOrArray, FloatOrArray]:
     """Seconds that the flops of one kernel of a rank take on its accelerator, and its bytes: it takes the longer of the
-    two. Measured seconds stand for its flops."""
+    two. Measured seconds replace its flops."""
     machine = step.machine
     accelerator = step.accelerator
     computing_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")

@@ -1,4 +1,4 @@
-"""Open streams as demands: their closed forms are those of whole programs, in ``analytic/queueing``."""
+"""Open streams as demands: ``analytic/queueing`` has closed forms of whole programs of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from simcodesign.describe.evaluation import EvaluatedStep
 
 
 class ArrivalsForm(ClosedForm[Arrivals]):
-    """Arrivals stand in a program of their own, which ``open_forecast`` reads."""
+    """Arrivals need a program of their own, which ``open_forecast`` reads."""
 
     def requirements(self, demand: Arrivals, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        raise InputError("requirements are of what ranks do, not of arrivals", demand.place)
+        raise InputError("requirements apply to operations of ranks, not to arrivals", demand.place)
 
 
 CLOSED_FORMS.add(Arrivals, ArrivalsForm())

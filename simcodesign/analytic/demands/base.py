@@ -1,7 +1,7 @@
-"""The closed-form record of one kind of demand: all that the analytic reading knows of it.
+"""The closed-form record of one kind of demand: its whole part of the analytic reading.
 
 ``forecast`` asks for ``charge`` and ``operation``, its bounds for ``occupation`` and ``traffic``, requirements for
-``requirements``, the formula for ``payments``, texts of models for ``model_terms``. A kind of demand that says no more
+``requirements``, the formula for ``payments``, texts of models for ``model_terms``. A kind of demand with only
 than its ``charge`` can be forecast with its bounds; it has no requirements and no formula.
 """
 
@@ -31,8 +31,8 @@ D = TypeVar("D", bound=Demand)
 
 @dataclass(frozen=True)
 class Count:
-    """``each`` rank has so many of ``name``: of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses
-    by cache level), ``prefetched`` (those of ``memory`` that were fetched ahead), ``used`` (amounts of resources),
+    """Amount of ``name`` for each rank: of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses
+    by cache level), ``prefetched`` (accesses of ``memory`` that were fetched ahead), ``used`` (amounts of resources),
     ``limits`` (seconds, by what limits the work)."""
 
     group: str
@@ -54,13 +54,13 @@ class Draw:
 
 @dataclass(frozen=True)
 class Charge:
-    """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``, except
+    """Cost of one execution of a demand. ``time_s`` of each rank that does it, booked under ``component``, except
     for ``computation_s`` of it, which is booked as computation.
 
     ``station``: a station that ranks may share and that is busy for ``service_s`` of it, except for the fraction
-    ``remote``, for which the others of its kind in the node are. ``messages`` and ``message_bytes`` are those of all
+    ``remote``, during which the others of its kind in the node are. ``messages`` and ``message_bytes``: of all
     ranks together. ``hit_methods``: how the hits of each cache level were computed.
-    ``draws``: only where the machine says what it draws. ``basis``: how it was forecast, beyond closed forms.
+    ``draws``: only if the machine states powers. ``basis``: how it was forecast, beyond closed forms.
     """
 
     component: str
@@ -79,8 +79,8 @@ class Charge:
 
 @dataclass(frozen=True)
 class Occupation:
-    """Bounds of the time of each rank, one execution: ``least_s`` at the least; ``serial_s`` when nothing overlaps.
-    ``station`` is busy for ``service_s`` of it, whoever comes to it first; ``remote`` as of a ``Charge``."""
+    """Bounds of the time of each rank, one execution: ``least_s``, the minimum; ``serial_s`` when nothing overlaps.
+    ``station`` is busy for ``service_s`` of it, for any rank that uses it; ``remote`` as of a ``Charge``."""
 
     least_s: FloatOrArray
     serial_s: FloatOrArray
@@ -90,21 +90,21 @@ class Occupation:
 
 
 class ClosedForm(Generic[D]):
-    """What the analytic reading knows of one kind of demand."""
+    """The analytic reading of one kind of demand."""
 
     #: Whether the receives of its messages are demands of their own.
     received_apart = False
 
     def charge(self, demand: D, step: EvaluatedStep) -> Charge:
-        """What it takes by itself, at every design point. InputError if it has no closed form."""
+        """Time that it takes by itself, at every design point. InputError if it has no closed form."""
         raise InputError("a demand that has no closed form cannot be forecast", demand.place, allowed="simulate it")
 
     def charges(self, demand: D, step: EvaluatedStep) -> Iterator[tuple[EvaluatedStep, Charge]]:
-        """The same in parts, each with the step under which it is booked: for kinds that have several phases."""
+        """Charges in parts, each with the step under which it is booked: for kinds that have several phases."""
         yield step, self.charge(demand, step)
 
     def basis(self, demand: D) -> str:
-        """What the Result says of how it was forecast (``Result.basis``); nothing for a plain sum of closed forms."""
+        """How it was forecast (``Result.basis``); nothing for a plain sum of closed forms."""
         return ""
 
     def index_shape(self, demand: D, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
@@ -112,15 +112,15 @@ class ClosedForm(Generic[D]):
         return None
 
     def operation(self, demand: D, step: EvaluatedStep, charge: Charge) -> Operation | None:
-        """Its place among operations that follow one another, at one design point where all ranks are alike; None for
-        what each rank does by itself. Of messages nothing is known that the kind does not say."""
+        """Its place among operations that follow one another, at one design point if all ranks are alike; None for
+        work of each rank by itself. For messages, only what the kind states is known."""
         if charge.component != "communication":
             return None
         return Operation(step.phase, demand.label, float(charge.time_s))
 
     def evenly_shared_s(self, demand: D, step: EvaluatedStep) -> float | None:
-        """Seconds of it where its messages share links fairly, at one design point where all ranks are alike; None
-        if nobody has derived it."""
+        """Seconds of it if its messages share links fairly, at one design point with all ranks alike; None
+        if it has not been derived."""
         return None
 
     def loaded_s(self, demand: D, step: EvaluatedStep, charge: Charge) -> FloatOrArray | None:
@@ -134,7 +134,7 @@ class ClosedForm(Generic[D]):
         return Occupation(charge.time_s, charge.time_s, charge.station, charge.service_s, charge.remote)
 
     def traffic(self, demand: D, step: EvaluatedStep) -> Traffic | None:
-        """Its messages, who to whom; None for what a rank does by itself."""
+        """Its messages, with sources and targets; None for work of a rank by itself."""
         return None
 
     def ordered(self, demand: D, step: EvaluatedStep) -> Ordered | None:
@@ -152,7 +152,7 @@ class ClosedForm(Generic[D]):
         return ranks
 
     def requirements(self, demand: D, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        """What each rank needs for one execution, by the names of ``Requirements``."""
+        """Needs of each rank for one execution, by the names of ``Requirements``."""
         return {}
 
     def payments(self, demand: D, prices: SymbolicPrices) -> Iterator[Payment]:
@@ -166,8 +166,8 @@ class ClosedForm(Generic[D]):
 
 #: The basis of what is forecast in LogGOPS where ranks do not all do alike.
 LEAST_IN_LOGGOPS = "a lower bound, since its ranks do not all do alike (LogGOPS)"
-#: The basis of what is neither exact in LogGOPS nor bounded: overheads and gaps of messages that are sent together.
-ESTIMATE_IN_LOGGOPS = "an estimate, since it leaves out gaps between messages that are sent together (LogGOPS)"
+#: The basis of a forecast that is neither exact in LogGOPS nor bounded: overheads and gaps of concurrent messages.
+ESTIMATE_IN_LOGGOPS = "an estimate, since it leaves out gaps between messages sent together (LogGOPS)"
 #: Kind of demand -> its closed form.
 CLOSED_FORMS: Registry[Any, ClosedForm[Any]] = Registry("closed form", __name__, ENTRY_POINTS)
 
@@ -180,7 +180,7 @@ def closed_form(demand: Demand) -> ClosedForm[Any]:
 
 
 def part_draws(step: EvaluatedStep, part: str, time_s: FloatOrArray) -> tuple[Draw, ...]:
-    """The energy of a part of the machine that works for so long; none if the machine states no power for it."""
+    """The energy of a part of the machine that works for ``time_s``; none if the machine states no power for it."""
     power_w = getattr(getattr(step.machine, part), "dynamic_power_w", None)
     if power_w is None:
         return ()

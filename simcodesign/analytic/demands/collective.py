@@ -1,4 +1,4 @@
-"""Closed form of a collective demand: takes that of the algorithm from ``analytic/collectives``."""
+"""Closed form of a collective demand: uses the algorithm's closed form from ``analytic/collectives``."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class CollectiveForm(ClosedForm[Collective]):
 
     def index_shape(self, demand: Collective, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
         """In Hockney's model without rendezvous and segments, of whole messages, prices are convex in the size; so is
-        the largest of those of all groups."""
+        the largest of the groups' prices."""
         network, groups = step.machine.network, group_sizes(step)
         is_convex = network.message_model.price_is_convex and not network.has_segments
         if not is_convex or np.isfinite(network.sharing.stored_bytes) or step.evaluation.design_point.has_power:
@@ -245,12 +245,12 @@ def _steps_of_groups(demand: Collective, step: EvaluatedStep) -> Iterator[tuple[
 
 
 def _from_zero(ranks: Ranks, root: int) -> Ranks:
-    """What is known of each rank, where rank 0 stands for the root."""
+    """Reorder values of ranks so that rank 0 is the root."""
     return np.roll(ranks, root) if ranks.ndim else ranks
 
 
 def _from_root(demand: Collective, step: EvaluatedStep, sizes: FloatOrArray) -> FloatOrArray:
-    """(..., P) bytes of all ranks, those of the root first."""
+    """(..., P) bytes of all ranks, the root's first."""
     if demand.root is None:
         return sizes
     ranks, roots = np.shape(sizes)[-1], np.asarray(step.evaluation.value(demand.root, "root")).astype(np.int64)
@@ -266,7 +266,7 @@ def _cost(
     names: Mapping[str, FloatOrArray] | None,
     size_bytes: FloatOrArray | None = None,
 ) -> Cost:
-    """What one such operation costs, by the algorithm that it takes at each point; of other bytes if given."""
+    """Cost of one such operation, by the algorithm that it takes at each point; of other bytes if given."""
     size = step.amount(demand.bytes, "bytes", names) if size_bytes is None else size_bytes
     parts = [(where, algorithm_form_of(way)) for way, where in demand.choices(prices.ranks, size)]
     if len(parts) > 1:
@@ -288,7 +288,7 @@ def _is_least(
     ranks: FloatOrArray,
     names: Mapping[str, FloatOrArray] | None = None,
 ) -> bool:
-    """Whether its cost among so many ranks, or nodes, is a lower bound at some design point, in LogGOPS."""
+    """Whether its cost among these ranks, or nodes, is a lower bound at some design point, in LogGOPS."""
     if step.machine.network.message_model.ranks_work_in_order:
         return False
     choices = demand.choices(ranks, step.amount(demand.bytes, "bytes", names))
@@ -297,7 +297,7 @@ def _is_least(
 
 
 def _on_nodes(demand: Collective, step: EvaluatedStep) -> Refined:
-    """What an operation that looks at nodes costs, and for how long all ranks are at work on its messages."""
+    """Cost of an operation that looks at nodes, and for how long all ranks are at work on its messages."""
     size = step.amount(demand.bytes, "bytes")
     if demand.is_open:
         return chosen_costs(
@@ -314,7 +314,7 @@ def _on_nodes(demand: Collective, step: EvaluatedStep) -> Refined:
 
 
 def _groups_on_levels(demand: Collective, step: EvaluatedStep) -> list[LevelGroups] | None:
-    """The groups by where they lie; None if that makes no difference, or there are too many ranks to look at."""
+    """The groups by their location; None if that makes no difference, or there are too many ranks to look at."""
     in_nodes = demand.looks_at_nodes and (demand.group is not None or _has_uneven_nodes(step))
     if step.machine.network.node is None and not step.machine.has_levels and not in_nodes:
         return None
@@ -334,7 +334,7 @@ def _on_levels(step: EvaluatedStep, groups: LevelGroups) -> OnLevels:
 def _cost_on_levels(
     demand: Collective, step: EvaluatedStep, groups: LevelGroups, size_bytes: FloatOrArray | None = None
 ) -> Refined:
-    """What groups cost where they lie; of other bytes than the demand's if these are given."""
+    """Cost of groups at their location; of other bytes than the demand's if these are given."""
     on, names = _on_levels(step, groups), size_names(step, groups)
     size = step.amount(demand.bytes, "bytes", names) if size_bytes is None else size_bytes
     if demand.is_open and demand.looks_at_nodes:

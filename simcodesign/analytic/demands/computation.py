@@ -23,7 +23,7 @@ _SYMBOLS = {"flops": "t_c", "instructions": "CPI", "seconds": None, BLOCKS: "t_q
 
 
 def compute_s(demand: Compute, processor: Processor, work: FloatOrArray) -> FloatOrArray:
-    """Seconds of so much work. InputError when instructions are to be priced without a clock."""
+    """Seconds for ``work``. InputError when instructions are to be priced without a clock."""
     if demand.unit == "seconds":
         return work
     if demand.unit == "flops":

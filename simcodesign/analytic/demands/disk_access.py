@@ -1,4 +1,4 @@
-"""Closed forms of input and output: disks by startup and per-byte time, nobody waiting for anybody; storage by even
+"""Closed forms of input and output: disks by startup and per-byte time, without waiting; storage by even
 shares of its servers.
 
 Disks: Armstrong and Eigenmann, SPECseis96, equation 4, per iteration: X (C_start + C_mem Sz) for reads and for writes.
@@ -82,9 +82,9 @@ MOST_REQUESTS = 16.0
 
 @dataclass(frozen=True)
 class _Access:
-    """Of each rank: the latencies of its accesses, what these take alone at the busiest server, and what they occupy
-    servers for in all; ``least_s``: alone, wherever in its file the first byte is. ``servers``: that all ranks use.
-    ``first_bytes``, ``requests``: of the accesses of a rank at its first server."""
+    """Access of each rank: the latencies of its accesses, what these take alone at the busiest server, and what they
+    occupy servers for in all; ``least_s``: alone, wherever in its file the first byte is. ``servers``: that all ranks
+    use. ``first_bytes``, ``requests``: of the accesses of a rank at its first server."""
 
     latency_s: FloatOrArray
     alone_s: FloatOrArray
@@ -109,7 +109,7 @@ class StorageAccessForm(ClosedForm[StorageAccess]):
     def _with_messages_s(
         self, one: _Access, demand: StorageAccess, step: EvaluatedStep, served_s: FloatOrArray
     ) -> FloatOrArray:
-        """What a rank waits for where its requests are messages of q bytes, each D(q): its own requests one after
+        """Waiting time of a rank if its requests are messages of q bytes, each D(q): its own requests one after
         another; the message of one and then a server that is never idle; or the bytes of all ranks through the links
         of the nodes with servers, and then the service of the last request."""
         storage = needed_storage(step.machine.storage, step.machine.name, demand.place)

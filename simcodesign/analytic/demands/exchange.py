@@ -1,4 +1,4 @@
-"""Closed form of a halo exchange; its time stands in ``analytic/messages/halo.py``."""
+"""Closed form of a halo exchange; ``analytic/messages/halo.py`` computes its time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.exchange import Exchange, check_train
 from simcodesign.describe.evaluation import EvaluatedStep
 
-#: What its forecast is where messages hold their receivers, and where they are on several levels.
+#: Basis of its forecast if messages hold their receivers, and if they are on several levels.
 HELD = "messages within nodes holding their receivers as long as their senders, rank by rank"
 HELD_BOUND = "an upper bound: every message priced as the slowest of its dimension, and holding its receiver"
 #: In LogGOPS where ranks are not alike.
@@ -150,7 +150,7 @@ class ExchangeForm(ClosedForm[Exchange]):
 
 
 def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
-    """The charge on a machine with levels, by its ``bound`` where every message costs as much as the slowest one of its
+    """The charge on a machine with levels, by its ``bound`` if every message costs as much as the slowest one of its
     dimension, or of its group. Ranks are followed up to a number of messages."""
     machine, holds, in_order = step.machine, hold_receivers(step.machine.levels), can_be_followed(step.machine)
     if not machine.costs_by_level and (demand.group is None or not machine.paths_differ):
@@ -206,7 +206,7 @@ def _times(
 
 
 def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:
-    """What messages cost: along each dimension where links differ."""
+    """Costs of messages: along each dimension if links differ."""
     network, ranks = step.machine.network, step.evaluation.ranks
     if not step.machine.paths_differ:
         return prices_at(step)

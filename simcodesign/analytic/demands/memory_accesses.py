@@ -7,12 +7,12 @@ for stack distances as a requirement; Ding et al., APMT, equations 2 and 3, for 
 
 The transfers are the bytes between each level and the next one nearer to the core, where a bandwidth is stated, and
 those to and from memory, each times its time per byte: the longest of them where transfers overlap (the roofline of
-Williams, Waterman, Patterson, CACM 52(4), 2009, at every level), or their sum where they come in turn (the
+Williams, Waterman, Patterson, CACM 52(4), 2009, at every level), or their sum if they follow one another (the
 Execution-Cache-Memory model: Stengel, Treibig, Hager, Wellein, ICS 2015, T_nOL + T_L1L2 + T_L2L3 + T_L3Mem).
 
-A demand that states no BF has 1 / (accesses under way at once) of the machine: the latencies of these pass together
-(Little's law: accesses per second = accesses under way / latency). So do those of the lines that a prefetcher has under
-way: of what it fetches ahead, a line comes every latency / depth, or every BF latency where that is less.
+A demand that states no BF has 1 / (concurrent accesses) of the machine: the latencies of these pass together (Little's
+law: accesses per second = concurrent accesses / latency). So do the latencies of the lines that a prefetcher has in
+flight: of what it fetches ahead, a line comes every latency / depth, or every BF latency if that is less.
 
 Where a node has a controller for each socket, the fraction r of its lines that are at others waits for their latency,
 and passes what lies between sockets as one transfer more, r times its bytes.
@@ -53,7 +53,7 @@ ELEMENT_BYTES = 8
 def stall_s(
     accesses: ServedAccesses, blocking: FloatOrArray, memory: Memory, remote: FloatOrArray = 0.0
 ) -> FloatOrArray:
-    """Seconds for which a processor stands still; ``remote``: the fraction of its lines that are at other
+    """Seconds for which a processor stalls; ``remote``: the fraction of its lines that are at other
     controllers."""
     *shares, from_memory = accesses.served.shares
     *latencies_s, memory_s = memory.latencies_s
@@ -133,7 +133,7 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
         return replace(first, time_s=time_s, service_s=service_s, counts=counts, hit_methods=methods, draws=draws)
 
     def _charge(self, demand: MemoryAccesses, step: EvaluatedStep, of: OfMemory) -> Charge:
-        """Of the ranks that have one memory; 0 of others."""
+        """Charge of the ranks with this memory; 0 of others."""
         memory = of.memory
         accesses = served_accesses(demand, memory, step.amount, co_runners(step, memory, of.here))
         served, service_s = accesses.served, of.each(transfer_s(accesses, memory))
@@ -156,7 +156,7 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
     def requirements(self, demand: MemoryAccesses, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         times = step.amount(demand.times, "times")
         if demand.hits:
-            what = "hits of caches say nothing of stack distances, which are a requirement"
+            what = "hits of caches do not determine stack distances, which are a requirement"
             raise InputError(what, demand.place, allowed="stack_distance, kernel or profile")
         if demand.distances:
             accesses = 0.0 if demand.accesses is None else times * step.amount(demand.accesses, "accesses")
@@ -187,7 +187,7 @@ def _kernel_profile(demand: MemoryAccesses, step: EvaluatedStep) -> StackDistanc
     for name, size in demand.sizes:
         value = size if isinstance(size, str) else step.amount(size, name)
         if np.size(value) != 1:
-            raise InputError(f"requirements of the kernel {demand.kernel} are those of one size", demand.place)
+            raise InputError(f"requirements of the kernel {demand.kernel} need a single size", demand.place)
         sizes[name] = value if isinstance(value, str) else float(np.asarray(value).item())
     trace = kernel_trace(demand.kernel, **sizes)
     if trace.accesses > MOST_ACCESSES:

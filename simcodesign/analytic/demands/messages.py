@@ -1,4 +1,4 @@
-"""What the closed forms of all demands with messages share: a charge by the costs of their messages."""
+"""Shared parts of the closed forms of all demands with messages: a charge by the costs of their messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simcodesign.describe.evaluation import EvaluatedStep
 
 def prices_at(step: EvaluatedStep, members: FloatOrArray | None = None) -> MessageCosts:
     """The prices of messages at this place of the program, among ``members`` of all ranks if that is not None: whose
-    hops are those of any ranks."""
+    hops are the hops between any ranks."""
     network, ranks = step.machine.network, step.evaluation.ranks
     links = worst_links(step.machine, ranks)
     if members is None:
@@ -26,7 +26,7 @@ def prices_at(step: EvaluatedStep, members: FloatOrArray | None = None) -> Messa
 
 
 def flies_at(prices: MessageCosts, size_bytes: FloatOrArray) -> bool:
-    """Whether a message is on the way for some time after its sender is done with it."""
+    """Whether a message is in flight for some time after its sender is done with it."""
     return bool(np.any(np.asarray(prices.message(size_bytes).flight_s) > 0))
 
 
@@ -34,7 +34,7 @@ def message_charge(
     step: EvaluatedStep, cost: Cost, busy_s: Callable[[], FloatOrArray], at_work: FloatOrArray | None = None
 ) -> Charge:
     """A charge by its costs; all ranks together are at work on the messages for ``busy_s()``, which is
-    asked for only where the machine says what it draws. ``at_work``: ranks that are; None for all that do the step."""
+    evaluated only if the machine states powers. ``at_work``: ranks that are; None for all that do the step."""
     draws = _draws(step, cost, busy_s(), at_work) if step.evaluation.design_point.has_power else ()
     return Charge(
         "communication",
@@ -65,7 +65,7 @@ def group_charge(
 
 
 def _of_all_groups(parts: Sequence[tuple[GroupSize, Cost]]) -> Cost:
-    """What groups of several sizes cost together, each by its own cost."""
+    """Total cost of groups of several sizes, each by its own cost."""
     time_s: FloatOrArray = 0.0
     reduction_s: FloatOrArray = 0.0
     for groups, cost in parts:

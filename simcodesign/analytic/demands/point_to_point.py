@@ -25,7 +25,7 @@ from simcodesign.describe.programs.program import walk
 
 
 class SendForm(ClosedForm[Send]):
-    """A send by itself: until its message is there, and its sender is done."""
+    """A send by itself: until its message arrives, and its sender is done."""
 
     received_apart = True
 
@@ -57,7 +57,7 @@ class SendForm(ClosedForm[Send]):
 
 
 class ReceiveForm(ClosedForm[Receive]):
-    """A receive by itself, of a message that is there: its send has the other part of the time."""
+    """A receive by itself, of an arrived message: its send has the other part of the time."""
 
     def charge(self, demand: Receive, step: EvaluatedStep) -> Charge:
         if demand.source is not None:
@@ -68,7 +68,7 @@ class ReceiveForm(ClosedForm[Receive]):
 
     def occupation(self, demand: Receive, step: EvaluatedStep) -> Occupation:
         receive_s = empty_receive_s(step.machine, step.evaluation.design_point.ranks)
-        # In LogGOPS a message is taken up when it comes, perhaps before what stands before its receive.
+        # In LogGOPS a message is taken up when it comes, perhaps before the operations preceding its receive.
         in_order = step.machine.network.message_model.ranks_work_in_order
         return Occupation(receive_s if in_order else 0.0, receive_s)
 
@@ -77,7 +77,7 @@ class ReceiveForm(ClosedForm[Receive]):
 
 
 def send_prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
-    """What the message of every rank costs: by its own route where links differ, for which all ranks are looked at."""
+    """Cost of the message of every rank: by its own route if links differ, which requires looking at all ranks."""
     network, ranks = step.machine.network, step.evaluation.ranks
     if not step.machine.paths_differ:
         return prices_at(step)
@@ -85,7 +85,7 @@ def send_prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
 
 
 def _receive_prices(demand: Receive, step: EvaluatedStep) -> MessageCosts:
-    """What the receive of every rank costs: by the level of its message where nodes have networks inside."""
+    """Cost of the receive of every rank: by the level of its message if nodes have networks inside."""
     if demand.source is None or not step.machine.has_levels:
         return prices_at(step)
     peers = _peers_of_all(step, "from", demand.source)
@@ -93,7 +93,7 @@ def _receive_prices(demand: Receive, step: EvaluatedStep) -> MessageCosts:
 
 
 def _peers_of_all(step: EvaluatedStep, what: str, peer: Expression) -> Ints:
-    """The peer of every rank, itself where it does not do the step."""
+    """The peer of every rank, itself if it does not do the step."""
     here = np.asarray(step.present) != 0
     ranks: FloatOrArray = step.evaluation.value(peer, what)
     if step.demand.communicator is not None:
@@ -103,8 +103,8 @@ def _peers_of_all(step: EvaluatedStep, what: str, peer: Expression) -> Ints:
 
 
 def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
-    """Time of a receive before the bytes count, which only the send knows, copies apart; the least of messages of any
-    size."""
+    """Time of a receive before the bytes count, which only the send determines, copies apart; the least of messages of
+    any size."""
     networks = (
         at_size(network, size)
         for network in machine.levels
@@ -114,7 +114,7 @@ def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
 
 
 def received_bytes(receive: Receive, evaluation: Evaluation) -> FloatOrArray:
-    """Its own number, or that of the send with its tag which stands nearest before it, or after it if none does."""
+    """Its own number, or the bytes of the nearest preceding send with its tag, or of the next one if there is none."""
     if receive.bytes is not None:
         return evaluation.amount(receive.bytes, "bytes")
     program = evaluation.design_point.workload.program
@@ -136,7 +136,7 @@ def received_bytes(receive: Receive, evaluation: Evaluation) -> FloatOrArray:
 
 
 def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
-    """InputError for messages to or from nobody; all ranks can be looked at only for a single design point."""
+    """InputError for messages without a peer; all ranks can be looked at only for a single design point."""
     design_point, group = step.evaluation.design_point, step.demand.communicator
     if design_point.shape:
         return

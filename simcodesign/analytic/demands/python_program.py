@@ -1,7 +1,7 @@
 """Forecast of a recorded program: every rank's operations priced by the closed forms that there are for them, and the
-sum of the rank that has most to do. Nobody waits for anybody else's work in it, as in every sum of closed forms.
+sum of the rank that has most to do. No rank waits for another one's work in it, as in every sum of closed forms.
 
-An operation that was started takes, at its wait, what is left of it when its rank comes there.
+A started operation takes, at its wait, the rest of its time when its rank arrives there.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from simcodesign.describe.python_programs.recording import NONE, Recording
 from simcodesign.describe.recordings.workload import RecordedRun
 
 Floats = NDArray[np.float64]
-#: What an operation is booked under.
+#: Components that an operation is booked under.
 COMPONENTS_OF_ENTRIES = ("computation", "disk", "communication", "memory")
 _OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3}
 
@@ -130,7 +130,7 @@ def in_phase(step: EvaluatedStep, phase: str) -> EvaluatedStep:
 def _charges(
     demand: RecordedProgram, step: EvaluatedStep, point: DesignPoint
 ) -> Iterator[tuple[EvaluatedStep, Charge]]:
-    """What the busiest rank does in every phase; messages and counts are those of all ranks."""
+    """Work of the busiest rank in every phase; messages and counts are sums over all ranks."""
     recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
     costs, served = _Costs.of(recording, point.machine), _Served(recording, step, point.machine)
     costs.time_s[served.entry] = served.time_s
@@ -224,13 +224,14 @@ class _Served:
 
 
 def _of_ranks(each: FloatOrArray, ranks: NDArray[np.int32]) -> FloatOrArray:
-    """Of these ranks, what all have or each has by itself."""
+    """Select the values of these ranks; a value for all ranks is returned as it is."""
     return each if np.ndim(each) == 0 else np.asarray(each)[ranks]
 
 
 @dataclass(frozen=True)
 class _Costs:
-    """Of every entry, (N,): seconds of its rank; messages, bytes and seconds at work on them, of all ranks together."""
+    """Costs of every entry, (N,): seconds of its rank; messages, bytes and seconds at work on them, of all ranks
+    together."""
 
     time_s: Floats
     messages: Floats
@@ -246,7 +247,7 @@ class _Costs:
         return costs
 
     def plain(self, recording: Recording, machine: Machine) -> None:
-        """What ranks do by themselves: computation and disk accesses."""
+        """Price the work of ranks by themselves: computation and disk accesses."""
         amount, times = recording.column(2, (kinds.COMPUTE, kinds.ACCESS)), recording.column(3, (kinds.ACCESS,))
         for name in ("flops", "instructions", "seconds", "read", "write"):
             entry = _named(recording, name)
@@ -262,7 +263,7 @@ class _Costs:
                 self.time_s[entry] = compute_s(demand, machine.processor.of_ranks(recording.rank[entry]), each)
 
     def _single_messages(self, recording: Recording, machine: Machine) -> None:
-        """A send until its message is there, as everywhere; a receive of a message that is there."""
+        """Price a send until its message arrives, as everywhere; a receive of an arrived message."""
         sizes = np.nan_to_num(message_sizes(recording))
         prices = price(machine.network, recording.ranks, links=worst_links(machine, recording.ranks))
         sends, receives = _named(recording, "send"), _named(recording, "receive")
@@ -274,7 +275,7 @@ class _Costs:
         self.time_s[receives] = self.busy_s[receives] = prices.message(sizes[receives]).held_s
 
     def _collectives(self, recording: Recording, machine: Machine) -> None:
-        """The closed form of each algorithm, at the size of the group, or where it lies."""
+        """Price each collective by its algorithm's closed form, at the size of the group, or at its location."""
         calls = collective_calls(recording)
         op = recording.op[calls.entry]
         keys, number = np.unique(np.stack([op, calls.size], axis=1), axis=0, return_inverse=True)
@@ -310,7 +311,7 @@ def _cost_alike(
 
 
 def _cost_there(recording: Recording, op: int, members: NDArray[np.int64], machine: Machine) -> tuple[float, ...]:
-    """The same of these ranks, where messages cost what the level of their pair says."""
+    """Cost of these ranks, if messages cost what the level of their pair states."""
     _, _, size_bytes, _, root, options, _ = recording.operations[op]
     demand, count = as_demand(recording, op, len(members), machine.collectives), len(members)
     segments = float(options[0]) if options else None

@@ -1,4 +1,4 @@
-"""Closed form of an execute block; how its uses overlap stands in ``analytic/resources.py``."""
+"""Closed form of an execute block; ``analytic/resources.py`` defines how its uses overlap."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ExecuteForm(ClosedForm[Execute]):
 
 
 def _counts(use: ItemUse, parallelism: FloatOrArray) -> Iterator[Count]:
-    """The amount of a resource; that of ``flops`` is also work."""
+    """Yield the amount of a resource; an amount of ``flops`` is also work."""
     amount = use.amount * parallelism
     yield Count("used", use.resource, amount)
     if use.resource == "flops":

@@ -1,4 +1,4 @@
-"""Waiting takes no time of its own: the forecast of a block knows what is left of what was started."""
+"""Waiting takes no time of its own: the forecast of a block has the rest of the started operations."""
 
 from __future__ import annotations
 

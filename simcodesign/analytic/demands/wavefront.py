@@ -1,4 +1,4 @@
-"""Closed form of a wavefront; its time stands in ``analytic/messages/sweeps.py``."""
+"""Closed form of a wavefront; ``analytic/messages/sweeps.py`` computes its time."""
 
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ class WavefrontForm(ClosedForm[Wavefront]):
         return {"sent_bytes": sent_bytes, "flops": flops}
 
     def payments(self, demand: Wavefront, prices: SymbolicPrices) -> Iterator[Payment]:
-        """Of sends that hold their senders, and receives that take nothing: the longest path is through the corner."""
+        """Yield payments for sends that hold their senders, and receives that take nothing: the longest path is
+        through the corner."""
         for one, other in zip(demand.corners, demand.corners[1:], strict=False):
             if one[0] == other[0] or one[1] == other[1]:
                 what = "sweeps of a wavefront that overlap have no formula in symbols"
@@ -142,7 +143,7 @@ def _text_of_bound(step: EvaluatedStep) -> str:
 
 
 def _cost(demand: Wavefront, step: EvaluatedStep, groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
-    """What the sweeps of one group cost, and for how long its ranks send and receive."""
+    """Cost of the sweeps of one group, and for how long its ranks send and receive."""
     amount = functools.partial(step.amount, changed=size_names(step, groups))
     prices = prices_at(step, None if demand.group is None else groups.ranks)
     x, y = (_held(prices.message(size)) for size in demand.sizes_bytes(amount))
@@ -168,7 +169,7 @@ def _work_s(demand: Wavefront, step: EvaluatedStep, amount: Evaluate) -> FloatOr
 
 
 def _held(message: Message) -> Message:
-    """A message whose sender waits for its receiver is taken to hold it until it is there."""
+    """A message whose sender waits for its receiver is taken to hold it until it arrives."""
     held_s = np.where(message.waits, np.maximum(message.send_s, message.arrival_s), message.send_s)
     return replace(message, send_s=held_s, next_send_s=np.maximum(message.next_send_s, held_s))
 

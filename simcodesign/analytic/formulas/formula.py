@@ -3,12 +3,12 @@
 The program is walked symbolically, under assumptions that let every operation be one product of a count and a price:
 Hockney's messages sent one by one (startup per message + bytes x time per byte) without receive overhead and without
 hops, all ranks alike, P a power of two, process grids longer than two in every dimension unless they are written as
-numbers. Within them the formula is what ``forecast`` computes. ``SYMBOLS`` says what the prices are; parameters and
-equations of the workload keep their names. Where a block replaces a constant of the machine, its expression stands for
-the symbol. Loops with an index are sums over it, in closed form where they are polynomial or geometric.
+numbers. Within them the formula is what ``forecast`` computes. ``SYMBOLS`` lists the prices; parameters and
+equations of the workload keep their names. If a block replaces a constant of the machine, its expression replaces
+the symbol. Loops with an index are sums over it, in closed form if they are polynomial or geometric.
 
-Nothing is evaluated on the way (``9**9**9**9`` stays as it is): a coefficient is a list of products, and what all of
-them share is determined by comparing factors, not by SymPy's simplification.
+Nothing is evaluated before the end (``9**9**9**9`` stays as it is): a coefficient is a list of products, and what all
+of them share is determined by comparing factors, not by SymPy's simplification.
 
 Sources: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994); the collectives for P = 2^k:
 Thakur, Rabenseifner, Gropp, IJHPCA 19 (2005), sections 3 and 4; Armstrong and Eigenmann, SPECseis96, equations 1 to 4.
@@ -52,7 +52,7 @@ def phase_formula(workload: Workload, phase: str, values: Mapping[str, FloatOrAr
     """
     sympy = _sympy()
     if workload.has_overlap:
-        raise InputError("parts that go on beside others have no formula", workload.place, allowed="forecast it")
+        raise InputError("concurrent parts have no formula", workload.place, allowed="forecast it")
     if workload.is_open:
         raise InputError("an open stream has formulas of its own, which the forecast names", workload.place)
     try:
@@ -99,7 +99,7 @@ def formula_latex(formula: Any) -> str:
 
 
 def _sympy() -> Any:
-    to_sympy(ONE)  # says what is missing if SymPy is
+    to_sympy(ONE)  # its error names what is missing if SymPy is
     import sympy  # optional dependency
 
     return sympy
@@ -156,5 +156,5 @@ def _check_alike(demand: Demand) -> None:
 
 
 def _size(expression: Any, sizes: Mapping[Any, int]) -> int:
-    """Number of parts, symbols counted as what stands for them."""
+    """Number of parts, symbols counted as the expressions that they represent."""
     return sizes.get(expression, 1) + sum(_size(part, sizes) for part in expression.args)

@@ -1,4 +1,4 @@
-"""The symbols of a formula: what every operation pays, and which constants of the machine stand behind it."""
+"""The symbols of a formula: the price of every operation, and the machine constants behind it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simcodesign.describe.network.message_models.base import MESSAGE_MODELS
 from simcodesign.describe.network.size_segments import segment_at
 from simcodesign.describe.workload import Workload
 
-#: What a formula assumes, in words.
+#: Assumptions of a formula, in words.
 ASSUMPTIONS = (
     "Hockney's messages without receive overhead and without hops, of one startup and one bandwidth for all sizes, "
     "all ranks alike, P a power of two, "
@@ -50,20 +50,20 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
         )
     }
 )
-#: Constants of a machine that no symbol stands for; a block may set them to 0.
+#: Constants of a machine without a symbol; a block may set them to 0.
 _LEFT_OUT = {"network.receive_overhead", "network.hop_latency", "network.reduction_per_byte"}
 _LEFT_OUT |= {path for path in CONSTANTS if path.startswith(("node.", "socket."))}
 
 
 def _is_of_others(path: str) -> bool:
-    """Whether only messages have it that are not those of the formulas."""
+    """Whether it applies only to messages of models without formulas."""
     models = MODELS_OF.get(path, ())
     return bool(models) and not any(MESSAGE_MODELS[name].has_symbolic_prices for name in models)
 
 
 @dataclass(frozen=True)
 class SymbolicPrices:
-    """The symbols, or the expressions that stand for them here."""
+    """The symbols, or the expressions that replace them here."""
 
     sympy: Any
     workload: Workload
@@ -71,7 +71,7 @@ class SymbolicPrices:
     place: Place
 
     def of(self, symbol: str | None) -> tuple[int, Any]:
-        """The price and its place among ``SYMBOLS``; None is a price of 1, and CPI that of an instruction."""
+        """The price and its place among ``SYMBOLS``; None is a price of 1, and CPI the price of an instruction."""
         names = list(SYMBOLS)
         if symbol is None:
             return len(names), self.sympy.Integer(1)
@@ -96,7 +96,7 @@ class SymbolicPrices:
             rate = path in ("processor.rate", "processor.clock", "accelerator.rate")
             return self.sympy.Pow(given, -1, evaluate=False) if rate else given
         if symbol in self.workload.parameters or symbol in self.workload.equations:
-            what = f"the name {symbol} of the workload is that of a symbol of its formula ({about})"
+            what = f"the name {symbol} of the workload is a symbol of its formula ({about})"
             raise InputError(what, self.place, allowed="another name in the workload")
         return self.sympy.Symbol(symbol)
 

@@ -1,6 +1,6 @@
 """Requirement models as text, the way they are printed in papers: ``1e5 n log2(n) p^0.25 log2(p)``.
 
-Names of equations are replaced by what they stand for, parameters by their values, and what is then known is worked
+Names of equations are replaced by their expressions, parameters by their values, and what is then known is worked
 out; the size and the number of processes stay.
 """
 
@@ -74,7 +74,7 @@ def _by_index(placed: PlacedDemand) -> list[str]:
 
 
 def _with_group_size(text: str, demand: Demand, workload: Workload) -> str:
-    """The text with the ranks of a group instead of ``group_size``, where these are a formula."""
+    """The text with the ranks of a group instead of ``group_size``, if these are a formula."""
     ranks = text_of_size(demand, workload)
     return text if ranks is None else re.sub(r"\bgroup_size\b", ranks, text)
 
@@ -101,7 +101,7 @@ def _known(workload: Workload, values: Mapping[str, FloatOrArray], size: str) ->
 
 
 class _Expanded(ast.NodeTransformer):
-    """Names replaced by what they stand for, constants worked out."""
+    """Names replaced by their meanings, constants worked out."""
 
     def __init__(self, workload: Workload, known: Mapping[str, float]) -> None:
         self.workload, self.known = workload, known

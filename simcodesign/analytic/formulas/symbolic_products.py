@@ -14,7 +14,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError, Place
 
-#: What is paid (its place in the order of the sum, its price) and the factors of how often.
+#: A price (its place in the order of the sum, its value) and the factors of how often it is paid.
 Payment = tuple[tuple[int, Any], tuple[Any, ...]]
 
 

@@ -1,9 +1,9 @@
-"""Sums over the index of a loop in SymPy: in closed form where they are polynomial or geometric, otherwise left as a
+"""Sums over the index of a loop in SymPy: in closed form if they are polynomial or geometric, otherwise left as a
 sum.
 
     sum of k^j over 0 ... n - 1 = polynomial of degree j + 1 (Faulhaber);  sum of r^k = (1 - r^n) / (1 - r), n for r = 1
 
-What is summed is first brought into a form that is safe to multiply out: functions, large numbers and whatever does not
+The summand is first brought into a form that is safe to multiply out: functions, large numbers and whatever does not
 depend on the index beyond sums, products and small powers become names, which are put back in the end. So nothing large
 is ever evaluated, and what remains is a polynomial of bounded size.
 """
@@ -24,7 +24,7 @@ _MOST_IN_FORM, _MOST_NAMES = 30, 6
 
 
 class _NoClosedFormError(Exception):
-    """What is summed is neither a polynomial nor geometric, or is too large."""
+    """The summand is neither a polynomial nor geometric, or is too large."""
 
 
 def summed(sympy: Any, factors: Sequence[Any], index: str, count: Any) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ def summed(sympy: Any, factors: Sequence[Any], index: str, count: Any) -> tuple[
 
 @dataclass
 class _ClosedForm:
-    """Of sums over ``k``. ``names``: what stands for parts that are not looked into; ``ratios``: the names of
+    """Closed form of sums over ``k``. ``names``: names of parts that are not looked into; ``ratios``: the names of
     geometric terms, each with base and exponent of what it grows by from one iteration to the next."""
 
     sympy: Any
@@ -131,7 +131,7 @@ class _ClosedForm:
         return base if exponent == 1 else self.sympy.Pow(base, exponent, evaluate=bool(is_small))
 
     def _factored(self, plain: Any) -> Any:
-        """As a product where that is quick."""
+        """Return it as a product if that is quick."""
         plain = self.sympy.expand(plain)
         if len(plain.args) > _MOST_IN_FORM:
             raise _NoClosedFormError
@@ -139,7 +139,7 @@ class _ClosedForm:
 
 
 def _terms(sympy: Any, part: Any) -> int:
-    """At most so many terms come of multiplying out."""
+    """Maximum number of terms after multiplying out."""
     if isinstance(part, sympy.Add):
         return sum(_terms(sympy, inner) for inner in part.args)
     if isinstance(part, sympy.Mul):
@@ -158,7 +158,7 @@ def _sum_of_powers(sympy: Any, power: int, count: Any) -> Any:
 
 
 def _product(sympy: Any, factors: Sequence[Any]) -> Any:
-    """Of expressions that stay as they are; numbers are multiplied."""
+    """Product of expressions that stay as they are; numbers are multiplied."""
     number = sympy.Integer(1)
     others = []
     for factor in factors:

@@ -49,7 +49,7 @@ class NamedValue:
 
 @dataclass(frozen=True)
 class FormulaNames:
-    """The names at a design point; ``own`` symbols and ``word`` are those of the formula; in ``phase``, whose constants
+    """The names at a design point; ``own`` symbols and ``word`` belong to the formula; in ``phase``, whose constants
     count, or in the whole program if that is None. ``seconds``: further names, which are times."""
 
     point: DesignPoint
@@ -63,15 +63,15 @@ class FormulaNames:
         ordered(self.own, others)  # InputError for symbols that need each other
 
     def of(self, names: Iterable[str], place: Place | None, text: str) -> dict[str, NamedValue]:
-        """What each name is. InputError for one that is nothing here."""
+        """Value of each name. InputError for an unknown one."""
         return {name: self.one(name, place, text) for name in sorted(names)}
 
     def of_expression(self, expression: Expression) -> dict[str, NamedValue]:
-        """What each name of an expression is."""
+        """Value of each name of an expression."""
         return self.of(expression.names, expression.place, expression.text)
 
     def one(self, name: str, place: Place | None, text: str) -> NamedValue:
-        """What a name is. InputError if it is nothing here."""
+        """Value of a name. InputError for an unknown one."""
         if name in self.own:
             return self._own(name)
         if name in self.seconds:
@@ -97,7 +97,7 @@ class FormulaNames:
         return {*self.own, *self.point.values, *self._machine_names, *self._symbols_here, "p"}
 
     def notes(self, names: Mapping[str, NamedValue]) -> list[str]:
-        """What a reader of the formula may not expect of its names."""
+        """Notes on names that a reader of the formula may not expect."""
         meanings = {**{name: symbol.meaning for name, symbol in SYMBOLS.items()}, "p": "number of ranks"}
         notes = [
             f"{name} is {one.meaning}, not {meanings[name]}"
@@ -107,7 +107,7 @@ class FormulaNames:
         notes += [f"{name} is {one.meaning}" for name, one in names.items() if one.meaning == PER_VALUE]
         paths = {one.path for one in names.values() if one.path} if self.phase is None else set()
         for path, phases in replaced_constants(self.point.workload, paths).items():
-            notes.append(f"{path} is that of the machine; phases that replace it: {', '.join(dict.fromkeys(phases))}")
+            notes.append(f"{path} is the machine's; phases that replace it: {', '.join(dict.fromkeys(phases))}")
         return notes
 
     def _own(self, name: str) -> NamedValue:
@@ -130,7 +130,7 @@ class FormulaNames:
 
     @cached_property
     def _equation_dimensions(self) -> dict[str, Dimension | OnlyTime | None]:
-        """That of every equation, as far as the units of what it needs say."""
+        """Dimension of every equation, as far as the units of its names determine it."""
         workload = self.point.workload
         known: dict[str, Dimension | OnlyTime | None] = {
             **{name: dimension_of_unit(parameter.unit) for name, parameter in workload.parameters.items()},
@@ -145,7 +145,7 @@ class FormulaNames:
         return self.point.machine.names()
 
     def _of_machine(self, name: str) -> NamedValue | None:
-        """What the machine file defines, as ``NAME`` or ``machine.NAME``."""
+        """A value that the machine file defines, as ``NAME`` or ``machine.NAME``."""
         bare = name.removeprefix(PREFIX)
         if bare not in self._machine_names:
             return None
@@ -201,7 +201,7 @@ class FormulaNames:
         return NamedValue(value, symbol.dimension, symbol.meaning, symbol.path)
 
     def _word(self) -> FloatOrArray | None:
-        """Bytes of a value, where they are stated."""
+        """Bytes of a value, if they are stated."""
         if self.word is None:
             return self.point.values.get(VALUE) if VALUE in self.point.workload.parameters else None
         names = self.of_expression(self.word)

@@ -1,4 +1,4 @@
-"""What formulas say at a design point, or at many: seconds in total, of phases and of components."""
+"""Values of formulas at a design point, or at many: seconds in total, of phases and of components."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simcodesign.describe.formulas.formula import Formula, check_components, che
 from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.yaml.formulas import load_formulas
 
-#: What a function in Python may return beside a number or an array: these, with seconds or mappings of them.
+#: Keys that a function in Python may return instead of a number or an array: with seconds or mappings of them.
 _KEYS = ("total", "phases", "components")
 
 #: Why there is no total where phases are left out.
@@ -47,7 +47,7 @@ class PythonFormula:
 
 @dataclass(frozen=True)
 class GivenFormulas:
-    """Formulas, each with a name of its own, and what was measured beside them."""
+    """Formulas, each with a name of its own, and the measurements to compare with."""
 
     formulas: tuple[Formula | PythonFormula, ...]
     measured: tuple[MeasuredTimes, ...] = ()
@@ -95,7 +95,7 @@ def _formulas_of(source: Any, name: str) -> tuple[tuple[Formula | PythonFormula,
 
 @dataclass(frozen=True)
 class FormulaValues:
-    """What a formula says: numbers, or arrays of the shape of the design points, nan outside ``valid``. ``total_s`` is
+    """Values of a formula: numbers, or arrays of the shape of the design points, nan outside ``valid``. ``total_s`` is
     None if it gives no total. ``reason``: why there are nans, empty if there are none. ``notes``: units that bare
     numbers took, and what names mean that have several meanings."""
 
@@ -109,13 +109,13 @@ class FormulaValues:
 
     @property
     def name(self) -> str:
-        """That of the formula."""
+        """Name of the formula."""
         return self.formula.name
 
 
 def total_counts(formula: Formula | PythonFormula, is_given: bool, whole_program: bool) -> bool:
-    """Whether the total of a formula is of what runs: that of the whole program does; where phases are left out, so
-    does one that was given for this run and says nothing of phases."""
+    """Whether the total of a formula covers what runs: a total of the whole program does; if phases are left out, so
+    does one given for this run without phases."""
     return whole_program or (is_given and not (isinstance(formula, Formula) and formula.phases))
 
 
@@ -165,7 +165,7 @@ def _is_finite(seconds: FloatOrArray | None) -> bool:
 
 
 def _where_valid(seconds: FloatOrArray, valid: FloatOrArray) -> FloatOrArray:
-    """The seconds where they hold, nan elsewhere and where they are not finite."""
+    """The seconds if they hold, nan elsewhere and if they are not finite."""
     kept = np.where((np.asarray(valid) != 0) & np.isfinite(seconds), seconds, np.nan)
     return kept if np.ndim(kept) else float(kept)
 
@@ -184,7 +184,7 @@ def _validity(formula: Formula, point: DesignPoint) -> tuple[FloatOrArray, list[
 
 
 def _summed(phases_s: Mapping[str, FloatOrArray], point: DesignPoint) -> FloatOrArray | None:
-    """The sum over the phases of the program, if all of them are there."""
+    """The sum over the phases of the program, if all of them are given."""
     phases = point.workload.phases()
     if not phases or not all(name in phases_s for name in phases):
         return None
@@ -227,7 +227,7 @@ def _of_function(formula: PythonFormula, point: DesignPoint, whole_program: bool
 
 
 def _returned(seconds: Any, formula: PythonFormula, point: DesignPoint) -> FloatOrArray:
-    """What a function returned, as seconds at every design point. InputError for what are no numbers."""
+    """Convert the result of a function to seconds at every design point. InputError if it is no number."""
     try:
         return _where_valid(_everywhere(np.asarray(seconds, dtype=np.float64), point), 1.0)
     except (TypeError, ValueError):

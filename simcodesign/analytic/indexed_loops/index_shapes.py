@@ -27,7 +27,7 @@ from simcodesign.describe.evaluation import MOST_AT_ONCE, EvaluatedStep
 
 @dataclass(frozen=True)
 class Ratio:
-    """Of a term ``base ** exponent``, whose exponent is linear in the index: from one iteration to the next."""
+    """Growth of a term ``base ** exponent``, whose exponent is linear in the index: from one iteration to the next."""
 
     base: Node
     exponent: Node
@@ -49,7 +49,7 @@ class Shape:
 
     @staticmethod
     def of(node: Node | None, index: str) -> Shape | None:
-        """The shape of a formula; None if it is neither. Of no formula: constant."""
+        """The shape of a formula; None if it is neither. Without a formula: constant."""
         match node:
             case None | Number():
                 return CONSTANT
@@ -64,7 +64,7 @@ class Shape:
         return None
 
     def __add__(self, other: Shape) -> Shape | None:
-        """Of a sum."""
+        """Shape of a sum."""
         if self.ratio == other.ratio:
             return Shape(max(self.degree, other.degree), self.ratio)
         if self == CONSTANT:
@@ -72,7 +72,7 @@ class Shape:
         return self if other == CONSTANT else None
 
     def __mul__(self, other: Shape) -> Shape | None:
-        """Of a product."""
+        """Shape of a product."""
         if self.ratio is None and other.ratio is None:
             return Shape(self.degree + other.degree)
         if self == CONSTANT:
@@ -119,7 +119,7 @@ def _of_operation(symbol: str, left: Node, right: Node, index: str) -> Shape | N
 
 
 def _power(base: Shape, exponent: Node) -> Shape | None:
-    """A polynomial raised to a whole number that stands in the formula."""
+    """A polynomial raised to a literal integer."""
     if not isinstance(exponent, Number) or exponent.value < 0 or exponent.value != int(exponent.value):
         return None
     return Shape(base.degree * int(exponent.value))

@@ -12,7 +12,7 @@ from simcodesign.describe.jobs.job import Job
 from simcodesign.describe.jobs.placed import PlacedJobs
 from simcodesign.describe.scenario import MachineSource, Scenario
 
-#: What the times of jobs consist of.
+#: Parts of the times of jobs.
 BASIS = (
     "forecast of each job alone, a lower bound as far as that is one",
     "forecast of the same job with its share of the links, disks and storage servers that other jobs use too, as if "

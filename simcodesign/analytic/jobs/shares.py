@@ -1,6 +1,6 @@
 """The fraction of each job of what several jobs use: links of the network, servers of the storage, shared disks.
 
-Of J jobs that use a link, a job has 1/J of its bandwidth, or its part of all their ranks if that is less: the first if
+If J jobs use a link, a job has 1/J of its bandwidth, or its part of all their ranks if that is less: the first if
 the network divides a link between jobs, the second if between messages, of which every rank has as many. The fraction
 of links is the smallest over all links of the routes between the nodes of the job.
 """

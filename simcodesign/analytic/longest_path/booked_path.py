@@ -112,7 +112,7 @@ def booked(
 
 def _way_back(times_s: Floats, node: int, edges: Edges, owner: Ints) -> list[tuple[int, int, int]]:
     """Return targets, sources and edges of the path, the last first, with START for the edge if the source is the node
-    before of the same rank. Among several edges that bind, the first counts: the one of the rank itself."""
+    before of the same rank. Among several edges that bind, the rank's own edge counts first."""
     bind = np.flatnonzero(times_s[edges.source] + edges.weight_s == times_s[edges.target])[::-1]
     before = np.full(len(times_s), START)
     before[edges.target[bind]] = bind

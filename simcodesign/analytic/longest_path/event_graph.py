@@ -1,10 +1,10 @@
 """Events of a program's ranks, what each waits for, and when the last one is over.
 
 A node is a moment at which a rank may have to wait for others: the taking up of a message, the end of an operation of
-several ranks, a wait for what was started. An edge says that its target is no earlier than its source and so many
-seconds. Between two nodes a rank does nothing but its own work, so that its clock is a node and an offset: arrays over
-ranks. The longest path is found in an order in which every node comes after all that it waits for. Every edge has a
-label, the phase and component under which its seconds are booked if it is on the path (``booked_path``).
+several ranks, a wait for what was started. An edge means that its target is no earlier than its source plus its weight
+in seconds. Between two nodes a rank does nothing but its own work, so that its clock is a node and an offset: arrays
+over ranks. The longest path is found in an order in which every node comes after all that it waits for. Every edge has
+a label, the phase and component under which its seconds are booked if it is on the path (``booked_path``).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.longest_path.booked_path import Begun, Edges, Floats, Ints, Labels, Times, booked
 
-#: What is taken from anyone, and what no sender waits for.
+#: Source of receives from any rank, and receiver of sends that wait for none.
 NONE = -1
 #: Operations of ranks that are followed; two million take two seconds and 300 MB.
 MOST_OPERATIONS = 2_000_000
-#: What a step of a few ranks costs, in operations of ranks.
+#: Cost of a step of a few ranks, in operations of ranks.
 LEAST_OF_STEP = 20
 #: Nodes that are ready together on average, after some rounds, below which they are followed one by one.
 WIDTH, FREE_ROUNDS = 40, 100
@@ -43,7 +43,7 @@ class Moments(NamedTuple):
         return Moments(self.node, self.offset_s + time_s)
 
     def of(self, which: NDArray[np.bool_ | np.integer[Any]]) -> Moments:
-        """Those of some."""
+        """Select some of the moments."""
         return Moments(self.node[which], self.offset_s[which])
 
 
@@ -66,8 +66,8 @@ class Sends(NamedTuple):
 
 
 class Receives(NamedTuple):
-    """Receives, an entry each, whose turn is ``offset_s`` after ``begin``; ``source`` is NONE for those from anyone.
-    ``is_priced``: whether what they take is that of the message; ``is_in_turn``: whether what stands after them waits
+    """Receives, an entry each, whose turn is ``offset_s`` after ``begin``; ``source`` is NONE for any source.
+    ``is_priced``: whether the message determines their time; ``is_in_turn``: whether the following operations wait
     for them."""
 
     source: Ints
@@ -81,7 +81,7 @@ class Receives(NamedTuple):
     label: Ints
 
 
-#: What ranks do, started (True) or before they continue: when they are done with it.
+#: Action of ranks, started (True) or before they continue: when they are done with it.
 Act = Callable[["EventGraph", bool], Moments]
 
 
@@ -116,7 +116,7 @@ class EventGraph:
         self.check(0.0)
 
     def check(self, more: float) -> None:
-        """NoPathError if so many more operations would be too many."""
+        """NoPathError if ``more`` operations would be too many."""
         if self.spent + more > self.max_operations:
             self.spent = int(max(self.spent, self.max_operations + 1))
             raise NoPathError(f"more than {self.max_operations:g} operations of ranks")
@@ -138,7 +138,7 @@ class EventGraph:
         return ends
 
     def works(self, who: Ints, time_s: Floats, is_started: bool) -> Moments:
-        """These ranks work for so long, on something that is started or before they continue; when they are done."""
+        """These ranks work for ``time_s``, started or before they continue; returns when they are done."""
         ends = self.now.of(who).later(time_s)
         if not is_started:
             self.go_to(who, ends)
@@ -162,7 +162,7 @@ class EventGraph:
         return numbers
 
     def inner(self, count: int) -> int:
-        """New nodes that belong to nobody; the number of the first."""
+        """New nodes that belong to no rank; the number of the first."""
         first = self._count
         self._count += count
         self._owners.append(np.full(count, self.ranks))
@@ -222,7 +222,7 @@ class EventGraph:
 
     def _match(self) -> Floats:
         """Edges from every message to its receive: the n-th from a source to a target with a tag to the n-th receive
-        of it. (nodes,) seconds for which the processor takes up messages there, where these are not counted yet."""
+        of it. (nodes,) seconds for which the processor takes up messages there, if these are not counted yet."""
         taken_s = np.zeros(self._count)
         if not self._sends and not self._receives:
             return taken_s

@@ -24,7 +24,7 @@ SEND, RECEIVE, WAIT, WORK = range(4)
 @dataclass(frozen=True)
 class Expansion:
     """``count`` nodes. Edges from ``source`` to ``target``, ``weight_s`` long: a source below 0 is the moment at which
-    rank -1 - source (its place among those that take part) comes to the operation; ``computed_s`` of it is own work;
+    rank -1 - source (its place among those that take part) reaches the operation; ``computed_s`` of it is own work;
     ``place``: of the target. ``end``, ``end_s``, ``end_computed_s``: the moments at which ranks are done;
     ``work_s``: what their processors do meanwhile."""
 
@@ -55,7 +55,7 @@ class Expansion:
 
     @staticmethod
     def _moments(node: Ints, offset_s: Floats, begins: Moments, first: int) -> tuple[Moments, Floats]:
-        """So long after nodes of the piece, or after the moments at which ranks come to it, and where these are."""
+        """Times after nodes of the piece, or after the moments at which ranks reach it, and the nodes of these."""
         outside = node < 0
         place = np.where(outside, -1 - node, 0)
         since_s = np.where(outside, begins.offset_s[place], 0.0)
@@ -135,8 +135,8 @@ class _Maker:
         return Expansion(int(is_node.sum()), *columns, end, end_s, end_computed_s, self.work_s)
 
     def _clocks(self, is_node: NDArray[np.bool_], number: Ints, time_s: Floats) -> tuple[Ints, Floats, Ints, Floats]:
-        """The clocks before all events, and those of all places in the end: nodes (or comings) and what the times of
-        events add up to after them."""
+        """The clocks before all events, and the clocks of all places in the end: nodes (or arrivals) and what the
+        times of events add up to after them."""
         every = np.arange(len(self.place))
         first = np.searchsorted(self.place, np.arange(self.ranks + 1))
         is_first = np.zeros(len(every), bool)

@@ -21,7 +21,7 @@ from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_order import Ordered
 from simcodesign.describe.machine import Machine
 
-#: What is left out of a graph.
+#: Part left out of a graph.
 FROM_ANYONE = "that receives from anyone wait"
 AS_THEY_COME = "gaps of receives, and waits for the processor (LogGOPS)"
 BY_SIZE = "what receives take by the size of their messages"
@@ -46,9 +46,9 @@ class Messages(NamedTuple):
 
     @classmethod
     def of(cls, who: Ints, target: Ints, tag: Ints | int, one: Message, machine: Machine, is_priced: bool) -> Messages:
-        """By the times of a message: numbers, or arrays (M,). ``is_priced``: the constants of the whole program, so
-        that what the receive takes is known here; in Hockney's model beyond the least that one of any size does, and
-        if nobody waits for it to begin."""
+        """Make messages from the times of a message: numbers, or arrays (M,). ``is_priced``: the constants of the
+        whole program, so that what the receive takes is known here; in Hockney's model beyond the least that one of any
+        size does, and if no receive waits for it to begin."""
 
         def of_each(value: object) -> Floats:
             return np.broadcast_to(np.asarray(value, dtype=np.float64), who.shape)
@@ -84,7 +84,7 @@ def send(graph: EventGraph, messages: Messages, is_started: bool) -> Moments:
 
 
 class Taken(NamedTuple):
-    """A receive of each of M ranks ``who``, from ``source`` or, where that is NONE, from anyone. ``receive_s`` (M,):
+    """A receive of each of M ranks ``who``, from ``source`` or, if that is NONE, from any rank. ``receive_s`` (M,):
     what it takes, as far as that does not count with its message."""
 
     who: Ints
@@ -94,7 +94,8 @@ class Taken(NamedTuple):
 
 
 def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) -> Moments:
-    """The moments at which the receivers are done. ``is_priced``: whether what a message says of its receive counts."""
+    """The moments at which the receivers are done. ``is_priced``: whether a message determines the time of its
+    receive."""
     who, turn = taken.who, graph.now.of(taken.who)
     if (taken.source == NONE).any():
         graph.left_out[FROM_ANYONE] = None
@@ -110,13 +111,13 @@ def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) 
 
 
 def together(ordered: Ordered, who: Ints, machine: Machine) -> Expansion:
-    """An operation of the ranks ``who``, which ascend, by those of its messages that are among them."""
+    """An operation of the ranks ``who``, which ascend, by its messages among them."""
     gaps = not machine.network.message_model.ranks_work_in_order and machine.network.interfaces.count == 1
     return Expansion.of(ordered.within(who), len(who), gaps)
 
 
 def join(graph: EventGraph, who: Ints, work_s: Floats, is_started: bool) -> tuple[Moments, Ints]:
-    """When ranks come to an operation of several, and nodes at which they leave it, whose edges come later."""
+    """When ranks reach an operation of several, and nodes at which they leave it, whose edges come later."""
     begins = graph.now.of(who)
     if not is_started:
         graph.work_s[who] += work_s

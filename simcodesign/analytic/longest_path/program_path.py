@@ -1,25 +1,25 @@
 """The longest path through the messages of a program: its forecast where ranks differ (``headline``).
 
-The sum of closed forms has the busiest rank's own steps, without whom it waits for: of a tree that is written with
+The sum of closed forms has the busiest rank's own steps, without waits for others: for a tree written with
 ``send`` and ``receive`` it has the root, not the depth. Here every rank has a clock, t, and each step moves it on:
 
     work        t + its time by its closed form
-    send        t + c; the message is there at t + a. In LogGOPS no earlier than u after the send before
-    receive     max(t + what the message holds it for, when the message is there) + r. From anyone: t + r
-    wait        max(t, when each part that was started is over), which began at the t of its start
-    operation of several ranks (collective, exchange, wavefront)
+    send        t + c; the message arrives at t + a. In LogGOPS no earlier than u after the previous send
+    receive     max(t + what the message holds it for, when the message has arrived) + r. From any source: t + r
+    wait        max(t, when each started part is over), which began at the t of its start operation of several ranks
+    (collective, exchange, wavefront)
                 its messages one by one, in the order in which every rank sends and receives them (``expansion``)
 
 with the c, a, r and u of ``message_costs``; the n-th message from a rank to another with a tag meets the n-th
 receive of it (MPI's order). With rendezvous, in Hockney's model, a sender continues no earlier than its receive begins.
 
 It is a lower bound of the simulation without effects, by induction over the order in which events can happen. No step
-begins before the one before it is done, no receive before its message is there, and none is shorter than above: each
+begins before the previous one is done, no receive before its message has arrived, and none is shorter than above: each
 line leaves something out and adds nothing. Left out are: for a receive from anyone, that it waits at all; in LogGOPS
 the gaps of receives, that messages wait for the processor, rendezvous, gaps across a wait, and the order of more than
 ``SHORT`` messages that are posted together. There a message may be taken up before its receive's turn, which then has
-max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had to do up to
-here. Checkpoints are added to the headline. ``left_out`` states what is left out; where that is nothing, which
+max(t, its arrival + r) for its line; and t is never less than all that the rank's processor has had to do up to
+here. Checkpoints are added to the headline. ``left_out`` states what is left out; if that is nothing, which
 in Hockney's model takes a receive from anyone, the path is the simulation without effects itself.
 """
 
@@ -64,7 +64,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import walk
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 
-#: What the evaluation of a step costs, in operations of ranks.
+#: Cost of the evaluation of a step, in operations of ranks.
 EVALUATION = 10 * LEAST_OF_STEP
 #: Some thousand additions.
 ROUNDING = 1e-12
@@ -168,7 +168,7 @@ class _Walk:
         return Enter(enter, max(size, LEAST_OF_STEP))
 
     def _act(self, step: EvaluatedStep, who: Ints) -> tuple[str, Act]:
-        """What the ranks do, and the component under which it is booked, except for own work in operations of
+        """Action of the ranks, and the component under which it is booked, except for own work in operations of
         several."""
         if isinstance(step.demand, Send):
             return "communication", self._send(step.demand, step, who)
@@ -207,7 +207,7 @@ class _Walk:
         return lambda graph, is_started: receive(graph, receives, is_priced, is_started)
 
     def _note_receives(self, machine: Machine) -> None:
-        """Note that receives take longer than is known: those of senders that wait, or of other constants."""
+        """Note that receives take longer than computed: if senders wait, or constants differ."""
         models = [one.message_model for one in machine.levels]
         is_known = machine is self._machine and not has_rendezvous(machine)
         if not is_known and any(one.receives_by_size or one.holds_both_ends for one in models):

@@ -1,4 +1,4 @@
-"""A program in Python as a graph of events: the ranks' operations turn by turn, the n-th of every rank at once."""
+"""A program in Python as a graph of events: the ranks' operations turn by turn, the n-th of every rank together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from simcodesign.describe.python_programs.matched import as_demand, collective_c
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
 
-#: What a turn of few ranks costs, in steps of few ranks.
+#: Cost of a turn of few ranks, in steps of few ranks.
 STEPS_OF_TURN = 4
 
 
@@ -129,7 +129,7 @@ class _Entries:
         return graph.now.of(who)
 
     def _together(self) -> Iterator[tuple[Ints, Expansion]]:
-        """The operations of several ranks with their (M,) entries: those of one kind, size and root at once."""
+        """The operations of several ranks with their (M,) entries: all of one kind, size and root together."""
         calls = collective_calls(self._recording)
         op = self._recording.op[calls.entry]
         for one, size in np.unique(np.stack([op, calls.size], axis=1), axis=0).tolist():

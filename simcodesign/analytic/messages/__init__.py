@@ -1,1 +1,1 @@
-"""What messages cost on a network, and collective traffic on its links."""
+"""Costs of messages on a network, and collective traffic on its links."""

@@ -29,7 +29,7 @@ class Traffic:
         return self.size_bytes * self.messages
 
     def among(self, members: Ints) -> Traffic:
-        """The same messages in each of several groups, ``members`` (groups, n), for ranks 0 to n - 1."""
+        """Return the messages in each of several groups, ``members`` (groups, n), for ranks 0 to n - 1."""
         if members.shape[0] == 1 and np.array_equal(members[0], np.arange(members.shape[1])):
             return self
         source, target = (members[:, side].ravel() for side in (self.source, self.target))

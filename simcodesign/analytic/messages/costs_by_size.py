@@ -1,7 +1,7 @@
-"""The constants of messages of one size, where those of a network are piecewise by size, for closed forms.
+"""The constants of messages of one size, if the network's are piecewise by size, for closed forms.
 
-Every closed form asks for the price of a message by the bytes that it really sends, so that this is the only place that
-knows of segments: at one size, a network with segments is one without.
+Every closed form requests the price of a message by the bytes that it really sends, so that this is the only place
+that handles segments: at one size, a network with segments is one without.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 def at_size(network: Network, size_bytes: FloatOrArray) -> Network:
-    """The network without segments whose messages all cost what those of ``size_bytes`` do, at every point."""
+    """The network without segments whose messages all cost what messages of ``size_bytes`` do, at every point."""
     if not network.has_segments:
         return network
     model, changes = network.message_model, dict[str, Any]()
@@ -41,7 +41,7 @@ def _model_at_size(model: MessageModel, size_bytes: FloatOrArray) -> MessageMode
     segments, changes = model.segments, dict[str, Any]()
     for name, _ in model.constants_by_size().values():
         values = [getattr(segment, name) for segment in segments]
-        common = getattr(model, name)  # what a segment does not say is that of the model
+        common = getattr(model, name)  # the model's value, used if a segment has none
         changes[name] = _of_size([common if value is None else value for value in values], segments, size_bytes)
     if any(segment.rendezvous for segment in segments):
         waits = _of_size([float(segment.rendezvous) for segment in segments], segments, size_bytes)
@@ -50,7 +50,7 @@ def _model_at_size(model: MessageModel, size_bytes: FloatOrArray) -> MessageMode
 
 
 def local_at_size(part: LocalMessages, size_bytes: FloatOrArray) -> LocalMessages:
-    """Messages within a node or a socket that all cost what those of ``size_bytes`` do."""
+    """Messages within a node or a socket that all cost what messages of ``size_bytes`` do."""
     if not part.segments:
         return part
     startup_s = _of_size([segment.startup_s for segment in part.segments], part.segments, size_bytes)

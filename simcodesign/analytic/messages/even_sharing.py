@@ -8,8 +8,8 @@ of its messages go over 2^j links of a line or ring of that dimension. All messa
 * half way round a ring of more than two hosts, even coordinates go up and odd ones down (``TorusTopology``), so that
   2^(j-1) messages meet instead, and none where the ring has four hosts.
 
-With max-min fair shares, all messages of a round therefore get the same share, that of the link on which they meet.
-They end together, and so begin the next round together, if receivers then continue as soon as senders do::
+With max-min fair shares, all messages of a round therefore get the same share, determined by the link on which they
+meet. They end together, and so begin the next round together, if receivers then continue as soon as senders do::
 
     T = sum over the rounds of: startup + 2^j x hop latency + receive overhead
                                 + bytes x max(time per byte of a message, messages that meet x time per byte of a link)
@@ -42,7 +42,7 @@ class Doubling(Enum):
 
 
 class Round(NamedTuple):
-    """Messages of a round go over so many ``hops`` of a ``dimension`` of the grid; ``meeting`` of them share a link."""
+    """Messages of a round go over ``hops`` of a ``dimension`` of the grid; ``meeting`` of them meet on a link."""
 
     dimension: int
     hops: int
@@ -50,7 +50,7 @@ class Round(NamedTuple):
 
 
 def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Doubling) -> float | None:
-    """Seconds of such an operation where all ranks begin together and the links are shared fairly.
+    """Seconds of such an operation if all ranks begin together and the links are shared fairly.
 
     None if that has no closed form: on other machines (no mesh or torus, several rails, several ranks on a node,
     another order of the ranks, links not shared in equal parts, LogGOPS), for other numbers of ranks, and in a ``TREE``
@@ -80,7 +80,7 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
 
 
 def rounds_on_grid(grid: GridTopology, ranks: int) -> Iterator[Round]:
-    """Those of ``ranks`` hosts, as long as the distance of the round lies in one dimension."""
+    """Rounds of ``ranks`` hosts, as long as the distance of the round lies in one dimension."""
     for dimension, axis in reversed([*enumerate(grid.axes)]):
         hops = 1
         while 2 * hops * axis.stride <= ranks and 2 * hops <= axis.extent:

@@ -28,11 +28,11 @@ def halo(
 
     All sends come first, in every dimension those upwards and those downwards, then the receives, those from above
     and those from below. The last to finish is a rank with most neighbours; its neighbour above sends upwards first if
-    it has one above itself. Of three ranks in a row that do not close a ring, the middle one has most neighbours, but
-    the first one waits longer for what its neighbour sends downwards after all that it sends upwards: both are tried.
-    A fraction of a message takes as much less time as the whole ones are apart, and never less than none.
+    it has one above itself. Among three ranks in a row that do not close a ring, the middle one has most neighbours,
+    but the first one waits longer for what its neighbour sends downwards after all that it sends upwards: both are
+    tried. A fraction of a message takes as much less time as the whole ones are apart, and never less than none.
 
-    In LogGOPS it is exact where all ranks do alike and send no more than ``SHORT`` messages, or messages of one size.
+    In LogGOPS it is exact if all ranks do alike and send no more than ``SHORT`` messages, or messages of one size.
     Otherwise it is a lower bound.
     """
     several = [1.0] * len(sizes) if messages is None else list(messages)
@@ -80,7 +80,7 @@ def _counts(rows: Sequence[_Row]) -> list[FloatOrArray]:
 def carried_halo(
     sizes: Sequence[float], grid: Sequence[float], p: MessageCosts, messages: Sequence[float]
 ) -> Carry | None:
-    """Where every rank stands after a periodic exchange, in LogGOPS."""
+    """Clock of every rank after a periodic exchange, in LogGOPS."""
     rows = _rows(sizes, grid, True, p, messages)
     if any(row.message.in_order for row in rows):
         return None
@@ -106,7 +106,7 @@ def most_work_s(
     messages: Sequence[FloatOrArray],
 ) -> FloatOrArray:
     """Seconds for which a rank with most neighbours works on its messages, in Hockney's model. Where messages do not
-    fly that is all of the time: when it has sent everything, everybody has, so that it waits for nothing."""
+    fly that is all of the time: when it has sent everything, all have, so that it waits for nothing."""
     rows = _rows(sizes, grid, periodic, p, messages)
     return sum(row.neighbours(False) * row.count * (row.message.send_s + row.message.held_s) for row in rows)
 
@@ -125,7 +125,7 @@ def busy_s(
 
 def most_neighbours(grid: Sequence[int], periodic: bool) -> NDArray[np.bool_]:
     """The ranks (P,), in row-major order, that have as many neighbours in every dimension as any rank has; one bool
-    where these are all ranks."""
+    if these are all ranks."""
     if periodic or max(grid) < 3:
         return np.asarray(True)
     inside = []
@@ -167,7 +167,8 @@ class _Row:
         return not self.periodic and bool(np.any(np.asarray(self.extent) == 3))
 
     def neighbours(self, edge: bool) -> FloatOrArray:
-        """Of the rank that is looked at: the first of three if ``edge``, otherwise one with most of them."""
+        """Number of neighbours of the examined rank: the first of three if ``edge``, otherwise one with most of
+        them."""
         extent = np.asarray(self.extent)
         most = 2.0 if self.periodic else np.minimum(extent - 1.0, 1.0 if edge else 2.0)
         # Only in a row of three can the edge be last.
@@ -218,7 +219,7 @@ def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> FloatOrArray:
         later = row.count - 1.0
         paced = above + later * np.maximum(m.next_send_s, apart)
         last = np.maximum(next_receive + m.copy_s + later * apart, paced)
-        last = last + (neighbours - 1.0) * row.count * apart  # by then those from below are there
+        last = last + (neighbours - 1.0) * row.count * apart  # by then the messages from below have arrived
         some = neighbours * row.count > 0
         time = np.where(some, last + m.receive_s, time)
         next_receive = np.where(some, last + m.next_receive_s, next_receive)

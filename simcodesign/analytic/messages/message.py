@@ -1,4 +1,4 @@
-"""What one message costs, in the times that closed forms are made of."""
+"""Cost of one message, in the times that closed forms are made of."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Message:
     copy_s: FloatOrArray = 0.0
 
     def then(self, work_s: FloatOrArray) -> Message:
-        """The same where its receiver works on it for so long before it continues."""
+        """Return a copy whose receiver works on the message for ``work_s`` before it continues."""
         receive = self.receive_s + work_s
         return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
 
@@ -40,12 +40,12 @@ class Message:
 
     @property
     def held_s(self) -> FloatOrArray:
-        """What its receiver is held for in all, if the message is there."""
+        """Total time for which its receiver is held, if the message has arrived."""
         return self.copy_s + self.receive_s
 
     @property
     def copied_late(self) -> Message:
-        """The same if the receiver copied it only when it is there: its receive ends no earlier."""
+        """Return a copy that the receiver copies only when it has arrived: its receive ends no earlier."""
         return replace(self, copy_s=0.0).then(self.copy_s) if np.any(np.asarray(self.copy_s) != 0) else self
 
     @property
@@ -61,18 +61,18 @@ class Message:
 
     @property
     def exchange_s(self) -> FloatOrArray:
-        """The same where the receiver begins to send at the same time."""
+        """Duration of an exchange: like ``whole_s``, but the receiver starts to send at the same time as the sender."""
         whole: FloatOrArray = np.maximum(self.arrival_s, self.send_s) + self.receive_s
         return whole
 
     @property
     def apart_s(self) -> FloatOrArray:
-        """From the beginning of a send to that of the next one."""
+        """From the beginning of a send to the beginning of the next one."""
         return np.where(self.waits, np.maximum(self.next_send_s, self.arrival_s), self.next_send_s)
 
     @property
     def round_s(self) -> FloatOrArray:
-        """The same where every send waits for the message of the round before."""
+        """Duration of a round in which every send waits for the message of the previous round."""
         return np.maximum(np.maximum(self.next_send_s, self.exchange_s), self.next_receive_s)
 
 

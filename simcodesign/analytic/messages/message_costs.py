@@ -3,7 +3,7 @@
 The formulas of ``collectives`` and ``halo`` are made of these. They hold for any number of ranks P, sizes and
 constants, and assume that all ranks start together, that gaps of
 earlier messages are over, and that no link or interface is shared. A message of m bytes keeps its sender busy for c,
-is there a after the send began and keeps its receiver busy for r: D = a + r. Sends (receives) of a rank begin at least
+arrives a after the send began and keeps its receiver busy for r: D = a + r. Sends (receives) of a rank begin at least
 u (v) apart:
 
     Hockney  c = u = a = startup + latency of the hops + m x time per byte, r = v = receive overhead
@@ -13,22 +13,22 @@ u (v) apart:
              v = max(r, g + x G), x = max(m - 1, 0)
 
 Inside nodes whose network holds receivers (processors copy), c = u = a = startup + latency of the hops + m x time per
-byte, however messages are sent, and a receive that has its turn at t is over at max(t + c, when the message is there)
+byte, however messages are sent, and a receive that has its turn at t is over at max(t + c, the arrival of the message)
 + r.
 
-In LogGOPS a is that of the first byte, which may come while the receiver still sends itself: of an exchange, D is then
-c + r. Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per byte
-counts to c in Hockney's model if hops hold the sender, and to a otherwise and in LogGOPS.
+In LogGOPS a is the time of the first byte, which may come while the receiver still sends itself: for an exchange, D is
+then c + r. Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per
+byte counts to c in Hockney's model if hops hold the sender, and to a otherwise and in LogGOPS.
 
 Beyond S bytes (rendezvous) a sender continues only when its receiver takes the message up, and broadcasts take longer.
 Where all ranks send and receive, receives are posted with the sends (as in MPI_Sendrecv), and what follows waits for
 both.
 
-A program's time is the sum of its operations' times. It is exact when all ranks come to every operation together with
-their gaps over. It is too high where ranks leave an operation one after another and come to the next so: those who come
-first have a start that the sum does not know (``pipelining`` has what they take then). It is too low where gaps of the
+A program's time is the sum of its operations' times. It is exact when all ranks reach every operation together with
+their gaps over. It is too high if ranks leave an operation one after another and reach the next so: early ranks
+have a start that the sum does not include (``pipelining`` has what they take then). It is too low if gaps of the
 operation before are not over, which takes g + x G > o + x O; and where ranks differ, or wait for single messages, of
-which the sum of the busiest rank knows nothing.
+which the sum of the busiest rank does not include.
 
 Sources: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994); D. Culler et al., "LogP",
 PPoPP 1993; A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010;
@@ -56,7 +56,7 @@ from simcodesign.describe.network.network import Network
 
 @dataclass(frozen=True)
 class MessageCosts:
-    """What messages cost among ``ranks`` ranks: ``message(size_bytes)``; ``reduction_s_per_byte``: what the operator of
+    """Costs of messages among ``ranks`` ranks: ``message(size_bytes)``; ``reduction_s_per_byte``: what the operator of
     a reduction takes a rank for a byte; ``packing_s``: what it takes to copy a block."""
 
     ranks: FloatOrArray
@@ -71,11 +71,11 @@ class MessageCosts:
 
     @property
     def copied_late(self) -> MessageCosts:
-        """The prices of receivers that copy a message only when it is there: no receive ends later than by these."""
+        """The prices of receivers that copy a message only when it has arrived: no receive ends later than by these."""
         return replace(self, message=lambda size: self.message(size).copied_late)
 
     def message_along(self, dim: int, size_bytes: FloatOrArray) -> Message:
-        """A message along a dimension of a process grid: those of each have their own price where ``along`` has it."""
+        """A message along a dimension of a process grid: each dimension has its own price if ``along`` has it."""
         return self.along[dim](size_bytes) if self.along else self.message(size_bytes)
 
 
@@ -91,7 +91,7 @@ def price(
 def _message(
     network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, links: RouteLinks | None
 ) -> Callable[[FloatOrArray], Message]:
-    """The price of a message by its size; where constants are piecewise by size, by those of its size."""
+    """The price of a message by its size; if constants are piecewise by size, by the constants of its size."""
     passed = slowest_links(network) if links is None else links
     if passed.levels:
         parts = [
@@ -107,7 +107,7 @@ def _message(
 def _longest(
     parts: Sequence[tuple[NDArray[np.bool_] | bool, Callable[[FloatOrArray], Message]]], size: FloatOrArray
 ) -> Message:
-    """Of messages on several levels, the longest of each time, where they are."""
+    """The longest of each time among messages on several levels, for the levels in use."""
     messages = [message(size) for _, message in parts]
 
     def most(name: str) -> Any:
@@ -131,7 +131,7 @@ def _longest(
 def _plain(
     network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, passed: RouteLinks
 ) -> Callable[[FloatOrArray], Message]:
-    """The same of a network without segments, over these links."""
+    """The price of a message of a network without segments, over these links."""
     h = (modelled_hops(network, ranks) if hops is None else hops) * passed.hops
     again: FloatOrArray = 0.0
     if network.is_stored:
@@ -159,7 +159,7 @@ class Cost:
 
 
 def selected(parts: Sequence[tuple[NDArray[np.bool_], Cost]]) -> Cost:
-    """At every point the cost that holds there: each has where it does."""
+    """At every point the cost that holds there."""
     where = [there for there, _ in parts]
 
     def of_all(name: str) -> FloatOrArray:

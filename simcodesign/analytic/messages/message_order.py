@@ -31,7 +31,7 @@ RECEIVED, COMPUTED, PASSED_ON, OF_BLOCK = 0, 2, 3, 7
 
 
 class Work(NamedTuple):
-    """Own work of ranks, an entry each: ``time_s`` in turn ``at``."""
+    """Own work of ranks, an entry each: ``time_s`` at turn ``at``."""
 
     rank: Ints
     at: Ints
@@ -42,7 +42,7 @@ class Work(NamedTuple):
 class Ordered:
     """M messages from ``source`` to ``target``, (M,) each, and the ``work`` of ranks between them.
 
-    A rank does first what has the lower turn: it sends in turn ``sent``, receives in turn ``taken``, waits in turn
+    A rank does first what has the lower turn: it sends at turn ``sent``, receives at turn ``taken``, waits at turn
     ``freed`` for the receiver of a message beyond S bytes, and then combines for ``reduced_s`` what it has received.
     ``dim``: the dimension of the process grid along which a message goes. ``is_posted``: all sends are posted together.
     ``message``: what each message costs.
@@ -65,7 +65,7 @@ class Ordered:
         return replace(self, message=price(network, float(ranks), links=links).message(self.size_bytes))
 
     def along(self, network: Network, ranks: int, links: Sequence[RouteLinks]) -> Ordered:
-        """The same with the links of the messages along each dimension."""
+        """Return the messages with the links along each dimension."""
         every = np.zeros((len(fields(Message)), len(self.source)))
         for dim, row in enumerate(links):
             here = self.dim == dim
@@ -76,7 +76,7 @@ class Ordered:
         return replace(self, message=Message(**values | {"waits": values["waits"] > 0, "in_order": in_order}))
 
     def among(self, members: Ints) -> Ordered:
-        """The same in each of several groups, ``members`` (groups, n), for ranks 0 to n - 1."""
+        """Return the messages in each of several groups, ``members`` (groups, n), for ranks 0 to n - 1."""
         count = len(members)
         rank, at, time_s = self.work
         work = Work(members[:, rank].ravel(), np.tile(at, count), np.tile(time_s, count))
@@ -85,7 +85,7 @@ class Ordered:
         return self._with(rest | {"source": source, "target": target}, work)
 
     def repeated(self, times: int, turns: int) -> Ordered:
-        """The same several times, which takes so many turns each time."""
+        """Return the messages ``times`` times, which takes ``turns`` turns each time."""
         later, later_work = (np.repeat(np.arange(times) * turns, len(one)) for one in (self.source, self.work.at))
         rank, at, time_s = self.work
         work = Work(np.tile(rank, times), np.tile(at, times) + later_work, np.tile(time_s, times))
@@ -93,7 +93,7 @@ class Ordered:
         return self._with(every | {name: every[name] + later for name in TURNS_OF_MESSAGE}, work)
 
     def within(self, who: Ints) -> Ordered:
-        """Those among these ranks, which ascend, as places 0, 1, 2, ... in ``who``."""
+        """Messages among these ranks, which ascend, as places 0, 1, 2, ... in ``who``."""
         here = np.isin(self.source, who) & np.isin(self.target, who)
         works = np.isin(self.work.rank, who)
         source, target, rank = (np.searchsorted(who, side) for side in (self.source, self.target, self.work.rank))
@@ -104,7 +104,7 @@ class Ordered:
 
     @classmethod
     def together(cls, parts: Sequence[Ordered]) -> Ordered:
-        """All these messages, which may be none; those of several parts have no rank in common, or turns that follow
+        """All these messages, which may be none; messages of several parts have no rank in common, or turns that follow
         one another."""
         if not parts:
             return _none()
@@ -121,8 +121,8 @@ class Ordered:
 
 
 def in_steps(steps: Steps, size_bytes: FloatOrArray, segments: int, members: Ints, network: Network) -> Ordered:
-    """The messages of a collective algorithm in each of several groups ``members`` (groups, n). Its bytes, or those of
-    each rank (n,), are passed on in so many equal parts."""
+    """The messages of a collective algorithm in each of several groups ``members`` (groups, n). Its bytes, or the
+    bytes of each rank (n,), are passed on in ``segments`` equal parts."""
     parts, turn = [_none()], 0
     for step in steps:
         if isinstance(step, Burst):
@@ -165,8 +165,8 @@ def in_sweeps(
     compute_s: float,
     corners: Sequence[tuple[int, int]],
 ) -> Ordered:
-    """The messages of sweeps over a process grid from each corner in turn: for every block a rank receives along both
-    axes, computes, and sends along both."""
+    """The messages of sweeps over a process grid from one corner after another: for every block a rank receives along
+    both axes, computes, and sends along both."""
     place, parts = np.arange(int(np.prod(grid))).reshape(grid), [_none()]
     rank = place.ravel()
     computed = Work(rank, np.full(len(rank), COMPUTED), np.full(len(rank), compute_s))

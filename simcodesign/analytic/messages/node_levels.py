@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LevelCosts:
-    """What an operation costs in ``time_s``, and by its messages ``within`` nodes and ``between`` them."""
+    """Cost of an operation in ``time_s``, and by its messages ``within`` nodes and ``between`` them."""
 
     time_s: FloatOrArray
     within: Cost
@@ -30,7 +30,7 @@ class LevelCosts:
         return replace(Cost(*(near + far for near, far in both)), time_s=self.time_s)
 
     def or_where(self, there: NDArray[np.bool_], other: LevelCosts) -> LevelCosts:
-        """These costs, or the other ones where it says ``there``."""
+        """These costs, or the other ones if ``there``."""
         within, between = (
             selected([(~there, mine), (there, its)])
             for mine, its in ((self.within, other.within), (self.between, other.between))
@@ -41,7 +41,7 @@ class LevelCosts:
 @dataclass(frozen=True)
 class NodeLevels:
     """``ranks`` ranks, of which a node has no more than ``within.ranks``, on ``between.ranks`` nodes; prices of
-    messages among those of a node, and among the leaders. ``nodes``: the ranks of every node, None if all nodes have
+    messages within a node, and among the leaders. ``nodes``: the ranks of every node, None if all nodes have
     as many."""
 
     ranks: FloatOrArray

@@ -1,7 +1,7 @@
 """The messages of collective algorithms in the order in which every rank sends and receives them, step by step.
 
-They say who sends how much to whom, for the loads of links and for bounds. Closed forms need no order where all
-messages of a round cost the same. If some ranks share a node and others do not, ranks come to a round at different
+They list senders, receivers and sizes, for the loads of links and for bounds. Closed forms need no order if all
+messages of a round cost the same. If some ranks share a node and others do not, ranks reach a round at different
 times, and are followed through these steps (``rank_by_rank.alike_ranks``).
 """
 
@@ -41,11 +41,11 @@ class Step:
         return size_bytes * self.blocks / self.parts
 
     def scaled(self, blocks: float) -> Step:
-        """The same with so many times the blocks."""
+        """Return the step with ``blocks`` times the blocks."""
         return replace(self, blocks=self.blocks * blocks, reduced=self.reduced * blocks)
 
     def among(self, members: Ints) -> Step:
-        """The same in several groups, ``members`` (groups, n)."""
+        """Return the step in several groups, ``members`` (groups, n)."""
 
         def each(values: FloatOrArray) -> FloatOrArray:
             return np.tile(values, len(members)) if np.ndim(values) else values
@@ -79,11 +79,11 @@ class Joint:
     parts_of_bytes: int = 1
 
     def among(self, members: Ints) -> Joint:
-        """The same in several groups, ``members`` (groups, n)."""
+        """Return the step in several groups, ``members`` (groups, n)."""
         return replace(self, parts=tuple(part.among(members) for part in self.parts))
 
     def scaled(self, blocks: float) -> Joint:
-        """The same with so many times the blocks."""
+        """Return the step with ``blocks`` times the blocks."""
         return replace(self, parts=tuple(part.scaled(blocks) for part in self.parts), reduced=self.reduced * blocks)
 
 
@@ -139,7 +139,7 @@ def _edges(parent: Ints, child: Ints, up: bool, blocks: FloatOrArray, reduced: F
 
 
 def chain(count: int, back: bool = False, reduced: float = 0.0) -> Steps:
-    """From each rank to the next; or ``back``, from the last rank on to the one before."""
+    """From each rank to the next; or ``back``, from the last rank on to the previous one."""
     for place in range(count - 1):
         source, target = (count - 1 - place, count - 2 - place) if back else (place, place + 1)
         yield Step(np.array([source]), np.array([target]), 1.0, reduced)
@@ -157,7 +157,7 @@ def chains(count: int, several: int) -> Steps:
 
 
 def star(count: int, up: bool = False, reduced: float = 0.0) -> Steps:
-    """From rank 0 to ranks 1, 2, 3, ..., or back; where bytes differ by rank, those of the other rank."""
+    """From rank 0 to ranks 1, 2, 3, ..., or back; if bytes differ by rank, the other rank's bytes."""
     for rank in range(1, count):
         root, other = np.array([0]), np.array([rank])
         yield replace(_edges(root, other, up, 1.0, reduced), owner=other)
@@ -251,7 +251,7 @@ def hypercube(count: int, blocks: Callable[[int], float] = lambda _: 1.0, gather
 
 
 def scan_pairs(count: int) -> Steps:
-    """Between pairs at distance 1, 2, 4, ..., if both are there; the upper one reduces what comes twice."""
+    """Between pairs at distance 1, 2, 4, ..., if both exist; the upper one reduces what comes twice."""
     rank = np.arange(count)
     for bit in bits(count):
         source = rank[(rank ^ bit) < count]
@@ -314,7 +314,7 @@ class NodeMembers:
 
     @classmethod
     def of(cls, node: Ints) -> NodeMembers:
-        """By the node (n,) of every member."""
+        """Group members by the node (n,) of each."""
         order = np.argsort(node, kind="stable")
         several = np.split(order, np.flatnonzero(np.diff(node[order])) + 1)
         return cls(sorted(several, key=lambda members: int(members[0])))
@@ -330,7 +330,7 @@ class NodeMembers:
             yield np.stack([several for several in self.members if len(several) == count])
 
     def within(self, steps: Callable[[int], Steps], blocks: float = 1.0) -> Steps:
-        """Steps among the members of every node, of so many times the blocks."""
+        """Steps among the members of every node, of ``blocks`` times the blocks."""
         for members in self.by_size():
             for step in steps(members.shape[1]):
                 assert isinstance(step, Step)
@@ -348,7 +348,8 @@ class NodeMembers:
         return len({len(several) for several in self.members}) == 1
 
     def across(self, steps: Callable[[int], Steps], blocks: float = 1.0) -> Steps:
-        """Steps among the members of the same number on all nodes, which have as many, of so many times the blocks."""
+        """Steps among the members of the same number on all nodes, which have as many, of ``blocks`` times the
+        blocks."""
         for step in steps(len(self.members)):
             assert not isinstance(step, Burst)
             yield step.among(np.stack(self.members).T).scaled(blocks)

@@ -1,9 +1,9 @@
 """Messages that all ranks post together in LogGOPS, alike on all ranks: who has the processor when.
 
-Every rank sends n messages and takes up n, which were sent when its own were. With c, a, r, u and v as in
-``message_costs``, a send begins as soon as the processor is free and u has passed since the one before; of what could
-begin at the same time, sends come first. A message is taken up when the processor is free, it is there, and v has
-passed since the one before: of several that wait, the one that was sent first. That is a recursion over 2 n steps, with
+Every rank sends n messages and takes up n, sent when its own were. With c, a, r, u and v as in
+``message_costs``, a send begins as soon as the processor is free and u has passed since the previous one; if both could
+begin at the same time, sends come first. A message is taken up when the processor is free, it has arrived, and v has
+passed since the previous one: of several that wait, the first sent one. That is a recursion over 2 n steps, with
 a closed form for messages of one size in two cases:
 
 - u > max(a, c): the processor takes up a message before it sends the next one, n rounds of an exchange.
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 SHORT = 8
 #: Times of two that are the same except for rounding.
 ROUNDING = 1e-12
-#: Messages of a rank up to which the recursion goes; what others add is that of the last half of these.
+#: Messages of a rank up to which the recursion goes; each further one adds the mean of the last half of these.
 MOST = 1024
 
 
@@ -72,7 +72,7 @@ class _Times:
 
 
 def several_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> FloatOrArray:
-    """Seconds of messages of several sizes, so many of the first, then of the second, and so on. A fraction of a
+    """Seconds of messages of several sizes, ``counts[0]`` of the first, then of the second, and so on. A fraction of a
     message takes that part of what a whole one adds."""
     times, whole = [_Times(*times_of(message)) for message in messages], [np.floor(count) for count in counts]
     time = posted_in_turn_s(times, whole)
@@ -88,14 +88,14 @@ def several_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]
 def exchanged_s(
     messages: Sequence[Message], counts: Sequence[FloatOrArray], is_alike: bool | NDArray[np.bool_]
 ) -> FloatOrArray:
-    """Seconds of so many messages of each size that a rank sends, and as many that come to it: exact where all ranks
+    """Seconds of a number of messages of each size that a rank sends, and as many that it receives: exact if all ranks
     are alike and send in the order in which messages are posted, or messages of one size; otherwise a lower bound."""
     exact_s, least_s = several_posted_s(messages, counts), _least_posted_s(messages, counts)
     return np.where(is_alike & go_as_posted(messages, counts), exact_s, least_s)
 
 
 def go_as_posted(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> NDArray[np.bool_]:
-    """Whether messages that a rank posts together go in that order, or are of one size."""
+    """Whether messages that a rank posts together go in that order, or have one size."""
     equal = [
         _of_used(np.maximum, time, counts) <= _of_used(np.minimum, time, counts)
         for time in zip(*map(times_of, messages), strict=True)
@@ -105,8 +105,8 @@ def go_as_posted(messages: Sequence[Message], counts: Sequence[FloatOrArray]) ->
 
 
 def _least_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> FloatOrArray:
-    """Lower bound on the seconds of so many messages of each size, in any order and to any ranks: the work of a rank's
-    processor; its sends, u apart; the messages that come to it, v apart."""
+    """Lower bound on the seconds of a number of messages of each size, in any order and to any ranks: the work of a
+    rank's processor; its sends, u apart; its received messages, v apart."""
     work_s, sends_s, receives_s = (
         sum((count * time for time, count in zip(times, counts, strict=True)), start=np.zeros(()))
         for times in zip(*((m.send_s + m.receive_s, m.next_send_s, m.next_receive_s) for m in messages), strict=True)
@@ -144,7 +144,7 @@ def posted_in_turn_s(messages: Sequence[_Times], counts: Sequence[FloatOrArray])
 def carried_s(
     messages: Sequence[Message], counts: Sequence[float], waits_s: tuple[float, float]
 ) -> tuple[float, float, float] | None:
-    """The same where gaps of earlier messages last so long: of the sends, and of the receives. When all is done, and
+    """Seconds if gaps of earlier messages remain: of the sends, and of the receives. When all is done, and
     when the next message can be sent and taken up; None for parts of messages, or more than ``MOST``."""
     if sum(counts) > MOST or any(count != int(count) for count in counts):
         return None
@@ -167,7 +167,7 @@ def _recursion(
     times = rows[: len(messages) * width].reshape(len(messages), width, -1)
     ends = np.cumsum(rows[len(messages) * width :], axis=0)
     points, most = np.arange(rows.shape[1]), int(ends[-1].max(initial=0.0))
-    there = np.full((most + 1, len(points)), np.inf)  # when each message is there
+    there = np.full((most + 1, len(points)), np.inf)  # arrival of each message
     sent, taken = np.zeros(len(points), int), np.zeros(len(points), int)
     free, next_send, next_receive, done = np.zeros((4, len(points)))
     next_send, next_receive = next_send + waits_s[0], next_receive + waits_s[1]

@@ -18,7 +18,7 @@ def row_s(count: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> 
 
 
 def tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
-    """Time of a binomial tree of messages that take D (``whole_s``), those of a rank a (``apart_s``) apart.
+    """Time of a binomial tree of messages that take D (``whole_s``), a rank's messages a (``apart_s``) apart.
 
     T(1) = 0, T(2) = D; for n = 2^i + j > 2 ranks, 1 <= j <= 2^i, T(n) = max(D + T(j), a + T(2^i)): the subtree of the
     first child, and the root with all its other children.
@@ -31,11 +31,11 @@ def tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) ->
 
 
 def doubling_tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
-    """The same of a tree in which all ranks that have been reached send on, at distance 1, 2, 4, ...
+    """Time of a tree in which all ranks that have been reached send on, at distance 1, 2, 4, ...
 
-    The way to rank i goes over the ones of its binary number, the lowest first: its sender sends once for every digit
-    below the highest that is 0, and D passes for every 1. The last rank is one with the most digits that has
-    the fewest ones if a > D, otherwise one with the most ones, or the one of one digit less that has nothing but ones.
+    The path to rank i follows the 1 digits of its binary number, the lowest first: its sender sends once for every
+    digit below the highest that is 0, and D passes for every 1. The last rank is one with the most digits that has the
+    fewest ones if a > D, otherwise one with the most ones, or the number of one digit less that consists of ones.
     """
     digits, last = ceil_log2(ranks), np.asarray(ranks) - 1.0
     ones = _most_ones(last, digits)
@@ -69,7 +69,7 @@ def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> C
 
 
 def reducing_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same where every rank reduces what it has received before it continues."""
+    """Rounds in which every rank reduces what it has received before it continues."""
     m, messages = p.reduced(size), p.ranks * rounds
     reduction_s = rounds * size * p.reduction_s_per_byte
     time_s = row_s(rounds, m.exchange_s, m.round_s)

@@ -1,15 +1,15 @@
-"""Links that messages pass, for closed forms, where they differ: of one pair of ranks, of neighbours along a dimension
-of a process grid, and of anybody. Messages within a node may have a startup and a bandwidth of their own instead.
+"""Links that messages pass, for closed forms, if they differ: of one pair of ranks, of neighbours along a dimension
+of a process grid, and of any pair. Messages within a node may have a startup and a bandwidth of their own instead.
 
 A message pays its startup, the latency of every hop, and its bytes at the bandwidth of the slowest link of its route
-(with store-and-forward: at the first link, and again at every other one). The distance law says how many hops there
+(with store-and-forward: at the first link, and again at every other one). The distance law gives the number of hops
 are; each takes
 
 * for a message from one rank to another: the mean latency of its own route, so that with the hops of the route it is
   their sum. The forecast is exact;
-* for the neighbours along a dimension of a halo exchange: the largest of that over all of them. It is exact where they
-  are alike, as on a torus whose dimensions are those of the process grid, and a bound otherwise;
-* for all other operations: the longest latency and the smallest bandwidth of any link, a bound for every message; of
+* for the neighbours along a dimension of a halo exchange: the largest of that over all of them. It is exact if they
+are alike, as on a torus with the dimensions of the process grid, and a bound otherwise; * for all other operations: the
+longest latency and the smallest bandwidth of any link, a bound for every message; of
   messages within nodes or sockets, if there are any, the largest startup and the smallest bandwidth count as well.
 """
 
@@ -39,9 +39,9 @@ class RouteLinks:
     """``latency_s`` of a hop in the mean; ``per_byte_s`` of the slowest link, or with store-and-forward of the first
     one; ``again_s_per_byte`` of each further link that stores a message, in the mean. ``startup_s`` and
     ``sent_s_per_byte``: what the message takes before any link; ``hops``: 1, or 0 where hops do not count, within a
-    node whose messages have a cost of their own. ``by_size``: the same of messages of so many bytes, where these
+    node whose messages have a cost of their own. ``by_size``: the links of messages of a size, if these
     differ by size. ``levels``: of a machine whose nodes have networks inside, the links on each level that messages
-    use; a message takes the longest of these, and the rest says nothing."""
+    use; a message takes the longest of these, and the rest is unused."""
 
     latency_s: FloatOrArray
     per_byte_s: FloatOrArray
@@ -53,7 +53,7 @@ class RouteLinks:
     levels: tuple[LevelLinks, ...] = ()
 
     def at(self, size_bytes: FloatOrArray) -> RouteLinks:
-        """Of messages of one size."""
+        """Return the links of messages of one size."""
         return self if self.by_size is None else self.by_size(size_bytes)
 
 
@@ -72,7 +72,7 @@ class LevelLinks:
 def _over_network(
     network: Network, latency_s: FloatOrArray, per_byte_s: FloatOrArray, again_s_per_byte: FloatOrArray
 ) -> RouteLinks:
-    """Links of messages that are sent as all messages over the network are."""
+    """Links of messages that follow the network's routing."""
 
     def sent(as_one: Network) -> RouteLinks:
         return RouteLinks(
@@ -97,13 +97,13 @@ def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:
 
 
 def slowest_links(network: Network) -> RouteLinks:
-    """Those that no message over the network exceeds; where links are alike, all of them."""
+    """Upper bounds for messages over the network; if links are alike, exact for all."""
     link = network.link_occupancy_s_per_byte
     return _over_network(network, network.longest_hop_latency_s, link, link)
 
 
 def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
-    """Those that no message among so many ranks exceeds: some are within a node or a socket, perhaps all."""
+    """Upper bounds for messages among ``ranks`` ranks: some are within a node or a socket, perhaps all."""
     network, far = machine.network, slowest_links(machine.network)
     if machine.has_levels:
         return replace(far, levels=_levels_of_anybody(machine, ranks))
@@ -113,7 +113,7 @@ def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
 
 
 def longest_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
-    """The same over as many hops as any route inside a node has."""
+    """Worst links over as many hops as any route inside a node has."""
     links = worst_links(machine, ranks)
     levels = (
         one if one.hops is None else replace(one, hops=np.maximum(float(one.network.topology.diameter), one.hops))
@@ -123,7 +123,7 @@ def longest_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
 
 
 def _levels_of_anybody(machine: Machine, ranks: FloatOrArray, outside: bool = True) -> tuple[LevelLinks, ...]:
-    """The slowest links of every level that any of so many ranks use."""
+    """The slowest links of every level that any of ``ranks`` ranks use."""
     if len(machine.node_kinds) > 1:
         used = _used_by_kinds(machine, ranks)
         used[0] = outside & used[0]
@@ -138,7 +138,7 @@ def _levels_of_anybody(machine: Machine, ranks: FloatOrArray, outside: bool = Tr
 
 
 def _used_by_kinds(machine: Machine, ranks: FloatOrArray) -> list[NDArray[np.bool_]]:
-    """Whether any pair of so many ranks is on each level, where nodes differ inside: at every number of ranks."""
+    """Whether any pair of ``ranks`` ranks is on each level, if nodes differ inside: at every number of ranks."""
     several, where = np.unique(np.asarray(ranks, dtype=np.int64), return_inverse=True)
     found = []
     for count in several.tolist():
@@ -170,7 +170,7 @@ def shared_parts(machine: Machine, ranks: int) -> Ints:
 
 
 def links_of_levels(machine: Machine, levels: Sequence[int], ranks: FloatOrArray) -> RouteLinks:
-    """Those that no message between ranks on these levels exceeds, on a machine that runs so many."""
+    """Upper bounds for messages between ranks on these levels, on a machine that runs ``ranks`` ranks."""
     network = machine.network
     if machine.has_levels:
         every = (machine.numbered_levels[level] for level in levels)
@@ -182,7 +182,7 @@ def links_of_levels(machine: Machine, levels: Sequence[int], ranks: FloatOrArray
 
 
 def links_within_nodes(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
-    """Those that no message within a node exceeds: as over the network where the machine says nothing else."""
+    """Upper bounds for messages within a node: as over the network unless the machine has others."""
     node = machine.network.node
     if machine.has_levels:
         return replace(slowest_links(machine.network), levels=_levels_of_anybody(machine, ranks, outside=False))
@@ -204,7 +204,7 @@ def _within(part: LocalMessages) -> RouteLinks:
 
 
 def _combined(combine: Callable[[Sequence[RouteLinks]], RouteLinks], every: Sequence[RouteLinks]) -> RouteLinks:
-    """What is made of several links, at each size where any of these differ by size."""
+    """Combine several links, at each size if any of these differ by size."""
     links = combine(every)
     if all(one.by_size is None for one in every):
         return links
@@ -224,7 +224,7 @@ def _larger(links: RouteLinks, others: RouteLinks, where: NDArray[np.bool_] | bo
 
 
 def without_links(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
-    """Of messages between ranks, what they take before any link of the network."""
+    """Times of messages between ranks before any link of the network."""
     if machine.has_levels:
         level = machine.level_of(ranks, source, target)
         levels = [
@@ -237,7 +237,7 @@ def without_links(machine: Machine, ranks: int, source: Ints, target: Ints) -> R
 
 
 def links_of_pairs(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
-    """Of messages between ranks (n,), those that no message on the same level exceeds."""
+    """Upper bounds on the same level, for messages between ranks (n,)."""
     links = slowest_links(machine.network)
     if machine.has_levels:
         level = machine.level_of(ranks, source, target)
@@ -247,7 +247,8 @@ def links_of_pairs(machine: Machine, ranks: int, source: Ints, target: Ints) -> 
 
 
 def links_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
-    """Of messages from ranks to ranks (n,), among so many: (..., n) for constants of the network that are (..., 1)."""
+    """Links of messages from ranks to ranks (n,), among ``ranks``: (..., n) for constants of the network that are
+    (..., 1)."""
     if machine.has_levels:
         return replace(slowest_links(machine.network), levels=_levels_of_messages(machine, ranks, source, target))
     node = machine.node_of(ranks)
@@ -271,7 +272,7 @@ def _levels_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints
 
 
 def _kinds(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[np.int8]:
-    """Of messages between ranks: 1 within a node whose messages have a cost of their own, 2 between its sockets,
+    """Kinds of messages between ranks: 1 within a node whose messages have a cost of their own, 2 between its sockets,
     otherwise 0."""
     network = machine.network
     if network.node is None:
@@ -293,7 +294,7 @@ def _with_local(machine: Machine, links: RouteLinks, kinds: NDArray[np.int8]) ->
 
 
 def _replaced(is_local: NDArray[np.bool_], both: Sequence[RouteLinks]) -> RouteLinks:
-    """Links, instead of which others stand for messages that are local; all have the latencies of the former."""
+    """Links with replacements for local messages; all have the latencies of the former."""
     links, local = both
     startup_s = np.where(is_local, local.startup_s, links.startup_s)
     sent = np.where(is_local, local.sent_s_per_byte, links.sent_s_per_byte)
@@ -302,7 +303,7 @@ def _replaced(is_local: NDArray[np.bool_], both: Sequence[RouteLinks]) -> RouteL
 
 
 def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks:
-    """Of the routes from nodes to nodes (n,): links (..., n) for constants of the network that are (...) or (..., 1).
+    """Links of the routes from nodes to nodes (n,): (..., n) for constants of the network that are (...) or (..., 1).
     Within a node there are no links, and they take no time."""
     routes = network.topology.routes(source, target)
     hops, stored = np.diff(routes.start), network.is_stored
@@ -325,8 +326,8 @@ def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks
 
 
 def links_of_peers(machine: Machine, peers: Ints) -> RouteLinks:
-    """Of messages from every rank (P,) to its peer (..., P), one for each design point if there are several; to itself
-    where it sends nothing."""
+    """Links of messages from every rank (P,) to its peer (..., P), one for each design point if there are several; to
+    itself if it sends nothing."""
     ranks = peers.shape[-1]
     every = np.arange(ranks)
     if peers.ndim == 1:
@@ -356,9 +357,10 @@ def _levels_of_rows(machine: Machine, peers: Ints) -> RouteLinks:
 def links_of_neighbours(
     machine: Machine, grid: Sequence[FloatOrArray], periodic: bool, by_rank: bool
 ) -> tuple[RouteLinks, ...]:
-    """Of the messages along each dimension of a process grid, extents numbers or arrays: the worst of all neighbours.
+    """Links of the messages along each dimension of a process grid, extents numbers or arrays: the worst of all
+    neighbours.
 
-    ``by_rank``: whether arrays over design points have a last axis of length one, as those of the machine have then.
+    ``by_rank``: whether arrays over design points have a last axis of length one, as the machine's have then.
     """
     extents = np.stack([np.asarray(extent, dtype=np.float64) for extent in np.broadcast_arrays(*grid)], axis=-1)
     shapes, where = np.unique(extents.reshape(-1, len(grid)), axis=0, return_inverse=True)
@@ -398,7 +400,7 @@ def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: b
 
 
 def links_of_alike(machine: Machine, ranks: int, source: Ints, target: Ints, by_rank: bool = False) -> RouteLinks:
-    """Of messages between ranks (n,), those that none of them exceeds."""
+    """Upper bounds for messages between ranks (n,)."""
     if machine.has_levels:
         levels = _levels_of_messages(machine, ranks, source, target)
         worst = tuple(replace(one, links=_worst(one, by_rank), here=True) for one in levels)
@@ -415,7 +417,7 @@ def links_of_alike(machine: Machine, ranks: int, source: Ints, target: Ints, by_
 
 
 def _worst(one: LevelLinks, by_rank: bool) -> RouteLinks:
-    """Of the links of several messages, those that none of them exceeds."""
+    """Upper bounds of the links of several messages."""
     values = {name: _most(np.where(one.here, getattr(one.links, name), 0.0), by_rank) for name in _FIELDS[:3]}
     return _over_network(one.network, **values)
 
@@ -440,7 +442,7 @@ def _sums(values: Floats, pair: Ints, shape: tuple[int, ...]) -> Floats:
 
 
 def _rows(rows: Sequence[FloatOrArray], shape: tuple[int, ...]) -> Floats:
-    """Row k is that of design point k: of rows of one point, or of all of them."""
+    """Row k belongs to design point k: rows of one point, or of all of them."""
     if np.ndim(rows[0]) == 1:
         return np.stack([np.asarray(row) for row in rows]).reshape(shape)
     every = [np.broadcast_to(row, shape).reshape(len(rows), shape[-1])[place] for place, row in enumerate(rows)]

@@ -2,19 +2,19 @@
 
 A. Hoisie, O. Lubeck, H. Wasserman, "Performance and scalability analysis of teraflop-scale parallel architectures using
 multidimensional wavefront applications", IJHPCA 14 (2000): a sweep takes its stages, times the time between two of
-them: those of the pipeline's length and those of its blocks. G. Mudalige, M. Vernon, S. Jarvis, "A plug-and-play model
+them: the stages of the pipeline's length and of its blocks. G. Mudalige, M. Vernon, S. Jarvis, "A plug-and-play model
 for evaluating wavefront computations on parallel architectures", IPDPS 2008: sweeps that follow one another from
 corners side by side overlap.
 
 A rank receives a block in x and then in y, computes, and sends in x and then in y. With c, a and r of a message
 (``message_costs``) and w for computing, all along the longest path:
 
-    a block on in x      a_x + r_x (+ r_y where it has a neighbour before it in y) + w
-    a block on in y      (c_x where it has a neighbour behind it in x +) a_y + r_y + w
-    the next block       r_x + r_y + c_x + c_y, of those neighbours that the rank has, + w
+    a block on in x      a_x + r_x (+ r_y if it has a neighbour before it in y) + w a block on in y      (c_x if it has
+    a neighbour behind it in x +) a_y + r_y + w the next block       r_x + r_y + c_x + c_y, of those neighbours that the
+    rank has, + w
 
 A message that its receiver copies holds it for that as well: r_y with it in the first line, both r in the last.
-In LogGOPS, u_x stands for c_x in y, and a next block is at least u_x + u_y, and v_x + v_y, after the one before.
+In LogGOPS, u_x replaces c_x in y, and a next block is at least u_x + u_y, and v_x + v_y, after the previous one.
 
 Within the grid all ranks are alike. So it is enough to look at paths by the first, second, last but one and last place
 of each axis, between which their length is linear. Their maximum is exact in Hockney's model where no sender waits for
@@ -41,8 +41,8 @@ Ready = dict[tuple[int, int], FloatOrArray]
 
 @dataclass(frozen=True)
 class Sweeps:
-    """``planes`` blocks over a grid of ``px`` x ``py`` ranks, from each corner in turn, with a message of its own in
-    ``x`` and ``y``, and ``compute_s`` of work on a block. Numbers, or arrays that broadcast."""
+    """``planes`` blocks over a grid of ``px`` x ``py`` ranks, from one corner after another, with a message of its own
+    in ``x`` and ``y``, and ``compute_s`` of work on a block. Numbers, or arrays that broadcast."""
 
     px: FloatOrArray
     py: FloatOrArray
@@ -69,7 +69,7 @@ class Sweeps:
         return {place: time_s + self._sent_s(*place) for place, time_s in done.items()}
 
     def _passed_on(self, begun: Ready) -> Ready:
-        """The longest paths of one block to all places: first in y, where that meets most, then in x."""
+        """The longest paths of one block to all places: first in y, in which most paths meet, then in x."""
         in_y = {}
         for x, y in begun:
             step_s = (

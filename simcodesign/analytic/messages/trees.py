@@ -1,4 +1,4 @@
-"""Times of trees of messages: binomial trees whose messages have one size or that of a subtree, and binary trees.
+"""Times of trees of messages: binomial trees whose messages have one size or a subtree's size, and binary trees.
 
 ``message(n)`` is what passes between a rank and its parent when n ranks are below and including it. With D, u, v and r
 of a message as in ``message_costs``, a tree down to the leaves takes, from when its root begins, the longest of: D and
@@ -95,7 +95,7 @@ def halving_up(ranks: FloatOrArray, message: Sized) -> Taken:
 
 
 def _with_last(children: Sequence[tuple[Taken, Message]], last: Taken, m: Message) -> Taken:
-    """The messages of children, each no earlier than the one before, and of one more: it is taken up after the others
+    """The messages of children, each no earlier than the previous one, and of one more: it is taken up after the others
     in the order of the program, or when it comes."""
     taken = ALONE
     is_taken: Bools = np.zeros((), dtype=np.bool_)
@@ -132,7 +132,7 @@ def binary_down_s(ranks: FloatOrArray, m: Message) -> FloatOrArray:
 
 
 def binary_up(ranks: FloatOrArray, m: Message) -> Taken:
-    """Up the same tree, the right child first, whose subtree is no larger than that of the left one."""
+    """Up the same tree, the right child first, whose subtree is no larger than the left one's."""
 
     def joined(left: Taken, right: Taken | None) -> Taken:
         return (ALONE if right is None else ALONE.and_one(right, m)).and_one(left, m)
@@ -155,7 +155,7 @@ def _binary_tree(ranks: FloatOrArray, joined: Callable[[Taken, Taken | None], Ta
 
 
 def cut_subtrees(ranks: FloatOrArray) -> list[tuple[int, Bools, FloatOrArray]]:
-    """Of a halving tree the subtrees that end with the last rank, from the smallest on: for each binary digit whether
+    """The subtrees of a halving tree that end with the last rank, from the smallest on: for each binary digit whether
     there is one of more than 2^bit ranks, and how many ranks its farthest child has below and including it."""
     last = np.asarray(ranks, dtype=np.float64) - 1.0
     depth = int(np.max(ceil_log2(ranks)))

@@ -1,2 +1,2 @@
-"""Operations that follow one another in closed form, where ranks continue before the one before has ended
+"""Operations that follow one another in closed form, if ranks continue before the previous one has ended
 everywhere."""

@@ -1,4 +1,4 @@
-"""The pipelined time of a program in LogGOPS, where it is exact.
+"""The pipelined time of a program in LogGOPS, if it is exact.
 
 Two kinds of programs have one: those whose operations all ranks do alike at the same time (``pace``), and a row of one
 operation that has a form for it, with own work before and after the row, but not in it.
@@ -21,7 +21,7 @@ def pipelined_with_gaps(chain: Chain, sum_s: float) -> Pipelined:
     parts = chain.head
     closed_s, time_s = sum(part.time_s for part in parts), _time_s(parts)
     if time_s is None:
-        return Pipelined(None, reason=f"{WHY_NOT}: {', '.join(_unknown(parts)) or 'gaps that go on changing'}")
+        return Pipelined(None, reason=f"{WHY_NOT}: {', '.join(_unknown(parts)) or 'gaps that continue to change'}")
     if abs(time_s - closed_s) <= ROUNDING * closed_s:
         return Pipelined(sum_s)
     words = ", ".join(part.words for part in parts)
@@ -43,7 +43,7 @@ def _time_s(parts: Parts) -> float | None:
 
 
 def _after(parts: Parts, pace: Pace) -> Pace | None:
-    """Where every rank stands after what all do alike."""
+    """Clock of every rank after operations that all do alike."""
     for part in parts:
         after = repeated(functools.partial(_after_each, part.body), part.times, pace)
         if after is None:
@@ -65,6 +65,6 @@ def _after_each(body: tuple[Operation | Repeated, ...], pace: Pace) -> Pace | No
 
 
 def _unknown(parts: Parts) -> list[str]:
-    """What all ranks do not do alike, each once."""
+    """Operations that the ranks do not do alike, each once."""
     labels = (operation.label for part in parts for operation in part.operations if operation.carry is None)
     return list(dict.fromkeys(labels))

@@ -1,4 +1,4 @@
-"""For which programs successive operations have no closed form."""
+"""Programs whose successive operations have no closed form."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
     if evaluation.design_point.shape:
         return "several design points"
     if evaluation.design_point.workload.has_overlap:
-        return "parts that go on beside others"
+        return "concurrent parts"
     if evaluation.design_point.workload.has_index:
         return "iterations that differ"
     network = evaluation.machine.network
     if not network.message_model.ranks_work_in_order and evaluation.machine.paths_differ:
-        return f"{network.message_model.title} where links differ, so that ranks do not go on at the same time"
+        return f"{network.message_model.title} if links differ, so that ranks do not continue at the same time"
     if evaluation.design_point.ranks > MOST_PIPELINED_RANKS:
         return f"more than {MOST_PIPELINED_RANKS:g} ranks"
     return "ranks that differ" if evaluation.by_rank else ""

@@ -1,7 +1,7 @@
-"""Where a rank stands in time in LogGOPS, where gaps between messages last from one operation into the next.
+"""Clock of a rank in LogGOPS, in which gaps between messages last from one operation into the next.
 
-For operations that all ranks do alike: as every rank does the same at the same time, one stands for all. A message is
-never on its way between two operations, as each ends with the last message that it sent.
+For operations that all ranks do alike: because every rank does the same at the same time, one represents all. A
+message is never in flight between two operations, as each ends with the last message that it sent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Pace:
         return all(abs(gap_s - before_s) <= dust_s for gap_s, before_s in pairs)
 
 
-#: Where a rank stands after something; None if that is not known.
+#: Clock of a rank after an operation; None if that is not known.
 Carry = Callable[[Pace], Pace | None]
 
 
@@ -65,7 +65,7 @@ def rounds(message: Message, count: float) -> Carry:
 
 
 def repeated(carry: Carry, times: float, pace: Pace) -> Pace | None:
-    """Where a rank stands after a whole number of times; step by step until steps are the same."""
+    """Clock of a rank after a whole number of times; step by step until steps are the same."""
     if not math.isfinite(times) or times != int(times):
         return None
     for done in range(int(times)):

@@ -1,7 +1,7 @@
-"""The operations of a program as sequences, cut where all ranks wait for all, and what each sequence takes.
+"""The operations of a program as sequences, cut at global synchronisations, and the time of each sequence.
 
 The sequence of a program is put together like the program: one after another, and repeated. Own work of the ranks has
-no part in it (``succession`` says why). ``pipelined`` gives every sequence its closed form if there is one.
+no part in it (see ``succession``). ``pipelined`` gives every sequence its closed form if there is one.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Repeated:
 
     @property
     def pipelined_s(self) -> float | None:
-        """The time of a row of one operation where that has a closed form."""
+        """The time of a row of one operation if that has a closed form."""
         one = self.single
         return one.repeated_s(self.times) if one and one.repeated_s and self.times > 1 else None
 
     @property
     def words(self) -> str:
-        """What is done how often."""
+        """Describe the operations and their numbers."""
         inner = ", ".join(part.words if isinstance(part, Repeated) else part.label for part in self.body)
         if self.times == 1:
             return inner
@@ -94,7 +94,7 @@ class Chain:
 
     @property
     def sequences(self) -> Iterator[tuple[Parts, float]]:
-        """What all ranks begin together, and how often."""
+        """Operations that all ranks begin together, and how often."""
         every = [(self.head, 1.0), *self.inner, (self.tail or (), 1.0)]
         return ((parts, count) for parts, count in every if parts and count)
 
@@ -118,7 +118,7 @@ def pipelined(chain: Chain, sum_s: float) -> Pipelined:
 
 def _times(parts: Parts, count: float) -> Iterator[SequenceTime]:
     """Where the sum of closed forms is not exact: rows of one operation that have a closed form; and, unless that is
-    all, the whole, whose sum stands except for what its rows save."""
+    all, the whole, with the sum except for what its rows save."""
     rest = _inexact(parts)
     for part in rest:
         if part.pipelined_s is not None:
@@ -148,7 +148,7 @@ def _inexact(parts: Parts) -> Parts:
 
 
 def _summed(found: Sequence[SequenceTime]) -> tuple[SequenceTime, ...]:
-    """Equal sequences together, the largest saving first, then those whose sum stands."""
+    """Equal sequences together, the largest saving first, then those with the plain sum."""
     every: dict[tuple[str, str, bool], SequenceTime] = {}
     for time in found:
         key = (time.phase, time.operations, time.pipelined_s is None)

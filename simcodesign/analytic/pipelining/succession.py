@@ -1,4 +1,4 @@
-"""What the forecast knows of an operation beyond its time when all ranks begin at once: how it follows others.
+"""Properties of an operation beyond its time when all ranks begin together: how it follows others.
 
 An operation of P ranks is a matrix M: rank i ends at max over j of (begin of j + M[i, j]), where M[i, j] is the longest
 chain of work and messages from j's begin to i's end, -infinity where i waits for nothing of j's. Its closed form is the
@@ -10,7 +10,7 @@ and sum, and a rank's own work, alike on all ranks, is a number that every rank 
 - Where all ranks end together if they begin together, the next operation begins as its closed form assumes.
 - Where M[i, i] = T for one rank i and all operations of a sequence, the sum is exact: the chain that stays on i takes
   all of it. A rank that works for T on its messages is one; all are if all together work for P T.
-- Where M[i, j] = T for all i and j, a sequence falls into what is before and what is after: all ranks leave at once.
+- If M[i, j] = T for all i and j, a sequence is cut into the operations before and after: all ranks leave together.
 
 All this is about messages without gaps that outlast them: Hockney's model; for LogGOPS see ``lockstep``. Source of the
 algebra: F. Baccelli, G. Cohen, G. Olsder, J.-P. Quadrat, "Synchronization and Linearity", Wiley 1992, section 2.5.
@@ -30,7 +30,7 @@ from simcodesign.core.units import FloatOrArray
 
 #: Some thousand additions and products.
 ROUNDING = 1e-12
-#: Of P ranks (P,), or one for all of them.
+#: Values of P ranks (P,), or one for all of them.
 Ranks = NDArray[np.bool_]
 
 
@@ -45,10 +45,9 @@ class Succession:
 
     ``ends_together``: ranks that begin it together end it together.
     ``whole_time(ranks, flies)``: ranks i with M[i, i] = T, which end it no earlier than its whole time after they began
-    themselves, besides those that work all the time; ``flies``: whether messages are on the way for some time after the
-    sender is done with them.
-    ``repeated(size_bytes, price, times)``: seconds of ``times`` of it in a row that all ranks begin together, where
-    that is less than their sum; None if nobody has derived it: in Hockney's model.
+    themselves, in addition to ranks that work all the time; ``flies``: whether messages are in flight for some time
+    after the sender is done with them. ``repeated(size_bytes, price, times)``: seconds of ``times`` of it in a row that
+    all ranks begin together, if that is less than their sum; None if it has not been derived: in Hockney's model.
     ``row_with_gaps(size_bytes, price, times)``: the same in LogGOPS; None outside of the domain in which it is exact.
     ``rounds(size_bytes, ranks)``: how many rounds, in which every rank sends a message and receives one, and bytes of a
     message, for P that is a power of two where ranks fold in and out.
@@ -69,16 +68,16 @@ SYMMETRIC = Succession(ends_together=True)
 
 
 def takes_all(work_s: FloatOrArray, time_s: FloatOrArray) -> bool:
-    """Whether so much work leaves nothing of a time but rounding."""
+    """Whether ``work_s`` leaves nothing of a time but rounding."""
     return bool(np.all(np.asarray(work_s) >= np.asarray(time_s) * (1 - ROUNDING)))
 
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation with messages where it stands in a program; equal ``key``: the same operation again.
+    """An operation with messages at its place in a program; equal ``key``: the same operation again.
 
-    ``waits_for_all``: M[i, j] = T for all ranks i and j. ``carry``: where every rank stands after it in LogGOPS if all
-    stand alike before it, None if that is not known; ``is_work``: own work of the ranks, of which only LogGOPS
+    ``waits_for_all``: M[i, j] = T for all ranks i and j. ``carry``: clock of every rank after it in LogGOPS if all
+    have equal clocks before it, None if that is not known; ``is_work``: own work of the ranks, of which only LogGOPS
     needs to know. The other fields as in ``Succession``.
     """
 

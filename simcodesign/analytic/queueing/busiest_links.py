@@ -20,10 +20,10 @@ With dimension-ordered and minimal routes these are matters of counting. With p 
   groups, and q - 1 over it and a link within a group: 3 q - 2. Links within groups have fewer.
 
 Through random hosts (Valiant), a message makes two ways whose other ends are any hosts, so that every pattern loads
-links as uniform traffic does twice, less the 1 / N of ways that end where they begin. On dragonflies, whose routes turn
+links as uniform traffic does twice, less the 1 / N of routes that end at their begin. On dragonflies, whose routes turn
 at the first router of a group, the links within groups depend on the pattern.
 
-Routes by the destination share parallel ways evenly only where the hosts divide evenly; where they do not, or where
+Routes by the destination share parallel routes evenly only if the hosts divide evenly; if they do not, or if
 routes depend on where cables are plugged, there is no closed form here.
 """
 
@@ -49,8 +49,8 @@ class BusiestLink:
 
     ``uniform``: in the mean, to any of the other hosts alike; ``adverse``: when each sends to one other by a
     ``pattern``. Group to group and router to router are all hosts of one to the same places of the next one, or of one
-    that it is joined with; the tornado, the mirror image and the bit reversal stand above. ``valiant``: in the mean,
-    whatever the pattern, when each message goes through a random host; None if that depends on the pattern.
+    that it is joined with; the tornado, the mirror image and the bit reversal are defined above. ``valiant``: in the
+    mean, whatever the pattern, when each message goes through a random host; None if that depends on the pattern.
     """
 
     uniform: float
@@ -105,7 +105,7 @@ def _twice(pairs: float, network: Topology) -> float:
 def _busiest(
     topology: Topology, pairs: list[float], adverse: list[float], part: str, turns_at_routers: bool = True
 ) -> BusiestLink:
-    """Of pairs of hosts over links between routers, and messages; a link of a host has one message each way."""
+    """Load of pairs of hosts on links between routers, and messages; a link of a host has one message each way."""
     others = topology.node_count - 1
     valiant = max(1.0, _twice(max(pairs), topology)) if turns_at_routers else None
     return BusiestLink(max(others, *pairs) / others, max(1.0, *adverse), f"{part} to {part}", valiant)
@@ -130,12 +130,12 @@ def _dragonfly_plus(network: DragonflyPlusTopology) -> BusiestLink | None:
     ports = min(network.global_links, (network.groups - 1) * cables)  # in use at the first spine
     inside = p * (hosts - p) / spines + ports * p * hosts / cables
     most = p * _cables_at_one_spine(network) / cables
-    # To the random leaf and from it, cables are taken by the destination, and by that of the leaf's host.
+    # To the random leaf and from it, cables are taken by the destination, and by the destination of the leaf's host.
     return _busiest(network, [inside, hosts**2 / cables], [most, hosts / cables], "group", turns_at_routers=False)
 
 
 def _cables_at_one_spine(network: DragonflyPlusTopology) -> int:
-    """The most of the cables between a group and the next one, or the one before, that are at one of its spines."""
+    """The most of the cables between a group and the next one, or the previous one, that are at one of its spines."""
     links, group = network.between_groups, np.arange(network.groups)
     cable = np.arange(links.cables_per_pair)[:, None]
     spines = [links.router(group, (group + step) % network.groups, cable) for step in (1, -1)]
@@ -150,7 +150,7 @@ def _hyperx(network: HyperXTopology) -> BusiestLink | None:
     for extent, cables in zip(network.shape, network.cables, strict=True):
         behind //= extent
         if extent > 1:
-            # Destinations are hosts in a row, which parallel cables take in turn.
+            # Destinations are hosts in a row, which parallel cables take round robin.
             pairs.append(before * -(-behind // cables))
             adverse.append(-(-network.terminals // cables))
         before *= extent
@@ -160,5 +160,5 @@ def _hyperx(network: HyperXTopology) -> BusiestLink | None:
 def _slim_fly(network: SlimFlyTopology) -> BusiestLink | None:
     p, q = network.terminals, network.q
     if p % 2 and q % 4 != 1:
-        return None  # two ways between some routers take the destinations in turn, and so unevenly
+        return None  # two routes between some routers take the destinations alternately, and so unevenly
     return _busiest(network, [(3 * q - 2) * p**2], [p], "router")

@@ -1,9 +1,9 @@
 """Loops of random demands whose ranks share a disk, a memory controller or an accelerator: closed queueing networks.
 
-The ranks of a loop without messages go round between their own work, if nobody waits for anybody, and the stations
-that they share: a network of as many requests as ranks share a station. Its mean cycle is that of mean value analysis,
+The ranks of a loop without messages alternate between their own work, in which they wait for nothing, and the stations
+that they share: a network of as many requests as ranks share a station. Its mean cycle is given by mean value analysis,
 exact if the services of a disk or an accelerator are exponential of one mean, whatever the distribution of the own
-work; an approximation by residual lives otherwise. It is that of a loop with many iterations: ranks that have all begun
+work; an approximation by residual lives otherwise. It holds for a loop with many iterations: ranks that have all begun
 together drift apart first, and the last of them ends later than the mean.
 """
 
@@ -41,7 +41,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Wait:
-    """What the ranks wait in a phase, to be booked under the component of the station."""
+    """Waiting of the ranks in a phase, to be booked under the component of the station."""
 
     phase: str
     component: str
@@ -156,6 +156,6 @@ _EXPONENTIAL = {"exponential": "", "erlang": "stages", "gamma": "variation", "we
 
 
 def visit_factors(machine: Machine, part: str, varies: Distribution | None) -> tuple[Distribution, ...]:
-    """Factors on a service: that of the demand, and that of the machine's noise of ``part``."""
+    """Factors on a service: the demand's, and the factor of the machine's noise of ``part``."""
     noise: Mapping[str, Distribution] = machine.noise_model.parts
     return tuple(factor for factor in (varies, noise.get(part)) if factor is not None and not factor.constant)

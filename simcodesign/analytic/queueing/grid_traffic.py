@@ -18,8 +18,9 @@ Ints = NDArray[np.int64]
 class Line:
     """Ways along a line or ring, one coordinate to another, by direction (rows) and coordinate (columns).
 
-    ``over``: ways over the link that leaves the coordinate in that direction, of which ``begin`` begin there; ``end``:
-    ways that come to the coordinate in that direction. ``weight``: coordinates that each column stands for.
+    ``over``: routes over the link that leaves the coordinate in that direction, of which ``begin`` begin there;
+    ``end``: routes that reach the coordinate in that direction. ``weight``: number of coordinates that each column
+    represents.
     """
 
     extent: int
@@ -30,7 +31,7 @@ class Line:
 
 
 def line_ways(extent: int, is_ring: bool) -> Line:
-    """The ways along a line or ring of so many hosts."""
+    """The routes along a line or ring of ``extent`` hosts."""
     if not is_ring:
         low = np.arange(extent, dtype=np.float64)
         high = low[::-1]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.describe.randomness.distribution import Distribution
 
-#: The highest order that ``moment`` knows: the second moment of a wait needs the third of the service.
+#: The highest order supported by ``moment``: the second moment of a wait needs the third of the service.
 MOST_ORDER = 3
 
 

@@ -46,7 +46,7 @@ def jackson(
     """An open network of M/M/c stations (Jackson, Networks of Waiting Lines, Operations Research 5, 1957).
 
     ``arrivals_per_s`` (..., M): from outside; ``routing`` (M, M): the chance that a request continues from row to
-    column, else it leaves; ``service_s``, ``servers`` (..., M). In steady state the stations are as if they stood
+    column, otherwise it leaves; ``service_s``, ``servers`` (..., M). In steady state the stations are as if they were
     alone.
 
     Raises InputError for chances that are none, for requests that can never leave, and for stations with a load of 1 or
@@ -116,7 +116,7 @@ def mva(
 
     ``demands_s`` (..., M): seconds of service per cycle at each station, all visits together. ``population`` (...): a
     whole number of requests; it broadcasts against the design points, and one recursion serves all populations.
-    ``servers`` (M,): of each station; ``inf`` is a delay, if nobody waits. ``variation`` (..., M): coefficient of
+    ``servers`` (M,): of each station; ``inf`` is a delay, without waiting. ``variation`` (..., M): coefficient of
     variation of the services.
 
     Exact for exponential services (and for any at delays). Otherwise an approximation: a request that finds another in
@@ -133,7 +133,7 @@ def mva(
     wanted = np.asarray(population, dtype=np.float64)
     if not np.all((wanted >= 0) & (wanted <= MOST_POPULATION) & (wanted == np.floor(wanted))):
         raise InputError("population", value=population, allowed=f"whole numbers from 0 to {MOST_POPULATION}")
-    shared = np.where(several >= np.max(wanted, initial=0), np.inf, several)  # nobody ever waits at others
+    shared = np.where(several >= np.max(wanted, initial=0), np.inf, several)  # no request ever waits at others
     answers = _Answers.empty(np.broadcast_shapes(wanted.shape, demands.shape[:-1]), demands, wanted)
     _Recursion(demands, shared, (1 + spread**2) / 2).run(answers)
     queues = np.isfinite(shared)
@@ -169,7 +169,7 @@ class _Answers:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...], demands: _Floats, population: _Floats) -> _Answers:
-        """Nothing yet; at a population of 0 a request would wait for nobody."""
+        """Nothing yet; at a population of 0 a request would not wait."""
         points = demands.shape[:-1]
         numbers = np.arange(int(np.prod(points)), dtype=np.int64).reshape(points)
         where = np.broadcast_to(numbers, shape).ravel()
@@ -334,7 +334,7 @@ class _State:
         self.residence[points, busiest] += np.maximum(missing, 0.0)
 
     def _chances(self, place: int, chances: _Floats, without: _Floats) -> None:
-        """p(j | n) = X(n) D p(j - 1 | n - 1) / j, from those of one request fewer."""
+        """p(j | n) = X(n) D p(j - 1 | n - 1) / j, from the chances for one request fewer."""
         count = np.arange(1, len(chances))[:, None]
         chances[1:] = self.busy[:, place] * chances[:-1] / count
         with np.errstate(invalid="ignore"):

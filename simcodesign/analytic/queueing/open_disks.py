@@ -1,6 +1,6 @@
-"""Disks under open streams of requests: what comes to each, as a station of its own or of a Jackson network.
+"""Disks under open streams of requests: the stream at each, as a station of its own or of a Jackson network.
 
-The requests of all ranks that share a disk come there together.
+The requests of all ranks with a common disk arrive there together.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class _Flow:
 
 
 def disks_of(machine: Machine, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The disks that so many ranks use, and the place of every rank's disk among them."""
+    """The disks that ``ranks`` ranks use, and the place of every rank's disk among them."""
     assert machine.disk is not None
     units, place = np.unique(machine.node_of(ranks) // machine.disk.shared_by, return_inverse=True)
     return units, place
 
 
 def parts_at_disks(steps: Sequence[Arrivals], evaluation: OpenEvaluation) -> list[StreamForecast]:
-    """What the steps come to whose requests meet at the disks."""
+    """Forecast the steps whose requests meet at the disks."""
     flows = [_flow(step, evaluation) for step in steps]
     machine = evaluation.machine
     assert machine.disk is not None
@@ -82,7 +82,7 @@ def _shares(step: Arrivals, evaluation: OpenEvaluation) -> Floats:
 
 
 def _spread(shares: Floats, outside: Floats) -> Floats:
-    """The traffic equations: what comes to every rank's disk in all, x = outside + x shares (Jackson, 1957)."""
+    """The traffic equations: total arrivals at every rank's disk, x = outside + x shares (Jackson, 1957)."""
     matrix = np.eye(shares.shape[-1]) - np.swapaxes(shares, -1, -2)
     return np.asarray(np.linalg.solve(matrix, outside[..., None])[..., 0])
 
@@ -131,7 +131,7 @@ def _queue_at_disks(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Queue
 
 @dataclass(frozen=True)
 class _Disk:
-    """What comes to the disks (..., D): variations are coefficients."""
+    """Arrivals at the disks (..., D): variations are coefficients."""
 
     rate_per_s: Floats
     service_s: Floats
@@ -152,12 +152,12 @@ class _Disk:
         return queue, f"GI/G/{servers} (approximation of Allen and Cunneen)"
 
     def limited(self, servers: int, capacity: Floats) -> tuple[Queue, str]:
-        """With so much capacity."""
+        """Queue with limited capacity."""
         at_once = np.minimum(servers, capacity)
         queue = mmck(self.rate_per_s, self.service_s, at_once, capacity)
         several = f"{capacity.flat[0]:g}" if capacity.min() == capacity.max() else "K"
         name = f"M/M/{servers}/{several}"
-        # Erlang's loss formula holds for any service: nobody waits.
+        # Erlang's loss formula holds for any service: no request waits.
         exact = self.poisson and (self.exponential or bool(np.all(capacity <= servers)))
         return queue, name if exact else f"{name} (as if arrivals and services were exponential)"
 

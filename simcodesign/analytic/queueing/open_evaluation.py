@@ -1,4 +1,4 @@
-"""What the closed forms of open streams share: expressions for every point and rank, and what a step comes to."""
+"""Shared parts of the closed forms of open streams: expressions for every point and rank, and results of a step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class OpenEvaluation:
-    """Expressions for every design point and rank: arrays (..., P); and the names of the formulas that were used."""
+    """Expressions for every design point and rank: arrays (..., P); and the names of the formulas applied."""
 
     def __init__(self, design_point: DesignPoint, queueing: bool) -> None:
         self.design_point, self.queueing = design_point, queueing
@@ -76,7 +76,7 @@ class OpenEvaluation:
 
 @dataclass(frozen=True)
 class StreamForecast:
-    """What one step comes to: arrays (...), one number for each design point."""
+    """Forecast of one step: arrays (...), one number for each design point."""
 
     component: str
     served: FloatOrArray  # requests that are

@@ -1,11 +1,11 @@
 """Open streams of requests in closed form: load, response time and loss of the disks and the network that they go to.
 
-Disks: the requests of all ranks that share one come there together. Poisson arrivals make it M/M/c, M/D/1, M/G/1 or,
-with limited capacity, M/M/c/K; those that continue to other disks a Jackson network. Whatever has no formula of its own
-takes the approximation of Allen and Cunneen, or the nearest formula, and ``Result.formulas`` says so.
+Disks: the requests of all ranks with a common one arrive there together. Poisson arrivals make it M/M/c, M/D/1, M/G/1
+or, with limited capacity, M/M/c/K; those that continue to other disks a Jackson network. Whatever has no formula of its
+own takes the approximation of Allen and Cunneen, or the nearest formula, and ``Result.formulas`` names it.
 
 The steady state is what a long run comes near; what is simulated begins with empty stations. The time of the whole run
-is that of the last arrival, in the mean, and of one more response.
+is the time of the last arrival, in the mean, and of one more response.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from simcodesign.describe.design_point import DesignPoint
 def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
     """The forecast of a program of arrivals; arrays of ``setting.shape`` for several design points.
 
-    Without ``queueing`` nobody waits and nobody is blocked, as in a simulation with every effect off.
+    Without ``queueing`` no request waits or is blocked, as in a simulation with every effect off.
 
     Raises InputError for a single design point at which a station has a load of 1 or more and no limit of capacity (of
     several points, these have an infinite response), and for anything that cannot be used.
@@ -57,7 +57,7 @@ def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
 
 
 def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Result:
-    """The Result of all steps: the one that ends last makes the makespan."""
+    """The Result of all steps: the last one to end makes the makespan."""
     design_point = evaluation.design_point
     ends = np.stack(np.broadcast_arrays(*(np.asarray(part.last_s + part.response_s) for part in parts)))
     longest = np.argmax(ends, axis=0)
@@ -92,7 +92,7 @@ def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Re
 
 
 def _with_power(result: Result, busy_j: FloatOrArray, evaluation: OpenEvaluation) -> Result:
-    """The Result with energy and power, where the machine says anything of them: at most, all servers are at work."""
+    """The Result with energy and power, if the machine states any: at most, all servers are at work."""
     design_point, machine = evaluation.design_point, evaluation.design_point.machine
     if not design_point.has_power:
         return result
@@ -113,7 +113,7 @@ def _with_power(result: Result, busy_j: FloatOrArray, evaluation: OpenEvaluation
 
 
 def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
-    """What messages come to that load the network."""
+    """Forecast messages that load the network."""
     machine = evaluation.machine
     if not machine.network.message_model.ranks_work_in_order:
         what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"

@@ -3,7 +3,7 @@
 Everything is vectorised: rates, times and servers broadcast. A load of 1 or more, at unlimited capacity, has no steady
 state: waits and lengths are ``inf`` there, so that a sweep may run over it; ``stable`` raises instead.
 
-Sources: Kleinrock, Queueing Systems I (1975), by section; others where they are used.
+Sources: Kleinrock, Queueing Systems I (1975), by section; others at their use.
 """
 
 from __future__ import annotations
@@ -101,13 +101,13 @@ def mmck(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike, capaci
     load = offered / count
     loss, light = _erlang_b(count, offered), load <= 1
     with np.errstate(all="ignore"):
-        ratio = np.where(light, load, 1 / load)  # from the full end where that is the likely one: nothing grows
+        ratio = np.where(light, load, 1 / load)  # from the full end if that is the likely one: nothing grows
     power, powers, weighted = _power_sums(ratio, spare)
     # Light: j = 1 .. spare counts requests that wait; heavy: i = 0 .. spare - 1 counts how many more may come.
     total = np.where(light, 1 + loss * ratio * powers, power + loss * powers)
     queued = np.where(light, ratio * (weighted + powers), spare * powers - weighted) * loss / total
     full = loss * np.where(light, power, 1.0) / total
-    # Requests that are admitted and wait arrive when c or more but fewer than K are there: p_c + ... + p_(K-1).
+    # Requests that are admitted and wait arrive when c or more but fewer than K are present: p_c + ... + p_(K-1).
     behind = loss * np.where(light, powers, ratio * powers) / total
     served = rate * (1 - full)
     with np.errstate(all="ignore"):
@@ -155,7 +155,8 @@ def stable(station: str, utilisation: FloatOrArray, place: Place | None = None) 
 
 
 def _erlang_b(servers: _Floats, offered: _Floats) -> _Floats:
-    """By its recursion over servers, B_k = a B_{k-1} / (k + a B_{k-1}): every term positive, so stable for any c."""
+    """Erlang's B by its recursion over servers, B_k = a B_{k-1} / (k + a B_{k-1}): every term positive, so stable for
+    any c."""
     servers, offered = np.broadcast_arrays(servers, offered)
     result = np.ones(offered.shape)
     loss: _Floats = np.ones(offered.shape)

@@ -2,15 +2,15 @@
 
 How many messages pass each link is a matter of counting routes: in closed form for dimension-ordered routing on meshes,
 tori and hypercubes, for bus and crossbar; counted from the routes elsewhere. Up to the load at which the first link or
-interface saturates, the latency is that of an empty network plus the waits at all stations on the way.
+interface saturates, the latency is an empty network's plus the waits at all stations of the route.
 
 Kleinrock's independence approximation (Communication Nets, 1964; Queueing Systems II, 1976, Sec. 5.6) takes the
 messages at each link as a Poisson stream of their own: M/G/1. It is exact at the first station. But messages of one
 size that come over the same link come one service apart and do not hinder each other again: only what comes from
 different sides does. With p_f the shares of a link's messages that come over each link f before it, m the sum of their
-squares and rho the load, waits are taken to be those of M/D/1 times (1 - m) (1 + 4/5 rho m). For k sides alike, with
-m = 1/k, these are the waits at later stages of a buffered k-ary network (Kruskal, Snir and Weiss, The distribution of
-waiting times in clocked multistage interconnection networks, IEEE Trans. Computers 37, 1988): 1 - m is the first
+squares and rho the load, waits are taken to be the waits of M/D/1 times (1 - m) (1 + 4/5 rho m). For k sides alike,
+with m = 1/k, these are the waits at later stages of a buffered k-ary network (Kruskal, Snir and Weiss, The distribution
+of waiting times in clocked multistage interconnection networks, IEEE Trans. Computers 37, 1988): 1 - m is the first
 stage's, exact in clocked networks, and 4/5 rho m fits the trains in which messages leave a busy link.
 """
 
@@ -37,7 +37,7 @@ from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
 
 #: Hosts of a topology without a closed form: all pairs of them are looked at.
 MOST_COUNTED_HOSTS = 1_024
-#: By how much trains of messages add to waits (Kruskal, Snir and Weiss 1988, as remembered: the paper was not at hand).
+#: How much trains of messages add to waits (Kruskal, Snir and Weiss 1988, as remembered: the paper was not at hand).
 TRAINS = 0.8
 
 _Floats = NDArray[np.float64]
@@ -46,11 +46,11 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class UniformTraffic:
-    """What one message per second from every host gives: K kinds of links, ``links[k]`` of them with ``load[k]``
+    """Loads for one message per second from every host: K kinds of links, ``links[k]`` of them with ``load[k]``
     messages per second each; ``mean_hops``; ``direct``: share of the messages that have one hop only.
 
     ``merged[k]``, ``merged_square[k]``: means of m and m^2 over the links of a kind, m the sum of the squared shares of
-    their messages by the link that these come over; ``arriving``: the mean of m of the messages that come to a host.
+    their messages by the preceding link; ``arriving``: the mean of m of the messages that arrive at a host.
     ``group[k]``: the group of links of the topology, where links of different groups are different kinds; otherwise 0.
     """
 
@@ -66,7 +66,7 @@ class UniformTraffic:
 
     @property
     def highest_load(self) -> float:
-        """Of the most loaded link; 0 if there is none."""
+        """Load of the most loaded link; 0 if there is none."""
         return float(np.max(self.load, initial=0.0))
 
 
@@ -128,7 +128,7 @@ def uniform_traffic(topology: Topology, doors: bool = False, by_group: bool = Fa
 
 
 def _counted(topology: Topology, doors: bool) -> tuple[Kinds, float, float]:
-    """By all routes."""
+    """Count over all routes."""
     hosts, links = topology.node_count, topology.link_count
     if hosts > MOST_COUNTED_HOSTS:
         what = f"uniform traffic on a {topology.kind}, whose routes must be counted"
@@ -182,8 +182,8 @@ def uniform_latency(
     """The mean latency of messages of ``size_bytes`` in the mean (coefficient of variation ``variation``), of which
     every host sends ``rate_per_s``, one rank on each host and nothing else on the network. All broadcast.
 
-    ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
-    A full-duplex interface serves what its node sends and what it receives apart, a half-duplex one both.
+    ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are counted on the
+    routes. A full-duplex interface serves what its node sends and what it receives apart, a half-duplex one both.
     ``independent``: Kleinrock's approximation, which is also taken where sizes vary. InputError for links that differ,
     for several rails, and if several interfaces of a node are shared.
     """
@@ -247,11 +247,11 @@ def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
 
 
 def check_closed_form(network: Network, place: Place | None = None, *, have_own: bool = False) -> None:
-    """InputError where waits have no closed form: at interfaces, when the messages that one of several takes in turn do
-    not arrive at random (unless ranks ``have_own`` ones); at links, when routes are not known or lead over several
+    """InputError if waits have no closed form: at interfaces, when the messages that one of several takes round robin
+    do not arrive at random (unless ranks ``have_own`` ones); at links, when routes are not known or lead over several
     rails."""
     if not network.routing.has_fixed_links:
-        what = "open streams over routes that are chosen at random have no closed form"
+        what = "open streams over random routes have no closed form"
         allowed = f"network.routing: {MINIMAL}; or simulate it"
         raise InputError(what, place, value=network.routing.name, allowed=allowed)
     if network.rails > 1:
@@ -307,7 +307,7 @@ class _Service:
 def _empty_s(
     network: Network, traffic: UniformTraffic, size_bytes: ArrayLike, service: _Service, links: bool
 ) -> FloatOrArray:
-    """Mean latency if nobody waits: the head of a message sets out after the startup and takes a latency each hop;
+    """Mean latency without waiting: the head of a message sets out after the startup and takes a latency each hop;
     its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored."""
     size = np.asarray(size_bytes, dtype=np.float64)
     network, hops = at_size(network, size), traffic.mean_hops

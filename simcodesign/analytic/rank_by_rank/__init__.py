@@ -1,1 +1,1 @@
-"""Operations whose ranks come to their messages at different times: exact times in Hockney's model, rank by rank."""
+"""Operations whose ranks reach their messages at different times: exact times in Hockney's model, rank by rank."""

@@ -1,15 +1,16 @@
 """Collectives whose messages cost more between some ranks than between others, rank by rank in Hockney's model.
 
-A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender continues at s
-+ c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
+A rank does one thing after another. A message that its sender begins at s arrives at s + a; the sender continues at s
++ c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it has arrived and
 the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
 plus a time: max(m1 + x, m2 + y) + z. Which moments and times these are depends on the order of the messages and on who
 shares a node, not on the constants. Ranks (of all groups) whose moments are the same expressions are alike, and are
 followed once; the expressions are made once and evaluated at all design points.
 
 Messages of a step may load what several ranks share (``Shared``): the memory of their node, and its interfaces to the
-network. The arrival of such a message depends on how many there are at once, which the order of messages gives. Ranks
-that all send and receive in a step then continue together: who is early shares the more with those of the step after.
+network. The arrival of such a message depends on how many are concurrent, which the order of messages gives. Ranks
+that all send and receive in a step then continue together: an early rank shares the more with messages of the next
+step.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 #: Messages that are looked at one by one, of all groups that differ; and moments that differ.
 MOST_MESSAGES, MOST_MOMENTS = 2**21, 2**16
-#: Moments at all design points that are held at once.
+#: Number of moments at all design points held together.
 MOST_TIMES = 2**18
 #: Design points from which on paths are counted.
 MANY_POINTS = 1024
 #: Loads of a node that differ.
 _LOADS = 2**20
-#: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity;
-#: ``PACKING``: of blocks, whose number stands instead of the code of a message.
+#: Kinds of terms of an expression; ``HELD``: nothing if a sender waits for its receiver, otherwise minus infinity;
+#: ``PACKING``: of blocks, whose number replaces the code of a message.
 NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD, PACKING = range(7)
 _SIZES = 2**24
 NONE: Ints = np.zeros(0, np.int64)
@@ -88,7 +89,7 @@ def course(
 ) -> Course | None:
     """The moments of ranks in groups (G, n) of which there are ``counts`` (G,). ``labels`` (D, G, n): members of a
     group that have the same first k labels are on level k with each other. ``waits``: whether senders may wait for
-    receivers; ``by_rank``: the size of a message is that of its owner; ``copies``: whether messages may hold their
+    receivers; ``by_rank``: the size of a message depends on its owner; ``copies``: whether messages may hold their
     receivers; ``shared``: what messages load together. None if there would be too many."""
     maker = _Maker(labels, counts, waits, by_rank, copies, shared)
     try:
@@ -131,7 +132,7 @@ class _Maker:
         self.now: Ints = np.zeros(self.labels.shape[1:], np.int64)
 
     def add(self, step: Step | Burst | Joint) -> None:
-        """What all ranks do next."""
+        """Add the next step of all ranks."""
         if isinstance(step, Burst):
             self.burst(step)
         elif isinstance(step, Joint):
@@ -149,7 +150,7 @@ class _Maker:
         self._copy(step.unpacked)
 
     def _copy(self, blocks: int) -> None:
-        """Every rank copies so many blocks."""
+        """Every rank copies ``blocks`` blocks."""
         if blocks:
             self.copied += blocks
             self.now = self._moment(self.now, np.full_like(self.now, _term(PACKING, blocks)))
@@ -212,8 +213,8 @@ class _Maker:
             self.now[:, who] = self._latest(self.now[:, who])
 
     def burst(self, burst: Burst) -> None:
-        """All sends one after another, then all receives. Nothing follows, so that nobody has to be held. All messages
-        are on their way at once: what is shared serves them in this order."""
+        """All sends one after another, then all receives. Nothing follows, so that no rank has to be held. All messages
+        are in flight together: shared stations serve them in this order."""
         rank, now, begun = np.arange(self.now.shape[1]), self.now, []
         loads, queued = [np.zeros((*now.shape, 2))], []
         number = np.zeros((len(rank), len(rank)), np.int64)  # of the message of a source to a target, by both
@@ -299,7 +300,7 @@ class _Maker:
         last: Ints | None = None,
         reduced: Ints | None = None,
     ) -> Ints:
-        """Numbers of the moments, of which equal ones are there once."""
+        """Numbers of the moments; equal ones get one number."""
         if other is None or other_term is None:
             other, other_term = own, term
         nothing = np.zeros(1, np.int64)
@@ -345,7 +346,7 @@ def _distinct(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
 @dataclass(frozen=True)
 class Followed:
     """When the last rank of all groups is done, for how long operators are at work on the longest path to it (None
-    where that is not followed), and for how long all ranks of all groups are at work on messages; at some design points
+    if that is not followed), and for how long all ranks of all groups are at work on messages; at some design points
     (n,)."""
 
     time_s: Floats
@@ -408,7 +409,7 @@ class Prices:
         return self._pick((message.send_s, message.arrival_s, message.receive_s, message.copy_s)[kind - SEND])
 
     def of_copies(self, blocks: int) -> Floats:
-        """(n,) seconds in which a rank copies so many blocks, whatever the level of its messages."""
+        """(n,) seconds in which a rank copies ``blocks`` blocks, whatever the level of its messages."""
         return self._pick(blocks * np.asarray(self._of_level(0).packing_s))
 
     def of_reduction(self, number: int, rate: FloatOrArray) -> Floats:
@@ -447,7 +448,7 @@ def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> F
 def _by_moments(
     rows: Sequence[Expressions], ends: Ints, seconds: Sequence[Floats], operators: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
-    """The same, moment by moment."""
+    """Follow the course moment by moment."""
     reduces = any(np.any(operator) for operator in operators)
     at_once = max(1, MOST_TIMES // (1 + sum(len(row.own) for row in rows)))
     times, reductions = [], []

@@ -76,7 +76,7 @@ class HaloLevels:
 
     def _in_order_s(self, times: Floats, counts: Sequence[int]) -> Floats:
         """A rank waits for what its neighbours send before they receive anything. So ranks take as long as each other
-        if their neighbours are on the same levels, and those of their neighbours are: these are followed as one."""
+        if their neighbours are on the same levels, and the neighbours of these as well: these are followed as one."""
         pairs = zip(self.dims, self.levels, strict=True)
         if sum(int((row != NOBODY).sum()) * counts[dim] for dim, row in pairs) > MOST_MESSAGES:
             return np.full(times.shape[-1], np.nan)
@@ -128,7 +128,7 @@ def _of_alike_s(dims: Sequence[int], times: Floats, counts: Sequence[int], kinds
 
 
 def _kinds(rows: Ints) -> tuple[Ints, Ints]:
-    """The columns (L, A) that differ among those of ``rows`` (L, N), and which of them each is (N,)."""
+    """The distinct columns (L, A) of ``rows`` (L, N), and which of them each is (N,)."""
     which = np.zeros(rows.shape[1], np.int64)
     for row in rows:
         _, which = np.unique(which * (row.max(initial=0) + 2) + (row - NOBODY), return_inverse=True)

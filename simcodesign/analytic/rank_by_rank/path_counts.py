@@ -1,4 +1,4 @@
-"""Find the longest paths to the end of a course, as counts of its terms, for many design points at once.
+"""Find the longest paths to the end of a course, as counts of its terms, for many design points together.
 
 The time of a course is the length of the longest path to its end. A path is a sum of terms, each a number of times, so
 the time is a convex function of the terms, with one linear piece for each path that is the longest somewhere. Most
@@ -27,9 +27,9 @@ Row = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 MOST_TERMS, MOST_DIMENSIONS, MOST_PATHS, MOST_CORNERS = 64, 7, 512, 2**14
 #: Limit of sets of terms that are minus infinity at some design points.
 MOST_KINDS = 16
-#: Times, and lengths of paths, that are in memory at once.
+#: Number of times, and lengths of paths, in memory together.
 AT_ONCE = 2**20
-#: Design points whose terms are in memory at once.
+#: Number of design points whose terms are in memory together.
 SOME_POINTS = 2**13
 #: Design points at which the course is followed first.
 FIRST_POINTS = 32

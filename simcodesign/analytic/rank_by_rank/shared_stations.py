@@ -1,4 +1,4 @@
-"""What ranks of a node share while messages are on their way: its memory, and its interfaces to the network."""
+"""Parts that ranks of a node share while messages are in flight: its memory, and its interfaces to the network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ Floats = NDArray[np.float64]
 
 
 class Load(NamedTuple):
-    """How many messages at once load what a message passes: a memory controller of its node, or an interface of it."""
+    """Number of concurrent messages at a part that a message passes: a memory controller of its node, or an interface
+    of it."""
 
     memory: float = 0.0
     interface: float = 0.0
@@ -22,7 +23,7 @@ class Load(NamedTuple):
 @dataclass(frozen=True)
 class Shared:
     """The ``node`` of each member of groups (G, n), its ``memory`` controller, by its number among all, and the
-    ``interface`` by which messages of the member leave its node and come to it: one, or ``parts`` that take them
+    ``interface`` by which messages of the member leave and reach its node: one, or ``parts`` that take them
     alternately. Interfaces send and receive at the same time if ``is_full_duplex``."""
 
     node: Ints
@@ -32,7 +33,7 @@ class Shared:
     is_full_duplex: bool = True
 
     def loads(self, source: Ints, target: Ints) -> Floats:
-        """(G, m, 2) the loads of messages between members (m,) that are on their way at once. Half of a message within
+        """(G, m, 2) the loads of concurrent messages between members (m,). Half of a message within
         a node loads the memory controller of either end."""
         is_inside = self.node[:, source] == self.node[:, target]
         ends = self.memory[:, source], self.memory[:, target]

@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 def pairwise_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
     """Seconds of P - 1 rounds; in round k, each rank sends to the k-th on its right, (..., P) bytes by rank.
 
-    A rank ends a round r after it has sent and the message of its partner has come. In LogGOPS, where that is an
+    A rank ends a round r after it has sent and the message of its partner has come. In LogGOPS, in which that is an
     estimate, and where senders wait for their receivers, as if all messages took the longest times of any.
     """
     m, ranks = p.message(sizes_bytes), np.shape(sizes_bytes)[-1]
@@ -39,7 +39,7 @@ def pairwise_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
 
 
 def burst_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray | None:
-    """Seconds where every rank sends P - 1 messages, to its right neighbour first, and then receives as many, from its
+    """Seconds if every rank sends P - 1 messages, to its right neighbour first, and then receives as many, from its
     left neighbour first; None in LogGOPS, and where senders wait for their receivers."""
     m, ranks = p.message(sizes_bytes), np.shape(sizes_bytes)[-1]
     if not _in_order(m):
@@ -56,8 +56,8 @@ def burst_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray | None:
 def ring_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
     """Seconds of P - 1 rounds around a ring in which blocks of (..., P) bytes pass all ranks, in Hockney's model.
 
-    The costliest block passes P - 1 ranks, and no round takes longer than that: exact where that block has the longest
-    times of all. Else, which takes segments by size whose costs jump down, ranks are followed one by one up to
+    The costliest block passes P - 1 ranks, and no round takes longer than that: exact if that block has the longest
+    times of all. Otherwise, which takes segments by size whose costs jump down, ranks are followed one by one up to
     ``MOST_RANKS``; beyond, and in LogGOPS, the longest times of any block are an estimate."""
     m, ranks = p.message(sizes_bytes), np.shape(sizes_bytes)[-1]
     most = _ring_s(longest_times(m), ranks)
@@ -75,7 +75,7 @@ def ring_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
 
 
 def _followed_ring_s(m: Message) -> NDArray[np.float64]:
-    """(n,) seconds of P - 1 rounds: at first every rank passes on its own message, then the one that came last. Times
+    """(n,) seconds of P - 1 rounds: at first every rank passes on its own message, then the last one to arrive. Times
     are (n, P), by the rank whose block it is."""
     now = np.zeros_like(m.send_s)
     for place in range(np.shape(now)[1] - 1):
@@ -93,7 +93,7 @@ def _ring_s(m: Message, ranks: int) -> FloatOrArray:
 
 
 def longest_times(m: Message) -> Message:
-    """A message that takes the longest times of those of all ranks, (..., P)."""
+    """A message with the longest times among all ranks, (..., P)."""
 
     def longest(time: FloatOrArray) -> FloatOrArray:
         return np.max(time, axis=-1, keepdims=True) if np.ndim(time) else time

@@ -22,7 +22,7 @@ from simcodesign.core.errors import CapacityError
 Floats = NDArray[np.float64]
 #: Probability beyond the states that are kept, and the most states.
 TAIL, MAX_STATES = 1e-9, 4096
-#: Percentiles are of so many points of Sobol's sequence.
+#: Number of points of Sobol's sequence for percentiles.
 POINTS = 2**15
 
 

@@ -84,7 +84,7 @@ class _Parts:
         if self.largest == 1:
             prefills = [law_of(self.prices.prefill_s(1, self.prompt.values), self.prompt.weights)]
         first_s = wait_s + float(np.sum(queue.shares * [one.mean for one in prefills]))
-        exact = "exact" if self._is_constant or self.largest == 1 else "exact but for prompts of mean length"
+        exact = "exact" if self._is_constant or self.largest == 1 else "exact except for prompts of mean length"
         percentiles = "percentiles: 32,768 points of Sobol's sequence"
         return self._result(
             wait_s,
@@ -136,7 +136,7 @@ class _Parts:
             utilisation,
             shared.in_batch / utilisation,
             1 / float(shared.departure_s[-1]),
-            (SHARING, "a prefill is of one request; a request waits for half a step on average: approximation"),
+            (SHARING, "a prefill has one request; a request waits for half a step on average: approximation"),
         )
 
     @property

@@ -15,7 +15,7 @@ from simcodesign.describe.programs.serving import Length
 Floats = NDArray[np.float64]
 #: Longer lengths have this probability, and are left out.
 TAIL = 1e-7
-#: Lengths are at most so many tokens.
+#: Maximum number of tokens of a length.
 MAX_TOKENS = 1_000_000
 
 

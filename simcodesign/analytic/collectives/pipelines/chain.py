@@ -5,11 +5,11 @@ With c, a, r, u and v as in ``message_costs``:
 
 * Hockney's model, and LogGOPS above S: a line of machines whose jobs are alike. The first segment takes D = a + r from
   rank to rank, and the others follow as the busiest machine lets them: the first rank (u), one in the middle (r + c,
-  above S r + a, for which its send holds it), or the last (v).
+  above S r + a, during which its send holds it), or the last (v).
 * LogGOPS: messages have the processor as they come, so that a rank may take up several before it passes the first one
-  on. Where u >= r + c it never does, and the time is (P - 1) D + (n - 1) u. Else the ranks are followed one after
-  another: when each sends what, from when the one before it did. Once a rank sends in the same pattern as the one
-  before it, so do all others.
+  on. If u >= r + c it never does, and the time is (P - 1) D + (n - 1) u. Otherwise the ranks are followed one after
+  another: when each sends what, from the sends of the previous rank. Once a rank sends in the same pattern as the
+  previous one, so do all others.
 
 Above S, three ranks are an estimate: whose turn it is after a rendezvous is then decided by their numbers.
 """
@@ -28,7 +28,7 @@ from simcodesign.core.units import FloatOrArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-#: Segments that are followed; what more of them add is that of the last half of these.
+#: Segments that are followed; each further one adds the mean of the last half of these.
 MOST_SEGMENTS = 256
 #: Segments of all ranks together that are followed, if ranks do not send in the same pattern before, but 64 ranks at
 #: least; the others add what the last one did.
@@ -57,8 +57,8 @@ def pipelined_chain_s(ranks: FloatOrArray, segments: FloatOrArray, m: Message) -
 
 
 def chain_on_levels_s(messages: Sequence[Message], segments: FloatOrArray) -> FloatOrArray:
-    """The same in Hockney's model below S where each message of the chain has its own price: the first segment passes
-    all of them, and each other one follows when the busiest rank has done with the one before."""
+    """Chain in Hockney's model below S if each message of the chain has its own price: the first segment passes
+    all of them, and each other one follows when the busiest rank has done with the previous one."""
     whole_s: FloatOrArray = 0.0
     busiest_s: FloatOrArray = np.maximum(messages[0].send_s, messages[-1].held_s)
     for m in messages:
@@ -124,9 +124,9 @@ def _received_s(sent: Floats, m: _Times, segments: Floats) -> Floats:
 
 
 def _passed_on(sent: Floats, m: _Times, segments: Floats) -> Floats:
-    """When a rank sends each segment, (n, N), by when the one before it did: of a message and a send that could begin
-    at the same time, that which came into the queue first, a message when it was sent and a send when its segment was
-    received."""
+    """When a rank sends each segment, (n, N), from the sends of the previous rank: of a message and a send that could
+    begin at the same time, that which came into the queue first, a message when it was sent and a send when its segment
+    was received."""
     points = np.arange(sent.shape[1])
     passed, taken = np.full(sent.shape, np.inf), np.full(sent.shape, np.inf)
     received, given = np.zeros(len(points), np.int64), np.zeros(len(points), np.int64)

@@ -3,7 +3,7 @@
 For each of n segments of one size, a rank receives from its children, the nearest one first, and sends to its parent.
 With c, a and r as in ``message_costs``, in Hockney's model without rendezvous: no rank waits for its parent, so that
 the time is the longest path up the tree, and each of the n - 1 further segments keeps some rank on that path busy once
-more. A rank with d children is busy for w = d r + c, the root, which sends nothing, for d r. Of all paths through a
+more. A rank with d children is busy for w = d r + c, the root, which sends nothing, for d r. Among all paths through a
 rank, the best one spends all further segments at the busiest rank, so that
 
     T = max over all ranks of (longest path of one segment through the rank) + (n - 1) w

@@ -1,1 +1,1 @@
-"""What messages cost in a forecast: a class for each model of messages."""
+"""Costs of messages in a forecast: a class for each model of messages."""

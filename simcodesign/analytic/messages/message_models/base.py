@@ -1,4 +1,4 @@
-"""What closed forms ask of a model of messages, and the registry of them."""
+"""Interface of a model of messages for closed forms, and the registry of models."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Passage:
 
 
 class EvenRounds(ABC):
-    """Rounds of messages that share links evenly: of doubling distances, each over some hops of one dimension."""
+    """Rounds of messages with evenly shared links: of doubling distances, each over some hops of one dimension."""
 
     @abstractmethod
     def round_s(self, way_s: float, hops: int, slowest_s_per_byte: FloatOrArray, size_bytes: float) -> float:
-        """What a round takes, whose bytes take ``slowest_s_per_byte`` at least; ``way_s``: latency of the hops."""
+        """Time of a round, whose bytes take ``slowest_s_per_byte`` at least; ``way_s``: latency of the hops."""
 
     @abstractmethod
     def receivers_are_late(self, way_s: float, hops: int) -> bool:
@@ -48,11 +48,11 @@ class EvenRounds(ABC):
     @property
     @abstractmethod
     def senders_run_ahead(self) -> bool:
-        """Whether senders begin a round before the messages of the one before are there."""
+        """Whether senders begin a round before the messages of the previous one have arrived."""
 
 
 class ForecastMessages(ABC):
-    """What messages of a model cost, vectorised over sizes, constants and ranks."""
+    """Costs of messages of a model, vectorised over sizes, constants and ranks."""
 
     @abstractmethod
     def price(self, network: Network, passage: Passage) -> Callable[[FloatOrArray], Message]:
@@ -65,7 +65,7 @@ class ForecastMessages(ABC):
         """Seconds before the head of a message sets out, and by which its tail follows at first."""
 
     def even_rounds(self, model: MessageModel) -> EvenRounds | None:
-        """What rounds cost whose messages share links evenly; None if that has no closed form."""
+        """Costs of rounds whose messages share links evenly; None if that has no closed form."""
         return None
 
 
@@ -74,7 +74,7 @@ FORECAST: Registry[Any, ForecastMessages] = Registry("forecast of messages", __n
 
 
 def forecast_messages(network: Network) -> ForecastMessages:
-    """What the messages of a network cost."""
+    """Costs of the messages of a network."""
     return FORECAST.of(network.message_model)
 
 

@@ -46,7 +46,7 @@ class ForecastHockney(ForecastMessages):
         return head, size_bytes * model.per_byte_s
 
     def even_rounds(self, model: MessageModel) -> EvenRounds | None:
-        """Return those of this model alone: what a subclass adds to a message is not in them."""
+        """Return the rounds of this model alone: what a subclass adds to a message is not in them."""
         return _EvenHockney(model) if type(model) is Hockney else None
 
 
@@ -68,7 +68,7 @@ class _EvenHockney(EvenRounds):
         return not self.model.bytes_hold_sender
 
     def _way_s(self, way_s: float, hops: int) -> float:
-        """What the hops take before the bytes, or after them where they do not hold the sender."""
+        """Time of the hops before the bytes, or after them if they do not hold the sender."""
         again = hops - 1 if self.model.starts_at_every_hop else 0
         return float(self.model.startup_s * again + way_s)
 
@@ -80,7 +80,7 @@ def _with_bytes_s(
     stored_bytes: float,
     size: FloatOrArray,
 ) -> FloatOrArray:
-    """What a message takes beyond ``empty_s``; nodes on its way store all of it, or packets of ``stored_bytes``."""
+    """Time of a message beyond ``empty_s``; nodes on its route store all of it, or packets of ``stored_bytes``."""
     if np.isinf(stored_bytes):
         return empty_s + (per_byte_s + again_s_per_byte) * size
     return empty_s + per_byte_s * size + again_s_per_byte * np.minimum(size, stored_bytes)
