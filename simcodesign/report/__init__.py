@@ -1,1 +1,1 @@
-"""What people see of a result: tables, plots, JSON, pages."""
+"""Presentation of results: tables, plots, JSON, pages."""

@@ -38,7 +38,7 @@ from simcodesign.report.common.tables import section
 
 
 def aspen_sheet(path: Path) -> list[RenderableType]:
-    """Of an application, a machine, or a file that others include. Raises InputError as reading it does."""
+    """Data sheet of an application, a machine, or a file that others include. Raises InputError as reading it does."""
     file = parse_file(path)
     if file.models:
         return _application(load_application(path))
@@ -190,7 +190,7 @@ def _resources(resources: Iterable[tuple[Component, Resource]]) -> Table:
 
 
 def _number(expression: Expression, scope: Scope) -> float | None:
-    """Its value; None if it depends on what only a use says, or is not known."""
+    """Value of an expression; None if it depends on a value that only a use determines, or is unknown."""
     try:
         with np.errstate(all="ignore"):
             return float(scope.evaluate(expression))

@@ -1,4 +1,4 @@
-"""Aspen models for a terminal and as JSON: run time, where it goes, power, data, and the simulation."""
+"""Aspen models for a terminal and as JSON: run time and its parts, power, data, and the simulation."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import section, text_table
 
 MOST_ROWS = 60
-#: What an effect is, in words.
+#: Description of each effect.
 EFFECT_WORDS = {
     SHARING: "blocks of par share whole instances (shared instances)",
     "conflicts": "only what excludes each other takes turns (conflicts)",
-    "maps": "iterations of map go on without waiting for all (maps)",
+    "maps": "iterations of map continue without waiting for all (maps)",
     "chance": "samples and probabilities are random (chance)",
 }
 #: Columns of numbers.
@@ -69,12 +69,12 @@ class Answer:
 
     @cached_property
     def energy_j(self) -> float:
-        """Of the run."""
+        """Energy of the run."""
         return float(energy_j(self.timing))
 
     @cached_property
     def max_power_w(self) -> float:
-        """Of the kernel that draws most."""
+        """Power of the kernel that draws most."""
         return float(max_power_w(self.timing))
 
     @cached_property
@@ -85,7 +85,7 @@ class Answer:
 
     @cached_property
     def static_power_w(self) -> float:
-        """Of the whole machine."""
+        """Static power of the whole machine."""
         return float(static_power_w(self.timing.machine, self._sides[1]))
 
     @cached_property
@@ -101,12 +101,12 @@ class Answer:
 
     @cached_property
     def memory_bytes(self) -> float:
-        """Of all sockets of the kind; 0 if it is not described."""
+        """Memory of all sockets of the kind; 0 if it is not described."""
         return float(memory_bytes(self.timing.machine, self.timing.socket, self._sides[1]))
 
     @cached_property
     def _sides(self) -> tuple[Mapping[str, Given], Mapping[str, Given]]:
-        """The parameters that were given for the application and for the machine."""
+        """The parameters given for the application and for the machine."""
         own, others = split_parameters(self.timing.application, self.timing.machine, self.timing.parameters)
         return dict(own), dict(others)
 
@@ -162,11 +162,11 @@ def _verdict(comparison: AspenComparison) -> Iterable[str]:
         side = "above" if error > 0 else "below"
         yield f"The closed form is {abs(error):.3g} % {side} the simulation ({comparison.engine})."
     else:
-        yield f"The simulation ({comparison.engine}) takes as long as the closed form says."
+        yield f"The simulation ({comparison.engine}) takes as long as the closed form predicts."
 
 
 def answer_dict(answer: Answer, comparison: AspenComparison | None = None) -> dict[str, Any]:
-    """All numbers of a model; energy and power only where the machine says them."""
+    """Return all numbers of a model; energy and power only if the machine states them."""
     timing, power = answer.timing, answer.has_power
     shown = attributes_of(
         timing,
@@ -317,5 +317,5 @@ def _warnings(lines: Sequence[str]) -> list[RenderableType]:
 
 
 def table(title: str, *names: str) -> Table:
-    """A table with these columns; those of numbers to the right."""
+    """A table with these columns; columns of numbers are aligned to the right."""
     return text_table(title, *names, right=[name for name in names if name.split(" [")[0] in NUMBERS])

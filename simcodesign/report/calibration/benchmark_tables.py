@@ -25,7 +25,8 @@ from simcodesign.report.common.tables import new_table, paragraph
 
 
 def benchmark_tables(calibration: MachineCalibration) -> Iterator[RenderableType]:
-    """The constants, how the number of segments was chosen, what was used and what cannot be told apart."""
+    """The constants, how the number of segments was chosen, the rows used and the constants that cannot be
+    separated."""
     yield paragraph(f"{calibration.machine.name}: constants from benchmarks", bold=True)
     if calibration.all_constants or not calibration.choices:
         yield constants_table(calibration)
@@ -38,7 +39,7 @@ def benchmark_tables(calibration: MachineCalibration) -> Iterator[RenderableType
 
 
 def constants_table(calibration: MachineCalibration) -> Table:
-    """One row a constant; those of messages by segments."""
+    """One row a constant; constants of messages by segments."""
     level = f"{calibration.level:.0%} interval".replace("%", " %")
     table = new_table("Constants", "constant", "up to", "estimate", level, "rows", "from")
     messages = calibration.messages
@@ -53,15 +54,15 @@ def constants_table(calibration: MachineCalibration) -> Table:
         table.add_row(constant.path, "", *_cells(constant))
     if calibration.holds_receiver is not None:
         holds = str(calibration.holds_receiver).lower()
-        table.add_row(HOLDS_RECEIVER, "", holds, "-", "", "messages both ways at once")
+        table.add_row(HOLDS_RECEIVER, "", holds, "-", "", "messages both ways concurrently")
     if calibration.duplex is not None:
-        table.add_row("network.interfaces.duplex", "", calibration.duplex, "-", "", "messages both ways at once")
+        table.add_row("network.interfaces.duplex", "", calibration.duplex, "-", "", "messages both ways concurrently")
     if calibration.sharing is not None:
         table.add_row("network.sharing", "", calibration.sharing, "-", "", "interfaces under load need it")
     return table
 
 
-#: What the algorithms of a calibration are, and what they are not.
+#: Explanation of the algorithms of a calibration.
 ALGORITHM_WORDS = (
     "spread: standard deviation of the logarithm of measured / forecast. The algorithm with the least spread makes "
     "forecasts better; which one the library ran is not known from times."
@@ -107,7 +108,7 @@ def cross_validation_table(messages: PointToPoint) -> Table:
 
 
 def benchmark_sentences(calibration: MachineCalibration) -> Iterator[str]:
-    """Notes, where protocols change, what cannot be told apart, and which rows were used."""
+    """Notes, changes of protocols, constants that cannot be separated, and the rows used."""
     messages = calibration.messages
     if messages is not None:
         for segment in messages.segments[:-1]:
@@ -121,7 +122,7 @@ def benchmark_sentences(calibration: MachineCalibration) -> Iterator[str]:
             if group.missing:
                 names = ", ".join(group.undetermined)
                 sums = "; ".join(_combination(one) for one in group.combinations)
-                yield f"Not told apart: {names}. Determined are {sums}."
+                yield f"Not separable: {names}. Determined are {sums}."
     yield from calibration.notes
     yield from used_sentences(calibration)
 
@@ -132,7 +133,7 @@ def _combination(one: Combination) -> str:
 
 
 def used_sentences(calibration: MachineCalibration) -> Iterator[str]:
-    """The rows of each file that were used, which are no evidence for the machine."""
+    """The used rows of each file, which are no evidence for the machine."""
     used = calibration.lines
     for table in calibration.tables:
         lines = used.get(table.file, ())

@@ -1,4 +1,4 @@
-"""A calibrated machine as a file that extends the one it was made of, and says which measurements were used."""
+"""A calibrated machine as a file that extends its base machine, and lists the measurements used."""
 
 from __future__ import annotations
 

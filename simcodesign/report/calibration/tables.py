@@ -92,8 +92,8 @@ def sentences(calibration: Calibration) -> Iterator[str]:
             yield _degenerate(calibration, group, advice, by_name)
         for hidden in group.hidden:
             yield (
-                f"{_and([str(by_name[name]) for name in hidden])} can hardly be told apart: the scatter of the times "
-                f"({_scatter(calibration, group)}) is larger than what would tell them."
+                f"{_and([str(by_name[name]) for name in hidden])} can hardly be separated: the scatter of the times "
+                f"({_scatter(calibration, group)}) is larger than their difference."
             )
     yield from outlier_sentences(calibration)
     blind = [group for group in calibration.fit.groups if math.isnan(group.error) and len(group.rows)]
@@ -112,12 +112,12 @@ def sentences(calibration: Calibration) -> Iterator[str]:
     yield from common_sentences(calibration)
     over = int(np.sum(calibration.fit.problem.known_s > calibration.fit.problem.times_s))
     if over:
-        yield f"In {over} times, the part that no unknown has is more than all that was measured."
+        yield f"In {over} times, the part that no unknown has is more than the whole measured time."
     if calibration.unused:
         named = ", ".join(str(timing) for timing in calibration.unused[:3]) + (
             ", ..." if len(calibration.unused) > 3 else ""
         )
-        yield f"{len(calibration.unused)} times were not used, for no unknown has a part in them: {named}."
+        yield f"{len(calibration.unused)} times were not used, because no unknown has a part in them: {named}."
 
 
 def _weights(calibration: Calibration) -> str:
@@ -146,7 +146,7 @@ def _degenerate(calibration: Calibration, group: Group, advice: tuple[str, ...],
     if not len(group.rows):
         return f"{_and(list(map(str, loose)))}: no time has a part of it."
     where = f"In {loose[0].phase}, " if loose[0].phase else ""
-    text = f"{where}{_and([one.path if where else str(one) for one in loose])} cannot be told apart"
+    text = f"{where}{_and([one.path if where else str(one) for one in loose])} cannot be separated"
     combinations = [_combination(one, names, calibration.fit.level) for one in group.combinations]
     text += f": of {len(loose)} constants only {_count(len(loose) - group.missing, 'combination')} "
     text += f"{'is' if len(combinations) == 1 else 'are'} determined: {'; '.join(combinations)}."
@@ -349,7 +349,7 @@ def _yaml_lines(unknown: Unknown, estimate: Estimate) -> Iterator[str]:
             else f"  # {unknown.path}: no time"
         )
     elif unknown.path == COMPUTATION:
-        yield f"  # computation takes {estimate.value:.6g} times as long as the workload says"
+        yield f"  # computation takes {estimate.value:.6g} times as long as in the workload"
     else:
         for path, part in unknown.ratio or ((unknown.path, 1.0),):
             value = f"{estimate.value * part:.6g} {DIMENSIONS[dimension_at(path) or 'count']}"

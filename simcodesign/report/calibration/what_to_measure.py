@@ -1,4 +1,4 @@
-"""What to measure on a machine so that ``calibrate`` determines the constants of its messages: commands to run."""
+"""Commands to run on a machine so that ``calibrate`` determines the constants of its messages."""
 
 from __future__ import annotations
 

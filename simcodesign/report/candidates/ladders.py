@@ -16,7 +16,7 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 
 
 def several_ladders(several: SeveralComparisons, shares: bool = False) -> list[Table]:
-    """What each effect adds, from the forecast to the simulation, and on to what was measured: a column for each
+    """Change by each effect, from the forecast to the simulation, and on to the measurement: a column for each
     candidate, or over an axis a table for each, with a column for each value. ``shares``: with the part that each step
     is of the gap, which is that to the measured time if there is one."""
     if not several.axis:
@@ -41,7 +41,7 @@ def lines_of(several: SeveralComparisons) -> dict[str, list[Candidate]]:
 
 def _ladders(title: str, names: Sequence[str], candidates: Sequence[Candidate], shares: bool) -> Table:
     show = Seconds(time for one in candidates for time in (one.forecast_s, one.simulated.mean, measured_s(one)))
-    to = ", to the measured time where there is one" if any(one.measured for one in candidates) else ""
+    to = ", to the measured time if there is one" if any(one.measured for one in candidates) else ""
     unit = f"{show.unit}; fraction of the gap{to}" if shares else show.unit
     table = new_table(f"{title}: what each adds ({unit})", "effect", *names)
     table.add_row("forecast", *(show(one.forecast_s) for one in candidates), end_section=True)
@@ -71,7 +71,7 @@ def _unexplained(one: Candidate, show: Seconds, shares: bool) -> str:
 
 
 def _share(step: LadderStep) -> str:
-    """The part of the gap that a step is, beside its change; nothing if it is none, or steps cancel."""
+    """The fraction of the gap for a step, to append to its change; nothing if it is none, or steps cancel."""
     text = share_percent(step.fraction)
     return f" ({text})" if step.change_s and text != DOES_NOT_APPLY else ""
 

@@ -1,4 +1,4 @@
-"""What candidates are called among each other, and their times in tables and plots."""
+"""Names of candidates among each other, and their times in tables and plots."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simcodesign.studies.replication.output_analysis import Interval
 
 
 def label(one: Candidate, several: SeveralComparisons) -> str:
-    """What a candidate is called among the others: by its machine, its workload, or both."""
+    """Name of a candidate among the others: by its machine, its workload, or both."""
     parts = [one.workload] if len(several.workloads) > 1 else []
     parts += [machine_names(several)[one.machine]] if len(several.machines) > 1 or not parts else []
     return " on ".join(parts)
 
 
 def whole_name(one: Candidate, several: SeveralComparisons) -> str:
-    """What a candidate is called among the others, with its value of the axis."""
+    """Name of a candidate among the others, with its value of the axis."""
     return ", ".join([label(one, several), *place_of(one)])
 
 
@@ -32,24 +32,24 @@ def place_of(one: Candidate) -> list[str]:
 
 
 def unit_of(axis: str) -> str:
-    """The SI unit of a constant; empty for what has none, or none that is known."""
+    """The SI unit of a constant; empty if it has none, or an unknown one."""
     return DIMENSIONS["bandwidth" if axis.endswith("bandwidth") else dimension_at(axis) or "count"]
 
 
 def machine_names(several: SeveralComparisons) -> dict[str, str]:
-    """What each machine is called among the others: without what was set of all of them, which the title says."""
+    """Name of each machine among the others: without settings of all of them, which are in the title."""
     shared = _set_of_all(several)
     return {name: name.removesuffix(f"{WITH}{shared}") if shared else name for name in several.machines}
 
 
 def _set_of_all(several: SeveralComparisons) -> str:
-    """What was set of all of several machines."""
+    """Settings of all of several machines."""
     rest = {name.partition(WITH)[2] for name in several.machines}
     return rest.pop() if len(rest) == 1 and len(several.machines) > 1 else ""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names side by side; apart by semicolons where one has commas."""
+    """Names in a list; separated by semicolons if one has commas."""
     every = list(names)
     return ("; " if any("," in name for name in every) else ", ").join(every)
 

@@ -21,7 +21,7 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 WIDE = 8.0
 #: Bars of a ladder side by side, and ladders in one row.
 _MAX_VALUES, _IN_A_ROW = 12, 3
-#: Of effects, apart from the colours of both readings and of the first formulas.
+#: Colours of effects, other than the colours of both readings and of the first formulas.
 _EFFECTS = ("#D55E00", "#56B4E9", "#F0E442", "#8C6D31", "#7B3FA0", "#009E73", "#CC79A7")
 
 
@@ -143,7 +143,7 @@ def _ladders(mpl: Any, figure: Any, several: SeveralComparisons, rows: int) -> N
         panel.remove()
     for panel in panels[:, 0]:
         panel.set_ylabel("added (% of the forecast)")
-    end = "measured" if all(known) else "measured (simulated where nothing was)" if any(known) else "simulated"
+    end = "measured" if all(known) else "measured (simulated if not measured)" if any(known) else "simulated"
     plot_style.legend(mpl, figure, looks | {end: _END})
 
 
@@ -165,7 +165,7 @@ def _some(line: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def _ladder(panel: Any, axis: str, line: Sequence[Candidate], looks: dict[str, Any]) -> None:
-    """Stacked bars: upwards what adds time, downwards what takes it away; a line where they come to together."""
+    """Stacked bars: upwards what adds time, downwards what takes it away; a line at their sum."""
     ends: NDArray[np.float64] = np.zeros((2, len(line)))
     panel.use_sticky_edges = False  # the lowest bar may end where an empty one begins
     for name, look in looks.items():

@@ -11,7 +11,7 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 
 FORECAST, SIMULATED, MEASURED = "forecast", "simulated", "measured"
 COLOURS = {FORECAST: plot_style.FORECAST, SIMULATED: plot_style.SIMULATED, MEASURED: plot_style.MEASURED}
-#: Of formulas, and their markers; of more formulas, the first ones are plotted.
+#: Colours of formulas, and their markers; of more formulas, the first ones are plotted.
 _FORMULAS = ("#009E73", "#CC79A7", "#8C6D31", "#F0E442", "#7B3FA0")
 _MARKERS = "^vDPX"
 NAN = float("nan")

@@ -55,7 +55,7 @@ _COST_HEADS = {
     "energy j": "energy (J)",
     "carbon kg": "carbon (kg)",
 }
-#: From this factor on, a time is so many times as long; below, by so many per cent longer.
+#: Ratio from which on a time is given as a multiple; below, as per cent longer.
 _TWICE = 2.0
 
 
@@ -118,8 +118,8 @@ def _facts(several: SeveralComparisons) -> RenderableType:
 
 
 def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
-    """Which part of the machines has ranks: once where it is the same of all, otherwise of each; over an axis at its
-    first value, which says what placement does."""
+    """Which part of the machines has ranks: once if it is the same of all, otherwise of each; over an axis at its
+    first value, which shows the effect of placement."""
     first = several.comparisons[0].at
     found = _of_whom(
         several, lambda one: [text for _, text in use_facts(one.comparison.simulation)] if one.at == first else []
@@ -130,7 +130,7 @@ def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
 
 
 def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
-    """The algorithms of collective operations: once where all candidates have the same, otherwise of each."""
+    """The algorithms of collective operations: once if all candidates have the same, otherwise of each."""
     found: dict[str, dict[str, None]] = {}
     for one in several.comparisons:
         if one.comparison.collectives:
@@ -143,8 +143,9 @@ def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
 
 
 def _apart(one: Candidate, several: SeveralComparisons) -> str:
-    """What a candidate is called by what its collective operations may depend on: its workload and value of the axis
-    (and its machine, for algorithms that ``auto`` takes), as far as that makes a difference among all candidates."""
+    """Label of a candidate by the settings that its collective operations may depend on: its workload and value of the
+    axis (and its machine, for algorithms that ``auto`` takes), as far as that makes a difference among all
+    candidates."""
     own = one.comparison.collectives
 
     def same(alike: Callable[[Candidate], bool]) -> bool:
@@ -158,7 +159,7 @@ def _apart(one: Candidate, several: SeveralComparisons) -> str:
 
 
 def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[str]]) -> dict[str, list[str]]:
-    """By what is said of candidates, the names of those it is said of."""
+    """Group the names of candidates by the texts that apply to them."""
     found: dict[str, list[str]] = {}
     for one in several.comparisons:
         for text in texts(one):
@@ -167,7 +168,7 @@ def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[
 
 
 def candidate_table(several: SeveralComparisons) -> Table:
-    """A row for each candidate: both times, what explains the gap, and the time against that of the first machine."""
+    """A row for each candidate: both times, what explains the gap, and the time against the first machine's."""
     candidates = several.comparisons
     times = [time for one in candidates for time in (one.forecast_s, one.simulated.mean)]
     show = None if max(times) > _FAR * min(times) > 0 else Seconds(times)
@@ -226,7 +227,7 @@ def _largest(one: Candidate) -> str:
 
 
 def _ratio(one: Candidate) -> str:
-    """The simulated time over that of the first machine."""
+    """The simulated time over the first machine's."""
     if one.against is None:
         return "1"
     ratio = one.against.ratio
@@ -239,7 +240,7 @@ def _ratio(one: Candidate) -> str:
 
 
 def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) -> list[RenderableType]:
-    """What formulas say of each candidate, and their errors against its simulation; nothing if there are none."""
+    """Times of formulas for each candidate, and their errors against its simulation; nothing if there are none."""
     names = list(dict.fromkeys(formula.name for one in candidates for formula in one.comparison.formulas))
     if not names:
         return []
@@ -270,7 +271,7 @@ def cost_table(several: SeveralComparisons) -> list[RenderableType]:
 
 
 def _notes(several: SeveralComparisons) -> list[str]:
-    """What a reader of the forecasts should know, and what a dash in the ladder means, if there is one."""
+    """Notes for the reader of the forecasts, and the meaning of a dash in the ladder, if there is one."""
     said = _of_whom(several, lambda one: one.comparison.forecast.notes)
     notes = [f"Note: {text} ({'; '.join(names)})." for text, names in said.items()]
     shown = effects_shown([one.comparison for one in several.comparisons])
@@ -350,7 +351,7 @@ def _certainty(best: Candidate, second: Candidate) -> str:
     if pair.difference.same:
         return f", whatever the seed{small}"
     if math.isnan(pair.difference.low):
-        return ", in one draw: nothing says how certain that is"
+        return ", in one draw: how certain that is, is unknown"
     return f" (the paired interval of the difference does not hold 0: it is not chance{small})"
 
 

@@ -1,1 +1,1 @@
-"""What all reports share: tables, number formats, plot style, progress bars."""
+"""Shared parts of all reports: tables, number formats, plot style, progress bars."""

@@ -1,5 +1,5 @@
-"""A table that fits the width there is: no head breaks within a word, and what cannot stand side by side is left out
-and named, or stands one below the other."""
+"""Table that fits the available width. Headings break only between words. If the table is too wide, constant columns
+are removed and listed below it; if it is still too wide, it is transposed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rich.text import Text
 
 #: Columns of a terminal on which any table fits.
 _ENDLESS = 100_000
-#: Rows from which on a column that is the same in all of them says nothing new in any.
+#: Rows from which on a column that is the same in all of them adds nothing in any.
 _MIN_ROWS = 2
-#: Rows up to which a table is turned; a longer one would be pages of columns, in which nobody finds a row.
+#: Rows up to which a table is transposed; a longer one would be pages of columns, in which rows are hard to find.
 _MAX_TURNED = 40
 #: Fewest columns of a terminal that a turned row takes.
 _MIN_WIDTH = 3
@@ -24,7 +24,7 @@ _MIN_WIDTH = 3
 class FittedTable(Table):
     """A table that breaks heads rather than cells, and both between words only.
 
-    Where that is too wide, columns that are the same in all rows are left out and named below; where that is still too
+    If that is too wide, columns that are the same in all rows are left out and named below; if that is still too
     wide, it is printed with rows as columns, as many of them side by side as fit, unless there are very many. Only a
     word that is longer than the whole width is broken, and words of the cells of such a long table.
     """
@@ -83,7 +83,7 @@ class FittedTable(Table):
         return kept, same
 
     def _with_columns(self, columns: Sequence[Column]) -> FittedTable:
-        """The same table with these of its columns alone."""
+        """Return the table with these of its columns alone."""
         table = self._empty(self.title)
         for column in columns:
             table.add_column(column.header, justify=column.justify, overflow=column.overflow, width=column.width)
@@ -124,8 +124,8 @@ class FittedTable(Table):
 
 
 def _named(same: Sequence[str]) -> Text:
-    """What is left out, and an empty line, as there is one under a table."""
-    return Text(f"The same in every row: {', '.join(same)}\n")
+    """The columns left out, and an empty line, as there is one under a table."""
+    return Text(f"Equal in every row: {', '.join(same)}\n")
 
 
 def _joined(column: Column) -> str:
@@ -139,7 +139,7 @@ def _headed(least: Sequence[int], heads: Sequence[str]) -> list[int]:
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], available: int) -> list[int]:
-    """The widths, first narrowed where they are furthest above the least ones, until they fit."""
+    """The widths, first narrowed if they are furthest above the least ones, until they fit."""
     widths = [max(width, few) for width, few in zip(widths, least, strict=True)]
     while sum(widths) > available:
         spare = [width - few for width, few in zip(widths, least, strict=True)]

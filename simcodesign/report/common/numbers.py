@@ -13,7 +13,7 @@ MAX_WRITTEN_OUT = 1e15
 DOES_NOT_APPLY = "-"
 #: Shares of a gap beyond which steps cancel rather than make it up.
 MOST_SHARE = 10.0
-#: A difference below this fraction is certain in a model before it is one that anybody would notice on a machine.
+#: A difference below this fraction may be certain in a model but is not noticeable on a machine.
 SMALL = 0.01
 #: Units that take prefixes, and their dimension.
 DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit} | {"flop/s": "rate"}
@@ -25,9 +25,9 @@ def grouped(value: float) -> str:
 
 
 def shared_unit(values: Iterable[float], unit: str) -> tuple[float, str]:
-    """By what numbers in this unit are multiplied, and in what unit they are then: one that fits the largest.
+    """Factor for numbers in this unit, and the unit that they then have: one that fits the largest.
 
-    What follows a unit, as in ``s per value``, stays; a unit that takes no prefix stays as it is.
+    A suffix of a unit, as in ``s per value``, stays; a unit that takes no prefix stays as it is.
     """
     base, rest = _split(unit)
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
@@ -43,7 +43,7 @@ _BINARY = (("KiB", 2.0**10), ("MiB", 2.0**20), ("GiB", 2.0**30), ("TiB", 2.0**40
 
 
 def binary_unit(sizes: Iterable[float]) -> tuple[float, str] | None:
-    """By what bytes are multiplied, and the unit they are then in, if all that are no less than 1 KiB are whole
+    """Factor for bytes, and the unit they then have, if all sizes of at least 1 KiB are whole
     numbers of KiB and one is; otherwise None. The unit is the largest in which the least is no less than 1."""
     large = [abs(size) for size in sizes if math.isfinite(size) and abs(size) >= _BINARY[0][1]]
     if not large or any(size % _BINARY[0][1] for size in large):
@@ -127,14 +127,14 @@ _MIN_FIXED, _MAX_FIXED = 1e-4, 1e6
 
 
 def _digits(value: float, digits: int, sign: str) -> str:
-    """Return the number with so many significant digits, without an exponent and zeros at its end."""
+    """Return the number with ``digits`` significant digits, without an exponent and zeros at its end."""
     rounded = float(f"{value:.{digits}g}")
     text = f"{rounded:{sign},.{max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def signed_percent(share: float, sign: str = "+") -> str:
-    """One decimal; two digits where that would be 0.0, for a small error is not none."""
+    """One decimal; two digits if that would be 0.0, because a small error is not none."""
     if not math.isfinite(share):
         return DOES_NOT_APPLY
     return f"{share:{sign}z.1%}" if abs(share) >= 5e-4 or abs(share) < 1e-10 else f"{100 * share:{sign}.2g}%"
@@ -154,10 +154,10 @@ def ends_of(low: str, high: str) -> str:
 
 
 def but_small(share: float) -> str:
-    """What follows a difference that is certain: that so small a fraction hardly matters; nothing of a larger one."""
+    """Addition to a difference that is certain but so small that it hardly matters; empty for a larger one."""
     return f", but below {SMALL:.0%}, which hardly matters" if 0 < abs(share) < SMALL else ""
 
 
 def share_percent(share: float) -> str:
-    """The fraction of a gap that a step has; none where steps that cancel leave a gap so much smaller than they are."""
+    """The fraction of a gap that a step has; none if steps that cancel leave a gap much smaller than they are."""
     return signed_percent(share if abs(share) <= MOST_SHARE else math.nan, "-")

@@ -1,4 +1,4 @@
-"""What all plots share: the optional import of Matplotlib, the style, colours, headings, and saving.
+"""Shared parts of all plots: the optional import of Matplotlib, the style, colours, headings, and saving.
 
 Nothing that a command draws touches ``pyplot``: no window, no global figure, and the user's settings stay as they are.
 """
@@ -63,7 +63,7 @@ _STYLE = {
 }
 
 
-#: Of a legend within a panel: lines behind it do not strike its words through.
+#: Style of a legend within a panel: lines behind it do not strike its words through.
 OVER_LINES: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none", "facecolor": "white"}
 
 
@@ -110,7 +110,7 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def plain(text: str) -> str:
-    """The text as it stands: no dollar sign begins a formula, no underscore hides a legend entry."""
+    """The text as it is: no dollar sign begins a formula, no underscore hides a legend entry."""
     text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
@@ -141,7 +141,7 @@ def set_title(figure: Any, text: str, size: float = 11.0) -> None:
 
 
 def headings(results: Sequence[Result]) -> tuple[str, list[str]]:
-    """What all results have in common, and what sets each of them apart."""
+    """The common description of all results, and the differences of each."""
     described = [_described(result) for result in results]
     shared = [len(set(facts)) == 1 for facts in zip(*described, strict=True)]
     common, apart = (
@@ -243,7 +243,7 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """A number without a power of ten that stands apart from it."""
+    """A number without a separate power of ten."""
     text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.{digits}g}"
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else text
@@ -274,7 +274,7 @@ def round_ticks(low: float, high: float, base: float = 10.0) -> list[float]:
 
 
 def distinct_texts(values: Sequence[float], text: Callable[[float, int], str], digits: int) -> list[str]:
-    """Texts of numbers by ``text(value, digits)``, with so many digits or as many more as it takes until those of
+    """Texts of numbers by ``text(value, digits)``, with ``digits`` digits or as many more as it takes until texts of
     different numbers differ."""
     texts: list[str] = []
     for more in range(digits, MAX_DIGITS + 1):
@@ -307,12 +307,12 @@ _OTHERS = ("#009E73", "#CC79A7", "#7B3FA0", "#8C6D31", "#56B4E9", "#D55E00", "#F
 
 
 def machine_colours(mpl: Any, count: int) -> list[Any]:
-    """A colour for every machine or workload, none of which is that of a reading while they are few."""
+    """A colour for every machine or workload, other than a reading's while they are few."""
     return list(_OTHERS[:count]) if count <= len(_OTHERS) else phase_colours(mpl, count)
 
 
 def paler(mpl: Any, colour: Any, share: float = 0.35) -> Any:
-    """The colour mixed with white, so much of it."""
+    """The colour mixed with white: a fraction ``share`` of it."""
     return tuple(share * part + 1 - share for part in mpl.colors.to_rgb(colour))
 
 

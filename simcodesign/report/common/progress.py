@@ -36,7 +36,7 @@ class ProgressBar:
     ``label``: a format of rich's task fields; ``total``: None if it is not known; ``bar``: False for a label and a
     note alone; ``counted``: whether "m of n" is shown; ``unit``: what is counted in the note, with a rate; ``steps``:
     whether reports count what was done since the last report. The bar appears ``patience_s`` after the start, by a
-    timer, so that it also shows while nothing is reported yet (None: at once), and never where standard error is no
+    timer, so that it also shows while nothing is reported yet (None: immediately), and never if standard error is no
     terminal or with ``wanted`` False.
     """
 
@@ -104,7 +104,7 @@ class ProgressBar:
         self.update(completed=self._done, total=self._total, note=note)
 
     def update(self, **fields: Any) -> None:
-        """Change ``completed``, ``total``, ``description`` or ``note``, or ``advance`` by so many."""
+        """Change ``completed``, ``total``, ``description`` or ``note``, or ``advance`` by a number."""
         if self._progress is not None:
             self._progress.update(self._task, **fields)
 

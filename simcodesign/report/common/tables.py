@@ -1,4 +1,4 @@
-"""What printed reports are made of: paragraphs, facts by name, lists, and tables of numbers for narrow terminals."""
+"""Parts of printed reports: paragraphs, facts by name, lists, and tables of numbers for narrow terminals."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def new_table(title: str, first: str, *others: str) -> Table:
 
 
 def text_table(title: str, *names: str, right: Collection[str] = ()) -> Table:
-    """A table of texts that are folded where they are long; the columns of ``right`` stand to the right."""
+    """A table of texts that are folded if they are long; the columns of ``right`` are aligned to the right."""
     table = FittedTable(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name in right else "left")

@@ -105,7 +105,7 @@ def json_text(answer: Any) -> str:
 def complain(message: str) -> None:
     """To standard error: wrapped on a terminal, one line elsewhere, never shortened and never read as markup.
 
-    If nobody reads standard error any more, nothing happens: the exit status says the rest.
+    If standard error is closed, nothing happens: the exit status still shows the result.
     """
     if (recorded := _RECORDING.get()) is not None:
         recorded.messages.append(message)

@@ -25,7 +25,7 @@ _SMALL = 0.02
 
 
 def study_tables(study: ExtrapolationStudy, ladders: Sequence[ErrorLadder] = ()) -> Iterator[RenderableType]:
-    """What was run; for every target errors, parts and the ladder if there is one; and what the pipeline notes."""
+    """The runs; for every target errors, parts and the ladder if there is one; and the notes of the pipeline."""
     yield _facts(study)
     ladder_at = {ladder.target.text: ladder for ladder in ladders}
     for trial in study.trials:
@@ -36,7 +36,7 @@ def study_tables(study: ExtrapolationStudy, ladders: Sequence[ErrorLadder] = ())
             yield ladder_table(ladder)
             yield paragraph(ladder_words(ladder))
     if study.notes:
-        yield paragraph("Of the models of the first seed:\n" + "\n".join(f"- {note}" for note in study.notes))
+        yield paragraph("Models of the first seed:\n" + "\n".join(f"- {note}" for note in study.notes))
 
 
 def _facts(study: ExtrapolationStudy) -> RenderableType:
@@ -76,7 +76,7 @@ def _half(summary: Summary, unit: float = 1.0) -> str:
 
 
 def verdicts(trial: Trial) -> list[str]:
-    """What the guard says, and how the pipeline does against each baseline, seed by seed."""
+    """Verdict of the guard, and how the pipeline does against each baseline, seed by seed."""
     words = [_against(name, trial.gain(name)) for name in BASELINES if name in trial.methods]
     if trial.refusal:
         words.insert(

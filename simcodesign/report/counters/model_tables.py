@@ -66,7 +66,7 @@ def _shown_laws(kernel: KernelModel) -> list[tuple[str, Law]]:
 
 
 def _communication_rows(model: ApplicationModel) -> Iterator[tuple[str, str, str]]:
-    """What is there: volumes as laws of P, times over them."""
+    """Rows for the available models: volumes as laws of P, times over them."""
     communication, waits, reach = model.communication, model.runs, reach_of(model)
     if np.nansum(waits.column("p2p_wait_s")) > 0:
         a, b = communication.p2p.a_s_per_byte, communication.p2p.b_s
@@ -108,7 +108,7 @@ def reach_of(model: ApplicationModel) -> dict[str, float]:
 
 
 def r2_text(law: Law) -> str:
-    """None of a constant that stands for values without a law."""
+    """R squared; none for a constant that represents values without a law."""
     constant = isinstance(law, BestForm) and law.forms[0].kind == "constant"
     return "-" if constant and law.r2 < 1 else _share(law.r2)
 

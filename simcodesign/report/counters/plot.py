@@ -1,4 +1,4 @@
-"""Measured and predicted times over the number of processes, beside the two models that know total times only, and
+"""Measured and predicted times over the number of processes, with the two models that use total times only, and
 where the time goes."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HATCH = "////"
 
 @dataclass(frozen=True)
 class Bar:
-    """The parts of a run in s, in the order of ``PARTS``, and what stands below it."""
+    """The parts of a run in s, in the order of ``PARTS``, and the label below it."""
 
     label: str
     parts: tuple[float, ...]
@@ -112,7 +112,7 @@ def _totals(mpl: Any, axes: Any, study: CounterPredictions) -> None:
         axes.plot(grid, curve, color=colour, label=label)
         for (name, line), style in zip(rivals.items(), ("--", ":"), strict=False):
             if place and name == EMPIRICAL:
-                continue  # it knows no size
+                continue  # it has no size
             axes.plot(grid, line, style, color=colour, linewidth=1, label=f"T = {name}" if not place else None)
             everything += line
         everything += curve

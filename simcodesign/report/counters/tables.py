@@ -123,7 +123,7 @@ def _facts(study: CounterPredictions) -> Iterator[tuple[str, str]]:
 
 
 def assumed(study: CounterPredictions) -> bool:
-    """Whether latencies are those that are taken where no machine is given."""
+    """Whether latencies are the defaults used without a machine."""
     return study.latencies is LATENCIES
 
 
@@ -184,7 +184,7 @@ def kernel_table(study: CounterPredictions) -> Table:
 
 
 def _worst(misses: Iterable[Miss]) -> dict[str, Miss]:
-    """Of each kernel the largest, from misses with the largest first."""
+    """The largest miss of each kernel, from misses with the largest first."""
     largest: dict[str, Miss] = {}
     for miss in misses:
         largest.setdefault(miss.kernel, miss)
@@ -192,7 +192,7 @@ def _worst(misses: Iterable[Miss]) -> dict[str, Miss]:
 
 
 def _rest_words(study: CounterPredictions, shown: Sequence[str]) -> str:
-    """What the rest is, and what columns mean."""
+    """Explanation of the rest, and of columns."""
     rest = study.model.identified.rest
     more = f" and {len(rest) - _NAMED} more" if len(rest) > _NAMED else ""
     parts = [f"{REST}: {', '.join(rest[:_NAMED])}{more}, of small shares and with times that fall."] if rest else []
@@ -235,7 +235,7 @@ def part_rows(breakdown: Breakdown) -> Iterator[tuple[str, float, float, float]]
 
 
 def breakdown_table(forecast: TargetPrediction) -> Table:
-    """Equation 2 part by part, and beside it what was measured, if a run was held back."""
+    """Equation 2 part by part, and the measurement, if a run was held back."""
     breakdown, run = forecast.prediction.breakdown, forecast.measured
     rows = [*part_rows(breakdown)]
     measured = _measured_parts(run) if run else {}
@@ -280,7 +280,7 @@ def _error(seconds: float, measured: float) -> str:
 
 
 def rival_table(forecast: TargetPrediction) -> Table:
-    """The prediction beside the two models that know total times only."""
+    """The prediction and the two models that use total times only."""
     prediction, run = forecast.prediction, forecast.measured
     show = Seconds([prediction.seconds, *prediction.baselines.values(), *([run.total_s] if run else [])])
     heads = (f"measured {show(run.total_s)}",) if run else ()
@@ -297,7 +297,7 @@ def rival_table(forecast: TargetPrediction) -> Table:
 
 
 def all_notes(study: CounterPredictions) -> Iterator[str]:
-    """Those of the study, then those of the predictions, each once."""
+    """Notes of the study, then notes of the predictions, each once."""
     texts = [*study.notes]
     for forecast in study.forecasts:
         texts += forecast.prediction.notes

@@ -22,7 +22,7 @@ from simcodesign.report.results.ladder_rows import effects_shown, not_here
 
 #: The job whose ladder is shown.
 LARGEST = "8x8x8"
-#: Names of pictures, in the order of the page, and what one says about each.
+#: Names of pictures, in the order of the page, and a caption for each.
 CAPTIONS = {
     "broadcast": (
         "A broadcast of 64 MiB on Fugaku. The formula, log2 P (startup + bytes / bandwidth), is right on 8 nodes; on "
@@ -33,7 +33,7 @@ CAPTIONS = {
         "are folded into the six dimensions of the network, where messages share them. The rest is not explained."
     ),
     "exchange": (
-        "An all-to-all among 64 nodes whose interfaces send and receive at once. The forecast is the same for a mesh "
+        "An all-to-all among 64 nodes whose interfaces send and receive concurrently. The forecast is equal for a mesh "
         "and a hypercube; on the mesh, links make it three times as long."
     ),
     "seismic": (
@@ -78,7 +78,7 @@ def broadcast_table(runs: Runs) -> Table:
     """Broadcasts by shape: measured, forecast, and simulated."""
     title = (
         "A broadcast of 64 MiB by a binomial tree on Fugaku, in ms; measured: the median of all runs, and quartiles "
-        "where they differ from it; errors against the median"
+        "if they differ from it; errors against the median"
     )
     table = new_table(title, "nodes", "measured", "runs", "forecast", "error", "simulated", "error")
     for shape, run in runs.broadcasts.items():
@@ -109,7 +109,7 @@ def _readings(one: Comparison, measured_s: float | None) -> list[str]:
 
 
 def ladder_table(run: Run) -> Table:
-    """What each effect adds on the largest job, and what nothing explains."""
+    """Change by each effect on the largest job, and the unexplained rest."""
     one, shown = run.comparison, acting([run])
     columns = ("forecast", *shown, "simulated", "not explained", "measured")
     table = new_table(f"The ladder on {LARGEST} nodes, in ms", *columns)
@@ -121,13 +121,13 @@ def ladder_table(run: Run) -> Table:
 
 
 def _added_ms(change_s: float) -> str:
-    """What an effect adds, in ms; 0 for what two digits do not show."""
+    """Change by an effect, in ms; 0 if two digits do not show it."""
     text = f"{change_s * 1e3:+.2f}"
     return text if float(text) else "0"
 
 
 def exchange_table(runs: Runs) -> Table:
-    """The same all-to-all on two networks."""
+    """One all-to-all on two networks."""
     shown = acting(runs.exchanges.values())
     show = Seconds(float(run.comparison.simulation.makespan_s) for run in runs.exchanges.values())
     title = f"An all-to-all of 64 KiB to each of 64 nodes, full-duplex interfaces ({show.unit})"

@@ -28,7 +28,7 @@ figcaption { margin-top: .5rem; }
 
 
 def write_page(path: Path, pictures: Mapping[Path, str]) -> None:
-    """SVG files and what to say of each, one below the other. InputError for a path that cannot be written."""
+    """SVG files and their captions, one below the other. InputError for a path that cannot be written."""
     figures = [
         f'<figure>\n<img src="{image_address(file.read_text(encoding="utf-8"))}" alt="{escape(text, quote=True)}">\n'
         f"<figcaption>{escape(text)}</figcaption>\n</figure>\n"

@@ -1,4 +1,4 @@
-"""The four pictures of the demonstration, each of which stands alone on a slide."""
+"""The four pictures of the demonstration, each complete by itself on a slide."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def ladder_picture(run: Run, path: Path) -> None:
     longest = max(end_s for _, _, end_s in rows)
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, 7.0, 3.4)
-        figure.suptitle("What explains a broadcast of 64 MiB on 8x8x8 nodes of Fugaku", x=0.01, ha="left")
+        figure.suptitle("From forecast to measurement: 64 MiB broadcast on 8x8x8 nodes of Fugaku", x=0.01, ha="left")
         axis = figure.subplots()
         _steps(axis, rows)
         axis.set_xlim(0, 1.25 * longest)
@@ -76,7 +76,7 @@ def ladder_picture(run: Run, path: Path) -> None:
 
 
 def _levels(run: Run, shown: Sequence[str]) -> list[tuple[str, float, float]]:
-    """Name, and where each bar begins and ends."""
+    """Name, begin and end of each bar."""
     one = run.comparison
     rows = [("forecast", 0.0, float(one.forecast.makespan_s))]
     for effect in shown:
@@ -117,7 +117,7 @@ def exchange_picture(runs: Mapping[str, Run], path: Path) -> None:
 
 
 def seismic_picture(one: Comparison, measured: pd.DataFrame, path: Path) -> None:
-    """SPECseis96, phase by phase: measured where it was, forecast and simulated."""
+    """SPECseis96, phase by phase: measured if available, forecast and simulated."""
     here = measured[(measured.preset == "test") & (measured.P == 16)]
     phases = [name for name in one.forecast.phases if not here[here.phase == name].empty]
     groups = {

@@ -1,4 +1,4 @@
-"""What the demonstration runs: three questions, each of which a formula answers wrongly and the simulation says why."""
+"""Runs of the demonstration: three questions that a formula answers wrongly and the simulation explains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NETWORKS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "hypercube": ("hypercube-256", {"nodes": 64}),
 }
 EXCHANGE = {"P": 64, "size": 64 * 65536}
-#: So few operations are simulated at once by the engine that needs no compilation.
+#: So few operations are simulated by the engine that needs no compilation.
 ENGINE = "simpy"
 
 
@@ -40,7 +40,7 @@ class Run:
         return Run(scenario, compare(scenario, measured=measured, engine=ENGINE))
 
     def change_s(self, effect: str) -> float:
-        """What an effect adds."""
+        """Change by an effect."""
         return next(rung.change_s for rung in self.comparison.rungs if rung.effect == effect)
 
 
@@ -63,7 +63,7 @@ def run_all() -> Runs:
 
 
 def broadcast(shape: str) -> Run:
-    """Of 64 MiB down a binomial tree on a job of Fugaku, to all children at once, as it was measured."""
+    """Broadcast of 64 MiB down a binomial tree on a job of Fugaku, to all children concurrently, as it was measured."""
     side = SIDES[shape]
     values = {"P": side**3, "m": BROADCAST_BYTES, "order": "near"}
     machine = load_machine("fugaku", {"mapping.job": [side] * 3})
@@ -81,7 +81,7 @@ def measured_broadcast(shape: str) -> MeasuredTimes:
 
 
 def exchange(name: str) -> Run:
-    """An all-to-all of 64 KiB to each partner among 64 nodes, whose interfaces send and receive at once."""
+    """An all-to-all of 64 KiB to each partner among 64 nodes, whose interfaces send and receive concurrently."""
     machine, changes = NETWORKS[name]
     return Run.of(
         Scenario.of("collective-costs", load_machine(machine, changes), EXCHANGE, phases=["all-to-all-pairwise"])

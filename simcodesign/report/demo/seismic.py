@@ -74,7 +74,7 @@ def measured_table(measured: pd.DataFrame, comparisons: Comparisons) -> Table:
 
 
 def _rows(rows: pd.DataFrame, comparison: Comparison) -> list[tuple[str, str, float | None, str]]:
-    """What was measured, or the phase totals of the readings if nothing was."""
+    """Measured values, or the phase totals of the readings if nothing was measured."""
     if rows.empty:
         return [(name, "total", None, "-") for name in comparison.forecast.phases]
     columns = (rows.phase, rows.component, rows.seconds.astype(float), rows.role)

@@ -20,11 +20,11 @@ from simcodesign.describe.workload import Workload
 from simcodesign.report.results.data_sheets import kinds_of_demands, one_line
 from simcodesign.report.results.workload_sheet import recording_of
 
-#: Fields of both that stand at the beginning, or nowhere.
+#: Fields of both that come first, or are left out.
 _HEAD = ("name", "about", "source", "place", "custom")
-#: What a machine's file defines of its own.
+#: Constructs that a machine's file defines of its own.
 _OWN = ("values", "properties", "resources", "conflicts", "components", "ownership")
-#: Fields of parts that say nothing of the machine or the workload.
+#: Fields of parts that do not describe the machine or the workload.
 _LEFT_OUT = ("place", "functions", "path")
 
 
@@ -100,7 +100,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _derived(machine: Machine) -> Iterator[tuple[str, Any]]:
-    """What the data sheet computes of it; counts of a machine whose nodes are P are those of no network yet."""
+    """Values that the data sheet computes; a machine whose nodes are P has no network to count yet."""
     network = machine.network
     if (half := network.message_model.half_performance_bytes) is not None:
         yield "half_performance_bytes", half

@@ -1,4 +1,5 @@
-"""The events of a simulation in the order of time, as a table and as JSON: who waits for whom, begins and ends what."""
+"""The events of a simulation in the order of time, as a table and as JSON: ranks that wait, begin and end
+operations."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from simcodesign.report.common.numbers import MAX_WRITTEN_OUT
 from simcodesign.report.events.station_waits import StationWait, station_waits
 from simcodesign.report.results.utilisation import recorded
 
-#: What happens to an operation, in this order; the message of a send arrives by itself.
+#: Events of an operation, in this order; the message of a send arrives by itself.
 GOES_ON, WAITS, BEGINS, ENDS, ARRIVES = EVENTS = ("goes on", "waits", "begins", "ends", "arrives")
 #: Operations by which the number of stations is estimated.
 SAMPLE = 200
@@ -27,10 +28,10 @@ HEADS = ("rank", "event", "operation", "bytes", "with rank", "phase", "stations"
 
 @dataclass(frozen=True)
 class Event:
-    """One event. ``rank``: who waits, begins or ends, or to whom a message ``arrives``; ``peer``: the other end of a
-    message; ``waits_for``: the rank of which a message is waited for; ``stations``: what serves the operation, or what
-    its message passes in turn. ``waits_at``: the station where it waits for its turn, and behind whom, as far as the
-    engine has recorded that; a message on its way that does, of the ``rank`` that sent it, also ``continues``."""
+    """One event. ``rank``: the rank that waits, begins or ends, or the target if a message ``arrives``; ``peer``: the
+    other end of a message; ``waits_for``: the rank whose message is waited for; ``stations``: the station that serves
+    the operation, or the stations that its message passes in order. ``waits_at``: the station at which it queues, and
+    behind which rank, if the engine has recorded that; for a queued message of ``rank`` also ``continues``."""
 
     time_s: float
     rank: int
@@ -61,7 +62,7 @@ class EventList:
 def event_list(result: Result, from_s: float = 0.0, to_s: float = np.inf) -> EventList:
     """The events of a simulation between two times. InputError for a result without timeline, or ``to_s < from_s``.
 
-    Events of an instant are in the order of ranks, those of a rank in the order of its program; messages that arrive
+    Events of an instant are in the order of ranks, events of a rank in the order of its program; messages that arrive
     come first, unless they set out in the same instant.
     """
     if to_s < from_s:
@@ -100,7 +101,7 @@ def _mean_stations(timeline: Timeline) -> float:
 
 
 def _waits_at_stations(timeline: Timeline) -> tuple[dict[int, StationWait], list[StationWait]]:
-    """Waits of ranks for their turn, by operation, and those of messages that are on their way, which hold no rank."""
+    """Waits of ranks in queues, by operation, and waits of messages in flight, which hold no rank."""
     of_rank: dict[int, StationWait] = {}
     on_way: list[StationWait] = []
     for wait in station_waits(timeline):
@@ -127,8 +128,8 @@ def _on_way(
 def _in_window(
     what: int, ops: NDArray[np.intp], time_s: NDArray[np.float64], timeline: Timeline, from_s: float, to_s: float
 ) -> tuple[NDArray[Any], ...]:
-    """Of one kind of event those in the window: kind, operation, time, whether it comes first in its instant, rank, and
-    -1 for no wait of a message on its way."""
+    """Select the events of one kind in the window: kind, operation, time, whether it comes first in its instant, rank,
+    and -1 unless it is a wait of a message in flight."""
     inside = (time_s >= from_s) & (time_s <= to_s)
     ops, time_s = ops[inside], time_s[inside]
     arrives = what == EVENTS.index(ARRIVES)

@@ -1,4 +1,4 @@
-"""Who waits at which station of a simulation, behind whom, from when to when."""
+"""Waits at stations of a simulation: the waiting rank, the rank ahead of it, begin and end."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class StationWait:
 
     @property
     def words(self) -> str:
-        """Where and behind whom."""
+        """Station and rank ahead."""
         more = f" and {self.ahead - 1} more" if self.ahead > 1 else ""
         return f"{self.station}, behind {self.behind}{more}" if self.behind else self.station
 
 
 def station_waits(timeline: Timeline) -> Iterator[StationWait]:
-    """All waits at stations, station by station; none where the engine has not recorded whom these served."""
+    """All waits at stations, station by station; none if the engine has not recorded services."""
     for track in () if timeline.services is None else timeline.services.tracks():
         yield from _waits_at(track, timeline)
 
 
 def _waits_at(track: StationTrack, timeline: Timeline) -> Iterator[StationWait]:
-    """Those who were served before it, and not yet done when it came, are ahead."""
+    """Find waits: operations served before it, and not yet done when it came, are ahead."""
     free_from_s = np.maximum.accumulate(track.end_s)
     for place in np.flatnonzero((track.begin_s > track.requested_s) & (track.op < len(timeline.rank))).tolist():
         requested_s = float(track.requested_s[place])

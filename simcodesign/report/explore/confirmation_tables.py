@@ -84,7 +84,7 @@ def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
 
 
 def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
-    """The total by both readings, marked where it is not feasible, and the error of the forecast."""
+    """The total by both readings, marked if it is not feasible, and the error of the forecast."""
     single = problem.objectives[0] if len(problem.objectives) == 1 else None
     dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
     forecast = _four(sign * one.forecast_total, dimension) + ("" if one.forecast.feasible else " x")
@@ -131,7 +131,7 @@ def rung_table(problem: Problem, one: Overtaking) -> Table:
 
 
 def turned_words(one: Overtaking) -> str:
-    """What turned the order, beside the effect that did it."""
+    """Cause of the turned order, and the effect responsible."""
     constraint = one.cause.constraint
     return f"{constraint.text} turns the order" if constraint is not None else "here the order turns"
 

@@ -36,7 +36,7 @@ COLUMNS, MAX_CURVES = 3, 4
 
 @dataclass(frozen=True)
 class Curve:
-    """What is drawn over a variable: an objective, the left side of a constraint with its ``bound``, or a metric;
+    """A curve over a variable: an objective, the left side of a constraint with its ``bound``, or a metric;
     without an ``expression`` the weighted sum of several objectives."""
 
     label: str
@@ -61,7 +61,7 @@ class Curve:
 
 
 def curves_of(problem: Problem) -> list[Curve]:
-    """The objective, and what else is bounded, as far as it depends on metrics: a variable over itself says nothing.
+    """The objective, and other bounded expressions, if they depend on metrics: a variable over itself is trivial.
 
     If nothing does, the time, or the objective.
     """
@@ -188,7 +188,7 @@ def _slice(
 
 
 def _broken(text: str, most: int) -> str:
-    """An expression in lines of about so many letters, broken before an operator, a bracket or a space, or behind the
+    """An expression in lines of about ``most`` letters, broken before an operator, a bracket or a space, or behind the
     dot or underscore of a name; never within a word."""
     lines = [""]
     for part in re.split(r"(?=[ *+(])|(?=/(?![A-Za-z0-9^]+\)))|(?<=[._])(?=[A-Za-z])", text):
@@ -319,7 +319,7 @@ def _end(problem: Problem, at: int, value: float) -> str:
 
 
 def _between(axis: Any, at: int, variable: Variable, heights: FloatArray) -> None:
-    """The names of the choices between the ends, beside their axis."""
+    """The names of the choices between the ends, next to their axis."""
     for value, height in zip(variable.choices[1:-1], heights[1:-1], strict=True):
         axis.text(at + 0.03, height, _word(variable, value), ha="left", va="center", fontsize=7)
 
@@ -329,7 +329,7 @@ def _word(variable: Variable, value: float) -> str:
 
 
 def _ends(values: FloatArray, problem: Problem, at: int) -> tuple[float, float]:
-    """Limits of an axis: those of the variable, or of the values of an objective."""
+    """Limits of an axis: of the variable, or of the values of an objective."""
     variables = problem.space.variables
     if at < len(variables):
         return variables[at].low, variables[at].high

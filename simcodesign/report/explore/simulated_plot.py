@@ -20,8 +20,8 @@ MAX_CONSTRAINTS = 4
 
 
 def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
-    """The objective of every simulation in turn, hollow where a constraint is violated; the best so far, and what the
-    forecast says of its optimum. Below, the left side of each constraint with its limit."""
+    """The objective of every simulation in order, hollow if a constraint is violated; the best so far, and the
+    forecast of its optimum. Below, the left side of each constraint with its limit."""
     problem = optimum.solution.problem
     metrics = {plain_name(name) for name in problem.model.dimensions}
     shown = [one for one in problem.constraints if metrics & (one.left.names | one.right.names)][:MAX_CONSTRAINTS]
@@ -41,7 +41,7 @@ def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
 
 
 def _objective(mpl: Any, axis: Any, optimum: SimulatedOptimum) -> None:
-    """What each simulation gave, and the best so far."""
+    """Result of each simulation, and the best so far."""
     problem, trace = optimum.solution.problem, optimum.trace
     objective = problem.objectives[0]
     values = trace[f"objective: {objective.text}"].to_numpy(dtype=np.float64)
@@ -67,7 +67,7 @@ def _objective(mpl: Any, axis: Any, optimum: SimulatedOptimum) -> None:
 
 
 def _limit(axis: Any, optimum: SimulatedOptimum, constraint: Constraint) -> None:
-    """The left side of a constraint at each simulation, hollow where it is beyond the right side, which is a line."""
+    """The left side of a constraint at each simulation, hollow if it is beyond the right side, which is a line."""
     problem = optimum.solution.problem
     names = _names(problem, optimum)
     number = np.arange(1, len(optimum.trace) + 1)
@@ -87,7 +87,7 @@ def _limit(axis: Any, optimum: SimulatedOptimum, constraint: Constraint) -> None
 
 
 def _points(axis: Any, values: FloatArray, good: np.ndarray, labels: tuple[str, str] = ("", "")) -> None:
-    """Full where all is well, hollow where not."""
+    """Full if all is well, otherwise hollow."""
     number, blue = np.arange(1, len(values) + 1), plot_style.OKABE_ITO[0]
     axis.plot(number[good], values[good], "o", color=blue, markersize=3.5, label=labels[0] or None)
     if not good.all():
@@ -96,7 +96,7 @@ def _points(axis: Any, values: FloatArray, good: np.ndarray, labels: tuple[str, 
 
 
 def _names(problem: Problem, optimum: SimulatedOptimum) -> Mapping[str, Any]:
-    """What expressions may name, as arrays over the simulations."""
+    """Names that expressions may use, as arrays over the simulations."""
     numbers = {one.name: {word: value for value, word in one.words.items()} for one in problem.space.variables}
     simulated = {
         name: np.array([numbers.get(name, {}).get(value, value) for value in optimum.trace[name]], np.float64)
@@ -107,6 +107,6 @@ def _names(problem: Problem, optimum: SimulatedOptimum) -> Mapping[str, Any]:
 
 
 def _unit_of(values: list[Any], dimension: str, without: str = "") -> tuple[float, str]:
-    """By what values are multiplied, and their unit then."""
+    """Factor for values, and their unit then."""
     base = DIMENSIONS.get(dimension, "")
     return shared_unit(values, base) if base else (1.0, without)

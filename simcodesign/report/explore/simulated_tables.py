@@ -75,8 +75,8 @@ def _both_table(problem: Problem, optimum: SimulatedOptimum) -> Table:
 
 def _reached_table(problem: Problem, optimum: SimulatedOptimum) -> Table:
     """How near the simulations came to each constraint: what its bound would have to be."""
-    heads = ("constraint", "best simulated", "at", "where all others hold", "there at")
-    table = new_table("What the simulations reached", *heads)
+    heads = ("constraint", "best simulated", "at", "if all others hold", "there at")
+    table = new_table("Reached by the simulations", *heads)
     table.columns[2].justify = table.columns[4].justify = "left"
     for one in optimum.reached:
         cells: list[str] = []
@@ -100,7 +100,7 @@ def _side(problem: Problem, at: int, point: EvaluatedPoint | None) -> str:
 
 
 def simulated_dict(optimum: SimulatedOptimum) -> dict[str, Any]:
-    """The same as JSON, not rounded."""
+    """Return the optimum as JSON, not rounded."""
     problem = optimum.solution.problem
     shown_fields = {"reading": "simulation"} | attributes_of(
         optimum,

@@ -1,4 +1,4 @@
-"""Explorations as tables, sentences and JSON: optima, why there is none, fronts, and what simulation says of them."""
+"""Explorations as tables, sentences and JSON: optima, why there is none, fronts, and their simulations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METHODS = {
     "evolution": "differential evolution, then steps of whole variables and quadratic programming of real ones",
     "isres": "ISRES with whole variables relaxed, then the same steps",
 }
-#: Reasons to refuse points that are told.
+#: Maximum number of reasons for refused points.
 MAX_REFUSALS = 5
 #: A violation of less than this is what a search leaves.
 SEARCHED = 1e-6
@@ -40,7 +40,7 @@ def solution_tables(
     sensitivities: Sequence[BoundSensitivity],
     confirmed: Confirmation | None,
 ) -> Iterator[RenderableType]:
-    """The optimum with its constraints, or why there is none; then what simulation says."""
+    """The optimum with its constraints, or why there is none; then the simulation."""
     yield paragraph(f"{goal_words(solution.problem)}")
     yield paragraph(_outcome(solution))
     yield from (paragraph(text) for text in _sum_words(solution))
@@ -68,11 +68,11 @@ def _weight(one: Objective) -> str:
 
 
 def _sum_words(solution: Solution) -> Iterator[str]:
-    """What the sum of closed forms leaves out where ranks differ, and the forecast of the best point."""
+    """The part that the sum of closed forms leaves out if ranks differ, and the forecast of the best point."""
     headline_s = solution.headline_s
     if headline_s is not None:
         yield (
-            "The ranks differ, and the search takes the sum of closed forms, which does not have who waits for whom. "
+            "The ranks differ, and the search takes the sum of closed forms, which leaves out waiting between ranks. "
             f"The forecast of this point, the longest path, is {shown(headline_s, 'time')}"
         )
 
@@ -169,7 +169,7 @@ def constraint_table(solution: Solution, sensitivities: Sequence[BoundSensitivit
 
 
 def _change(sensitivity: BoundSensitivity, side: str) -> str:
-    """Of the optimum, as a fraction of it."""
+    """Change of the optimum, as a fraction of it."""
     value = getattr(sensitivity, side)
     if not math.isfinite(value):
         return "infeasible"
@@ -197,7 +197,7 @@ def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
     """Relaxations, conflicts, and the point that comes nearest."""
     problem = why.problem
     heads = ("constraint", "gives way by", "bound then", "at", "best without the others")
-    table = new_table("What one constraint alone would have to give", *heads)
+    table = new_table("Relaxation of one constraint alone", *heads)
     table.columns[3].justify = "left"
     for one, best in zip(why.relaxations, why.reached, strict=True):
         value = "-" if best.value is None else bound_shown(best.constraint, best.value)
@@ -236,7 +236,7 @@ def _conflict_words(why: Infeasibility) -> str:
     sets = "; ".join(" with ".join(repr(one.text) for one in conflict) for conflict in why.conflicts)
     kind = "Conflicts (minimal sets, all of them" if why.all_conflicts else "A conflict (a minimal set, of maybe more"
     alone = any(len(conflict) == 1 for conflict in why.conflicts)
-    note = ". One that stands alone conflicts with the limits of the variables" if alone else ""
+    note = ". A constraint listed alone conflicts with the limits of the variables" if alone else ""
     return f"{kind}{'' if why.exact else ', as far as searches tell'}): {sets}{note}"
 
 
@@ -246,7 +246,7 @@ def _conflict_words(why: Infeasibility) -> str:
 def front_tables(
     front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
 ) -> Iterator[RenderableType]:
-    """The points of a front: objectives first, then variables; then what simulation says of some."""
+    """The points of a front: objectives first, then variables; then the simulation of some."""
     yield paragraph(f"{goal_words(front.problem)}, Pareto front")
     if why is not None:
         yield paragraph(_outcome(front.solution))

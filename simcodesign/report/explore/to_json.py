@@ -17,7 +17,7 @@ from simcodesign.studies.explore.solvers.infeasibility import Infeasibility
 from simcodesign.studies.explore.solvers.reached import Reached
 from simcodesign.studies.explore.solvers.solve import Solution
 
-#: What points are compared by.
+#: Fields by which points are compared.
 KEY = ("violation", "total")
 _SEARCH = ("method", "exact", "seed", "evaluations")
 
@@ -55,7 +55,7 @@ def solution_dict(
 
 
 def point_dict(problem: Problem, point: EvaluatedPoint) -> dict[str, Any]:
-    """One point, its gaps by the texts of the constraints, and the words for which numbers stand."""
+    """One point, its gaps by the texts of the constraints, and the words of numbered values."""
     texts = [one.text for one in problem.constraints]
     words = {name: word for name, value in point.values.items() if (word := problem.space.word(name, value))}
     shown = fields_of(point, "feasible") | {"gaps": dict(zip(texts, point.gaps, strict=False))}

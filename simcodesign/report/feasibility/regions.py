@@ -51,13 +51,13 @@ def region_tables(
 
 
 def _varied(every: Sequence[FeasibilityQuestion]) -> list[str]:
-    """What differs between the regions."""
+    """Names of the values that differ between the regions."""
     first = _values(every[0])
     return [name for name in first if len({_values(one).get(name) for one in every}) > 1]
 
 
 def _values(question: FeasibilityQuestion) -> dict[str, str]:
-    """What was set, as texts: constants with their units."""
+    """Settings, as texts: constants with their units."""
     constants = question.machine.constants()
     return {
         name: quantity(float(np.max(constants[name])), DIMENSIONS[dimension_at(name) or "count"])
@@ -68,7 +68,7 @@ def _values(question: FeasibilityQuestion) -> dict[str, str]:
 
 
 def _intercepts(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], names: Sequence[str]) -> Table:
-    """One row a region: the time allowed where that differs, the time without both costs, and the most of each."""
+    """One row a region: the time allowed if it differs, the time without both costs, and the most of each."""
     first, second = regions[0].costs
     inverse, allowed = second.path in PER_BYTE, len({region.limit_s for region in regions}) > 1
     question = every[0]
@@ -104,12 +104,12 @@ def _short(name: str) -> str:
 
 
 def _without(region: Region) -> str:
-    """What the time with both costs at their least is called."""
+    """Name of the time with both costs at their least."""
     return "at least" if any(cost.low for cost in region.costs) else "without costs"
 
 
 def _words(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
-    """What the table is of, and what its rows do not say themselves."""
+    """Caption of the table, and facts that its rows do not show."""
     question, (first, second) = every[0], regions[0].costs
     yield ", ".join(_setting_words(every, names))
     limits = {region.limit_s for region in regions}
@@ -139,7 +139,7 @@ def _words(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], name
 
 
 def _goal(question: FeasibilityQuestion) -> str:
-    """What is to be reached, as a clause."""
+    """The goal, as a clause."""
     if question.rate_flop_per_s is None:
         return f"the time is at most {quantity(question.limit_s, 's')}"
     return f"{quantity(question.rate_flop_per_s, 'flop/s')} are reached"
@@ -160,7 +160,7 @@ def _setting_words(every: Sequence[FeasibilityQuestion], names: Sequence[str]) -
 
 
 def _symbol_words(*costs: CostAxis) -> str:
-    """What symbols stand for."""
+    """Meanings of symbols."""
     definitions = []
     for cost in costs:
         per = f" {cost.unit.removeprefix('s ')}" if cost.unit.startswith("s per") else ""
@@ -333,7 +333,7 @@ def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
 def _alike(
     every: Sequence[FeasibilityQuestion], feasible: Sequence[tuple[int, Region]], names: Sequence[str]
 ) -> list[tuple[tuple[int, Region], str]]:
-    """Regions with what they are of; of those with the same boundary the first, for they would hide each other."""
+    """Regions with their labels; of regions with the same boundary the first, because they would hide each other."""
     groups: list[tuple[tuple[int, Region], list[str]]] = []
     for place, region in feasible:
         values = _values(every[place])

@@ -69,9 +69,9 @@ def _number(value: float) -> str:
 
 
 def python_head(heading: Heading) -> str:
-    """How the module begins: what it is, and which argument stands for which parameter."""
+    """Head of the module: its description, and the parameter of each argument."""
     names = python_names(heading.parameters)
-    other = [f"{new} stands for {old!r}" for old, new in names.items() if old != new]
+    other = [f"{new} is {old!r}" for old, new in names.items() if old != new]
     arguments = [f"Arguments: {', '.join(names.values())}{' (' + ', '.join(other) + ')' if other else ''}."]
     text = " ".join(["Models that were fitted to measurements.", *arguments])
     return f"{text!r}\n\nfrom math import log2\n"

@@ -1,4 +1,4 @@
-"""Fitted formulas as tables and JSON, each beside the best model of the normal form."""
+"""Fitted formulas as tables and JSON, each with the best model of the normal form for comparison."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _coefficients(own: tuple[FormulaFit, ...], heading: Heading) -> Table:
 
 
 def _residuals(own: tuple[FormulaFit, ...], normal: Fit) -> Table:
-    """By how much each form is above (+) or below what was measured."""
+    """Difference of each form to the measurement: above (+) or below."""
     parameters = own[0].form.parameters
     fitted = [dict(zip(map(tuple, fit.points.tolist()), fit.fitted.tolist(), strict=True)) for fit in own]
     measured: dict[tuple[float, ...], float] = {}

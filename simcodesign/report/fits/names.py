@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from simcodesign.fitting.normal_form import Factor, Model, Term
 
-#: Names that a module of models has besides those of its functions.
+#: Names in a module of models other than functions.
 TAKEN = ("log2", "MODELS")
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -22,7 +22,7 @@ _SPECIAL = {
 
 
 def renamed(model: Model, names: Mapping[str, str]) -> Model:
-    """The same model with its parameters under other names."""
+    """Return the model with its parameters under other names."""
     terms = [
         Term(term.coefficient, tuple(Factor(names[f.parameter], f.exponent, f.log, f.collective) for f in term.factors))
         for term in model.terms
@@ -36,7 +36,7 @@ def latex_text(text: str) -> str:
 
 
 def latex_name(name: str) -> str:
-    """A name of a parameter as it may stand in a formula: only its first underscore begins an index."""
+    """A name of a parameter in a form for formulas: only its first underscore begins an index."""
     head, line, index = name.partition("_")
     safe = [latex_text(part).replace(" ", r"\ ") for part in (head, index)]
     return f"{safe[0]}{line}{safe[1]}"

@@ -1,4 +1,4 @@
-"""What the command ``fit`` prints or writes for each series, block by block as the series are fitted."""
+"""Output of the command ``fit`` for each series, block by block as the series are fitted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Make = Callable[[Fits], list[Any]]
 def made(
     makes: Sequence[Make], digests: bool, fits: Fits
 ) -> tuple[Fits | None, BatchPredictions | None, list[list[Any]]]:
-    """What is made of a block of series where it is fitted: it may be another process."""
+    """Outputs of a block of series, made where it is fitted: maybe another process."""
     parts = [make(fits) for make in makes]
     return (fits, batch_predictions(fits), parts) if digests else (None, None, parts)
 

@@ -17,7 +17,7 @@ from simcodesign.report.fits.tables import Digest, Heading, MetricDigest
 
 #: Series on a page.
 MOST_SERIES = 12
-#: Panels beside each other.
+#: Number of panels in a row.
 _ACROSS = 4
 #: Points of a curve.
 _POINTS = 40
@@ -31,7 +31,7 @@ Numbers = NDArray[np.float64]
 def fits_plot(digest: Digest, heading: Heading, path: str | Path) -> int:
     """Draw the series of the tables, at most ``MOST_SERIES``; returns how many were plotted.
 
-    Each has one panel for each parameter; the others stand at their largest measured value, if there are such points.
+    Each has one panel for each parameter; the others are at their largest measured value, if there are such points.
     """
     series = [(metric, one) for metric, of_metric in digest.by_metric.items() for one in _kept(of_metric)]
     shown = series[:MOST_SERIES]
@@ -99,7 +99,7 @@ def draw_fit(mpl: Any, axes: Any, heading: Heading, axis: int, metric: str, fit:
 
 
 def _corner(points: Numbers, axis: int) -> Numbers:
-    """A point with the other parameters at their largest; where that is one point at most, as most points have them."""
+    """A point with the other parameters at their largest; if that is one point at most, as most points have them."""
     others = np.delete(points, axis, 1)
     kinds, counts = np.unique(others, axis=0, return_counts=True)
     at = np.flatnonzero((kinds == others.max(0)).all(1) & (counts > 1))

@@ -39,7 +39,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Heading:
-    """What all fits have in common: where they are predicted, how surely, and how they were made."""
+    """Common facts of all fits: point of prediction, level, and how they were made."""
 
     parameters: tuple[str, ...]
     target: tuple[float, ...]
@@ -75,7 +75,7 @@ class MetricDigest:
 
     @property
     def ordered(self) -> list[Fits]:
-        """Those of the table, each alone: in the order of the file, or by their size if there are more."""
+        """Fits of the table, each alone: in the order of the file, or by their size if there are more."""
         largest_first = self.series > len(self.kept)
         order = sorted(self.kept, key=lambda one: (-one[0], -one[1]) if largest_first else (0.0, -one[1]))
         return [fits for _, _, fits in order]
@@ -83,7 +83,7 @@ class MetricDigest:
 
 @dataclass
 class Digest:
-    """What tables and plots show of any number of series, in bounded memory: ``add`` them block by block."""
+    """Data that tables and plots show for any number of series, in bounded memory: ``add`` them block by block."""
 
     by_metric: dict[str, MetricDigest] = field(default_factory=dict)
     series: int = 0
@@ -129,7 +129,7 @@ def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
 
 
 class WideOrNarrow:
-    """A table, or where it would have to fold its cells and the terminal is narrow, another one."""
+    """A table, or if it would have to fold its cells and the terminal is narrow, another one."""
 
     def __init__(self, wide: Table, narrow: Table) -> None:
         self.widest, self.narrow = wide, narrow
@@ -153,7 +153,7 @@ def narrow_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
 
 
 def interval_text(heading: Heading) -> str:
-    """What the column of intervals is of."""
+    """Title of the column of intervals."""
     return f"{heading.level * 100:.6g} % interval"
 
 
@@ -182,7 +182,7 @@ def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
 
 
 def explanation(heading: Heading) -> str:
-    """What predictions and errors are."""
+    """Explanation of predictions and errors."""
     beyond = "four times the largest measured value of each parameter (--target for another)"
     return (
         f"Predictions: {heading.at} is {'the target' if heading.given else beyond}; a measurement there, with as many "
@@ -208,7 +208,7 @@ def _remarks(series: MetricDigest, fits: Sequence[Fit]) -> Iterator[str]:
         smape = np.concatenate(series.smape)
         middle, most = np.percentile(smape, [50, 90])
         yield (
-            f"Of all {series.series:,}: SMAPE {percent(middle)} in the middle, below {percent(most)} for nine of ten; "
+            f"{series.series:,} series: SMAPE {percent(middle)} in the middle, below {percent(most)} for nine of ten; "
             f"{series.constant:,} constant; {series.rivals:,} with rivals that the data cannot tell from the model."
         )
     remarks = [*_sentences(fits)]

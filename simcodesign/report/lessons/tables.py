@@ -37,7 +37,7 @@ def lesson_rows(lessons: Iterable[Lesson]) -> list[dict[str, Any]]:
 
 
 def lesson_table(lessons: Iterable[Lesson]) -> Table:
-    """The same, printed."""
+    """Table of lessons for a terminal."""
     table = new_table("Lessons", "name", "title", "minutes", "steps")
     for one in lessons:
         table.add_row(one.name, one.title, str(one.minutes), ", ".join(step.name for step in one.steps))
@@ -70,7 +70,7 @@ def note_on_withheld(withheld: Sequence[Withheld]) -> str:
 
 
 def marks_tables(marks: Marks) -> list[RenderableType]:
-    """How many files there are of each state, the mean of the points of each question, and what is said of files that
+    """How many files there are of each state, the mean of the points of each question, and remarks on files that
     a teacher should look at."""
     graded = [row for row in marks.rows if row.answers]
     table = new_table(f"Marks of {marks.lesson}", "question", "points", "mean")

@@ -92,7 +92,7 @@ def _draw_curve(mpl: Any, axes: Any, findings: Findings) -> None:
 
 
 def _points(lines: NDArray[np.int64], low: float, high: float, smooth: bool) -> NDArray[np.int64]:
-    """The sizes where the curve changes, and its ends; a grid of the logarithm where these are too many, and for a
+    """The sizes at which the curve changes, and its ends; a grid of the logarithm if these are too many, and for a
     sample, whose interval changes elsewhere."""
     inside = lines[(lines > low) & (lines < high)]
     if smooth or len(inside) > _POINTS:
@@ -101,7 +101,7 @@ def _points(lines: NDArray[np.int64], low: float, high: float, smooth: bool) -> 
 
 
 def _mark(axes: Any, hits: Hits) -> None:
-    """Mark the sizes of the caches, and their miss ratios where these are not on the curve."""
+    """Mark the sizes of the caches, and their miss ratios if these are not on the curve."""
     missed = hits.accesses
     points: list[tuple[int, float]] = []
     for number, level in enumerate(hits.levels, 1):

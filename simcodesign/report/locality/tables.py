@@ -25,7 +25,7 @@ from simcodesign.report.results.tables import HIT_WORDS
 
 CONVENTION = (
     "Stack distance: distinct other lines of {} used strictly between two uses of a line; first touches are apart. "
-    "An access counts for each line that it touches, if the trace has sizes, otherwise for the line where it begins."
+    "An access counts for each line that it touches, if the trace has sizes, otherwise for the line of its first byte."
 )
 REUSE_CONVENTION = "Reuse distance: accesses strictly between two uses of a line; first touches are apart."
 #: Groups in the table; JSON has all of them.
@@ -61,7 +61,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Hits:
-    """What levels of caches serve of all ``accesses``; with ``counts`` where they were simulated."""
+    """Accesses served by levels of caches, of all ``accesses``; with ``counts`` if they were simulated."""
 
     accesses: float
     levels: tuple[Level, ...]
@@ -94,14 +94,14 @@ class AccessGroup(NamedTuple):
 
 
 def ordered(groups: Iterable[AccessGroup]) -> tuple[AccessGroup, ...]:
-    """Those with most accesses first."""
+    """Sort groups, most accesses first."""
     every: Sequence[AccessGroup] = sorted(groups, key=lambda group: (-group.profile.accesses, group.address))
     return tuple(every)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The locality of a trace, kernel, program or saved profile. ``profile`` is of all its accesses, or what
+    """The locality of a trace, kernel, program or saved profile. ``profile`` covers all its accesses, or what
     ``sample`` or ``bursts`` make of it; ``kinds`` is None where the accesses have none."""
 
     source: str
@@ -127,7 +127,7 @@ class Findings:
 
     @property
     def cold_name(self) -> str:
-        """What the profile counts as cold."""
+        """Name of the cold accesses of the profile."""
         return "not in its burst" if self.bursts else "first touch"
 
 
@@ -155,7 +155,7 @@ def bins(profile: StackDistanceProfile) -> list[Bin]:
 
 
 def sizes_bytes(findings: Findings) -> list[int]:
-    """Sizes of caches, ascending: powers of two up to one that holds all that is used again, and the given caches."""
+    """Sizes of caches, ascending: powers of two up to one that holds all reused lines, and the given caches."""
     profile, line = findings.profile, findings.profile.line_bytes
     farthest = int(profile.distance[profile.count > 0].max(initial=0))
     top = min(1 << ((farthest + 1) * line - 1).bit_length(), MOST_BYTES)
@@ -230,7 +230,7 @@ def _bursts_text(bursts: BurstProfiles) -> str:
 
 
 class _Bar:
-    """A bar of so much of its longest length."""
+    """A bar with a fraction of its longest length."""
 
     def __init__(self, part: float) -> None:
         self.length = math.ceil(part * BAR)
@@ -271,8 +271,8 @@ def miss_table(findings: Findings) -> Table:
 
 
 def hit_tables(hits: Hits) -> Iterator[RenderableType]:
-    """What each level serves, by which method, and the traffic of memory if the levels were simulated; first, what the
-    method leaves out."""
+    """Accesses served by each level, by which method, and the traffic of memory if the levels were simulated; first,
+    what the method leaves out."""
     if any(level.method == "full" and not level.geometry.fully_associative for level in hits.levels):
         yield (
             "Caches are treated as fully associative: conflicts within their sets, as of strides of powers of two, are "
@@ -332,7 +332,7 @@ def count(number: float) -> str:
 
 
 def share(part: float) -> str:
-    """In percent; one digit where that would be 0.00, for little is not nothing."""
+    """In percent; one digit if that would be 0.00, because little is not nothing."""
     return f"{part:.2%}" if part >= 5e-5 or part < 1e-12 else f"{100 * part:.1g}%"
 
 

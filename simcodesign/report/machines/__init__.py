@@ -1,1 +1,1 @@
-"""What people see of a machine: its data sheet, its levels and rooflines as pictures."""
+"""Presentation of a machine: its data sheet, its levels and rooflines as pictures."""

@@ -1,6 +1,6 @@
 """The levels of a machine as boxes within boxes: the network between nodes, a node of each kind, sockets, processors.
 
-A box has the rates of its network in it. Of nodes or sockets that are alike some are drawn, and their number is stated.
+A box has the rates of its network in it. Only some of several alike nodes or sockets are drawn, with their number.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SIZE = 8.0
 MAX_KINDS, MAX_SOCKETS, MAX_PROCESSORS = 3, 2, 8
 #: Distance between processors.
 BESIDE = SIDE + 0.5 * GAP
-#: Boxes behind one that is there several times, and how far each is from the next one.
+#: Boxes behind a repeated one, and the offset of each from the next one.
 BEHIND, SHIFT = 2, 0.045
 
 
 @dataclass(frozen=True)
 class Box:
-    """``lines`` of text above the boxes ``inside``, or above so many ``processors``; ``copies``: how many
+    """``lines`` of text above the boxes ``inside``, or above ``processors`` processors; ``copies``: how many
     boxes are alike, of which some are drawn behind it."""
 
     lines: tuple[str, ...]

@@ -60,7 +60,7 @@ def _stated_parts(machine: Machine) -> Iterator[RenderableType]:
 
 
 def _custom_parts(machine: Machine) -> Iterator[RenderableType]:
-    """What the file defines of its own, and what it says of power and costs."""
+    """Constructs that the file defines of its own, and its power and costs."""
     custom = machine.custom
     if custom.parameters:
         yield parameter_table(replace(one, name=f"{PREFIX}{one.name}") for one in custom.parameters.values())
@@ -182,7 +182,7 @@ def _memory_rows(memory: Memory | None) -> Rows:
 
 
 def _message_rows(machine: Machine) -> Rows:
-    """What messages within a node take of its memory."""
+    """Use of a node's memory by messages within it."""
     if machine.node_memory is None:
         return
     assumed = " (assumed)" if machine.node_memory.copies_assumed else ""

@@ -12,14 +12,14 @@ from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.partitions import partitions_of
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text
 
-#: Of ranks that are listed, so many runs on one partition are shown.
+#: Maximum number of runs of listed ranks shown for one partition.
 MOST_RUNS = 8
 
 
 def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
     """How many there are, what they do, and how they are joined to their hosts."""
     ranks = machine.ranks_of_an_accelerator
-    sharing = f"; {ranks} ranks share one where all processors are in use" if ranks > 1 else ""
+    sharing = f"; {ranks} ranks share one if all processors are in use" if ranks > 1 else ""
     yield "accelerators of a node", f"{accelerator.count}{sharing}"
     if accelerator.rate_flop_per_s is not None:
         yield "rate", amount_text(accelerator.rate_flop_per_s, "rate")

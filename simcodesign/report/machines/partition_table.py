@@ -15,7 +15,7 @@ from simcodesign.describe.randomness.noise import PARTS, Noise
 from simcodesign.report.common.tables import text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, cache_text
 
-#: What stands for a part that nodes have not.
+#: Text for a part that nodes do not have.
 NONE = "none"
 
 

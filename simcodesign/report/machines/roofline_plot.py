@@ -39,9 +39,9 @@ class Roof:
 
 
 def roofs(machine: Machine) -> Iterator[Roof]:
-    """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number; those of one
+    """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number; the roofs of one
     processor that has the memory of its node for itself, that finds its data in each cache with a bandwidth or at
-    another socket, and that has its part of the memory; and that of all processors of a node."""
+    another socket, and that has its part of the memory; and the roof of all processors of a node."""
     one = machine.accelerator
     if one is not None and one.memory_per_byte_s is not None:
         byte_per_s = 1 / float(one.memory_per_byte_s)

@@ -1,1 +1,1 @@
-"""What notebooks show of results and descriptions: the tables that commands print, as HTML."""
+"""Results and descriptions in notebooks: the tables that commands print, as HTML."""

@@ -1,4 +1,4 @@
-"""Printed tables as HTML for notebooks: every text is escaped, and all style stands in the elements themselves."""
+"""Printed tables as HTML for notebooks: every text is escaped, and all style is in the elements themselves."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def _cell(element: str, content: RenderableType, justify: str) -> str:
 
 
 def _escaped(content: RenderableType) -> str:
-    """A text as it may stand anywhere in HTML; what cannot be printed is replaced."""
+    """Escape a text for any place in HTML; characters that cannot be printed are replaced."""
     text = content.plain if isinstance(content, Text) else str(content)
     return escape("".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 
 def _laid_out(one: RenderableType) -> str:
-    """What is neither table nor text, in characters."""
+    """Render anything that is neither table nor text, in characters."""
     to = StringIO()
     Console(file=to, width=_WIDTH, markup=False, highlight=False, emoji=False, force_terminal=False).print(
         Printable(one)

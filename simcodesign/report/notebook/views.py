@@ -30,7 +30,7 @@ from simcodesign.studies.replication.replicate import Replicated
 from simcodesign.studies.trust.sweep_in_memory import SweepTable
 from simcodesign.studies.trust.trust_map import TrustMap
 
-#: Points of a sweep, or fits, that are shown.
+#: Maximum number of points of a sweep, or fits, in a view.
 MOST_ROWS = 40
 
 

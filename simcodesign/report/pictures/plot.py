@@ -38,7 +38,7 @@ def plot(answer: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     ``answer``: what a verb returned. ``ax``: axes; without any a new figure is made, in the style of the commands'
     plots. ``kind``: which picture, by default the first one that the answer has:
 
-    - a ``Result``: ``gantt`` where it has a timeline, ``phases`` (seconds by phase and component), ``stations`` (how
+    - a ``Result``: ``gantt`` if it has a timeline, ``phases`` (seconds by phase and component), ``stations`` (how
       long they were busy, and requests waited). Options: ``window_s``, from when to when the ``gantt`` chart is.
     - a ``Comparison``: ``ladder`` (what each effect adds), ``times`` (of both readings, by component).
     - a comparison of several machines: ``times``, as bars or over what was varied; ``replications``, the simulated

@@ -26,7 +26,7 @@ from simcodesign.report.programs.times import notes, time_table, times_on
 from simcodesign.report.results.comparison_tables import comparison_tables
 from simcodesign.report.timelines.gantt import gantt_chart
 
-#: The name of the program in errors; a line is that of the cell, whose first line is the magic.
+#: The name of the program in errors; a line is a line of the cell, whose first line is the magic.
 NAME = "cell"
 
 
@@ -48,7 +48,7 @@ def register(shell: Any) -> None:
 
 @dataclass(frozen=True)
 class SimulatedCell:
-    """What a cell shows: lines and tables, and the timeline of the first machine's simulation."""
+    """Output of a cell: lines and tables, and the timeline of the first machine's simulation."""
 
     name: str
     run: MpiRun
@@ -92,7 +92,7 @@ def simulated_cell(line: str, cell: str) -> SimulatedCell:
 
 
 class _Parser(ArgumentParser):
-    """A parser whose errors are those of this package."""
+    """A parser that raises errors of this package."""
 
     def error(self, message: str) -> NoReturn:
         """Raise InputError."""

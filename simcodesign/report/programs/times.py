@@ -14,7 +14,7 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.mpi.run import MpiRun
 from simcodesign.report.common.tables import text_table
 
-#: What another order of the messages that receives from any rank take changes.
+#: Consequences of another order of the messages that receives from any rank take.
 _WORDS = {
     "nothing": "receives from any rank take what arrives first; another order would change nothing",
     "operations": "receives from any rank take what arrives first; another order changes what the ranks do",

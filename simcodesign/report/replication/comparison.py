@@ -51,7 +51,7 @@ def component_table(comparison: ReplicatedComparison) -> Table:
 
 
 def ladder_table(comparison: ReplicatedComparison) -> Table:
-    """What each effect adds, switched on one after another: means of pairs, with half-widths."""
+    """Change by each effect, switched on one after another: means of pairs, with half-widths."""
     effects = effects_shown([comparison.first])
     times = {effect: comparison.interval("simulated_s", effect) for effect in effects}
     show = Seconds([float(comparison.first.forecast.headline_s), *(interval.mean for interval in times.values())])
@@ -92,7 +92,7 @@ def _notes(comparison: ReplicatedComparison) -> list[str]:
     elif comparison.count > 1:
         texts.append("A number without ± is the same in every replication.")
     if comparison.keys[0] == RESPONSE:
-        texts.append("Response times are those of all requests, from the empty start on.")
+        texts.append("Response times cover all requests, from the empty start on.")
     if not comparison.stopping.reached:
         texts.append(f"NOT REACHED: {comparison.count} replications, the most allowed, do not give the precision.")
     return texts

@@ -49,7 +49,7 @@ def running(values: NDArray[np.float64], level: float) -> list[Interval]:
 
 
 def _plotted_quantity(replicated: Replicated) -> tuple[str, ...]:
-    """What it is judged by, if that is a quantity of the whole run."""
+    """The quantity that it is judged by, if it belongs to the whole run."""
     key = replicated.stopping.of
     if key in QUANTITIES and QUANTITIES[key][1] == "s":
         return key

@@ -1,4 +1,4 @@
-"""What is measured in replications: how each quantity is called, and how its values are written."""
+"""Quantities measured in replications: their names and formats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simcodesign.report.common.numbers import MAX_WRITTEN_OUT, Seconds, grouped,
 from simcodesign.studies.replication.observations import BLOCKED, MAKESPAN, RESPONSE, Key
 from simcodesign.studies.replication.output_analysis import Interval
 
-#: What quantities are called, and their unit; the rest go by their own names, as counts.
+#: Names of quantities, and their unit; the rest have their own names, as counts.
 QUANTITIES: dict[Key, tuple[str, str]] = {
     MAKESPAN: ("makespan", "s"),
     RESPONSE: ("response time", "s"),
@@ -43,7 +43,7 @@ class QuantityFormat:
         return cls("", True, 1 / show.factor)
 
     def scaled(self, value: float) -> tuple[float, str]:
-        """By what values like this one are multiplied, and what follows them."""
+        """Factor for values like this one, and their suffix."""
         if self.fixed:
             return self.factor, ""
         if self.unit == "%":
@@ -75,12 +75,12 @@ class QuantityFormat:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Places after the point that show so many digits."""
+    """Places after the point that show ``digits`` digits."""
     return max(digits - 1 - math.floor(math.log10(abs(value))), 0) if value else 0
 
 
 def named_quantity(key: Key) -> tuple[str, QuantityFormat]:
-    """What a quantity is called, and how a value of it is written."""
+    """Name of a quantity, and the format of its values."""
     if key in QUANTITIES:
         name, unit = QUANTITIES[key]
         return name, QuantityFormat(unit)

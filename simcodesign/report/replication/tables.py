@@ -18,7 +18,7 @@ from simcodesign.studies.replication.replicate import Replicated
 from simcodesign.studies.replication.stopping import Stopping
 
 SAME = "same in all"
-#: Of stations: heading of each number.
+#: Heading of each number of stations.
 _HEADINGS = ("served", "utilisation", "mean queue", "longest queue", "waiting")
 
 
@@ -111,7 +111,7 @@ def station_table(replicated: Replicated, most: int) -> RenderableType:
 
 
 def notes(one: Replicated) -> list[RenderableType]:
-    """What the reader must know of how the means came about."""
+    """Notes for the reader on how the means came about."""
     texts = []
     if not one.random_sources:
         texts.append("Nothing here is random with these effects: every seed gives the same, and one run is the answer.")
@@ -126,7 +126,7 @@ def notes(one: Replicated) -> list[RenderableType]:
 
 
 def _stream_notes(replicated: Replicated) -> Iterable[str]:
-    """Of an open stream: what was left out, and what batches say."""
+    """Notes on an open stream: what was left out, and the results of batches."""
     if replicated.removed is None:
         return
     how = "as given" if replicated.warm_up != MSER5 else "MSER-5" if replicated.count == 1 else "MSER-5 of the mean run"

@@ -14,7 +14,7 @@ from simcodesign.report.requirements.tables import shown_ratios
 from simcodesign.studies.requirements.strawman import StrawManStudy
 from simcodesign.studies.requirements.upgrade import UpgradeStudy
 
-#: Ratios of a panel, and what stands under their bars.
+#: Ratios of a panel, and the label under their bars.
 GROUPS = {
     "size": "problem\nof a process",
     "overall": "overall\nproblem",
@@ -28,7 +28,7 @@ GROUP_WIDTH = 0.8
 
 
 def upgrade_plot(studies: Sequence[UpgradeStudy], path: str | Path) -> None:
-    """A panel for each upgrade: ratios of every workload as bars that begin at 1, beside the baseline as a line."""
+    """A panel for each upgrade: ratios of every workload as bars that begin at 1, with the baseline as a line."""
     upgrades = list(dict.fromkeys(study.upgrade.name for study in studies))
     names = list(dict.fromkeys(study.workload.name for study in studies))
     groups = shown_ratios(GROUPS, studies)

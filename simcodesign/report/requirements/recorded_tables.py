@@ -37,7 +37,7 @@ def recorded_tables(found: Requirements) -> Iterator[RenderableType]:
         )
     yield table
     yield (
-        f"Fitted at {len(found.points)} points; {held_out} is not among them. Of the rank that has the most; seconds: "
+        f"Fitted at {len(found.points)} points; {held_out} is not among them. Maximum over the ranks; seconds: "
         "the mean of all ranks; bytes_used: NumPy arrays that variables hold. at the points: SMAPE.\n"
     )
     columns = ("forecast", "of the models", "off", "simulated", "of the models", "off")

@@ -10,10 +10,10 @@ from typing import Any
 from simcodesign.report.common import plot_style
 from simcodesign.studies.requirements.simulated_upgrade import RESOURCES, SimulatedCell
 
-#: Colours of upgrades: those of the palette that are furthest apart come first.
+#: Colours of upgrades: colours of the palette that are furthest apart come first.
 COLOURS = [plot_style.OKABE_ITO[place] for place in (0, 5, 2, 3, 1, 4, 6)]
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
-#: Labels stand in a column beside the axes, at least so far from each other, as a fraction of its height.
+#: Labels are in a column next to the axes, at least this far from each other, as a fraction of its height.
 LABEL_GAP = 0.047
 
 
@@ -62,7 +62,7 @@ def _usable(cell: SimulatedCell) -> list[float]:
 
 
 def _scales(mpl: Any, axes: Any, shown: Sequence[SimulatedCell]) -> None:
-    """The same logarithmic scale on both axes, and the diagonal."""
+    """One logarithmic scale on both axes, and the diagonal."""
     values = [ratio for cell in shown for ratio in (*_usable(cell), cell.time_ratio)]
     low, high = min([0.5, *values]) / 1.25, max([2.0, *values]) * 1.25
     axes.axline((1, 1), (2, 2), color=plot_style.GREY, linewidth=0.9, linestyle="--", zorder=1)
@@ -86,7 +86,7 @@ def _scales(mpl: Any, axes: Any, shown: Sequence[SimulatedCell]) -> None:
 
 
 def _labels(axes: Any, shown: Sequence[SimulatedCell]) -> None:
-    """Names in a column beside the axes, in the order of the times, each with a dotted line to its mark."""
+    """Names in a column next to the axes, in the order of the times, each with a dotted line to its mark."""
     low, high = (math.log(limit) for limit in axes.get_ylim())
     ordered = sorted(shown, key=lambda cell: (cell.time_ratio, -cell.requirement_ratio))
     heights = spread([(math.log(cell.time_ratio) - low) / (high - low) for cell in ordered], LABEL_GAP)
@@ -108,7 +108,7 @@ def _labels(axes: Any, shown: Sequence[SimulatedCell]) -> None:
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Heights in increasing order moved apart until they are ``gap`` from each other, around where they were."""
+    """Heights in increasing order moved apart until they are ``gap`` from each other, around their positions."""
     groups: list[list[float]] = []  # (sum of wanted first heights, members)
     for height in heights:
         groups.append([height, 1])

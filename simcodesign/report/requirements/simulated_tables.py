@@ -39,7 +39,7 @@ PICK_COLUMNS = {
 def simulated_upgrade_tables(
     cells: Sequence[SimulatedCell], varied: Sequence[Varied], *, simulated: bool
 ) -> Iterator[RenderableType]:
-    """What was simulated, ratios of requirements and of what was simulated, what explains the differences, which
+    """The simulations, ratios of requirements and of simulated quantities, what explains the differences, which
     upgrade each picks, and what all this depends on; ``simulated``: whether the numbers were varied in simulations."""
     yield paragraph(_scaling_words(cells))
     yield _resource_table(cells)
@@ -74,7 +74,7 @@ def _scaling_words(cells: Sequence[SimulatedCell]) -> str:
     return (
         f"Simulated on {whole.name} ({whole.network.topology.label}): {'; '.join(parts)}. Scaling: nodes as "
         "they are, fewer of them in a network of the same kind; a problem that fills the memory of every process at "
-        "that number of processes. An upgrade adds nodes, or processors that share what a node has"
+        "that number of processes. An upgrade adds nodes, or processors in the same nodes"
     )
 
 
@@ -99,7 +99,7 @@ def _without_io(heads: Mapping[str, str], disks: bool) -> dict[str, str]:
 
 
 def _by_workload(cells: Sequence[SimulatedCell], table: Table) -> Iterator[tuple[SimulatedCell, str]]:
-    """Each cell, and the workload where it is the first of it; a section of the table for each workload."""
+    """Each cell, and the workload if it is the first of it; a section of the table for each workload."""
     before = ""
     for cell in cells:
         if cell.workload != before:
@@ -113,11 +113,11 @@ def _counter_words(cells: Sequence[SimulatedCell]) -> str:
     worst = max(errors, default=math.nan)
     if worst <= ROUNDING:
         return (
-            f"Counters: in all {len(errors)} cells those of the simulation have the ratios of the requirements, bytes "
+            f"Counters: in all {len(errors)} cells the simulation's have the ratios of the requirements, bytes "
             f"as the messages of the algorithms count them (largest relative difference {worst:.1g}). mem is loads and "
             f"stores times stack distance, loads without it; seconds are those on the critical path"
         )
-    return f"Counters: those of the simulation differ from the requirements by up to {worst:.2%}"
+    return f"Counters: the simulation's differ from the requirements by up to {worst:.2%}"
 
 
 def _time_table(cells: Sequence[SimulatedCell]) -> Table:
@@ -178,7 +178,7 @@ def _picks(ranking: Ranking, way: str) -> str:
 def _varied_table(varied: Sequence[Varied], simulated: bool) -> Table:
     how = "simulated with all effects" if simulated else "by the forecast"
     table = new_table(
-        f"What the time ratios depend on ({how})", "number", "times", "largest change", "in", "other picks"
+        f"Sensitivity of the time ratios ({how})", "number", "times", "largest change", "in", "other picks"
     )
     for column in (3, 4):
         table.columns[column].justify = "left"
@@ -200,13 +200,13 @@ def _varied_table(varied: Sequence[Varied], simulated: bool) -> Table:
 
 
 def _varied_words(varied: Sequence[Varied], machine: Machine) -> Iterator[str]:
-    """Of what makes no difference, and where the numbers are from."""
+    """Numbers that make no difference, and the source of the numbers."""
     names = dict.fromkeys(one.name for one in varied)
     matter = {one.name for one in varied if abs(one.largest_change.relative) >= WORTH_TELLING or one.other_picks}
     idle = [name for name in names if name not in matter]
     if idle:
         yield f"No ratio changes by {WORTH_TELLING:.0%} with {', '.join(idle)}"
-    yield f"Which numbers of {machine.name} are public and which assumed, its file says: {machine.source}"
+    yield f"The file of {machine.name} lists which of its numbers are public and which assumed: {machine.source}"
 
 
 # Straw-man systems.

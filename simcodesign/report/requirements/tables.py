@@ -20,7 +20,7 @@ from simcodesign.studies.requirements.memory_capacity import ALWAYS, SIZE, Memor
 from simcodesign.studies.requirements.strawman import StrawManStudy, System
 from simcodesign.studies.requirements.upgrade import Filled, UpgradeStudy
 
-#: What ratios compare, in words.
+#: Quantities that ratios compare, in words.
 RATIO_WORDS = {
     "size": "problem size per process",
     "overall": "overall problem size",
@@ -122,7 +122,7 @@ def _cells(metric: str, study: UpgradeStudy, before: float, unit: str) -> tuple[
 
 
 def _footprint(study: UpgradeStudy) -> float:
-    """Of the new system at the size that filled the old one."""
+    """Footprint of the new system at the size that filled the old one."""
     return study.inflated_bytes
 
 
@@ -142,7 +142,7 @@ def _shown(value: float, unit: str) -> str:
 
 
 def _step_words(studies: Sequence[UpgradeStudy]) -> Iterator[str]:
-    """Of upgrades after which nothing fits, or everything, and of rates that are changed."""
+    """Sentences on upgrades after which nothing fits, or everything, and on changed rates."""
     for study in studies:
         if not study.new.fit.fits:
             yield f"{study.upgrade.name}: {no_fit_words(study.new.fit)}"
@@ -172,7 +172,7 @@ def always_words(fit: MemoryFit, size: str = SIZE) -> str:
 
 
 def _ratio_table(studies: Sequence[UpgradeStudy]) -> Table:
-    """Table V: workloads side by side, upgrade by upgrade, beside the baseline."""
+    """Table V: workloads side by side, upgrade by upgrade, with the baseline."""
     names = list(dict.fromkeys(study.workload.name for study in studies))
     upgrades = list(dict.fromkeys(study.upgrade.name for study in studies))
     table = new_table(f"Ratios after an upgrade of {studies[0].machine.name}", "upgrade", "", *names, "baseline")

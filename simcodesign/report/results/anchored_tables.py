@@ -32,7 +32,7 @@ def anchored_tables(several: Sequence[Anchored]) -> list[RenderableType]:
 
 
 def _sentences(known: Sequence[Anchored]) -> list[str]:
-    """What stays unknown of anchored predictions."""
+    """Facts that stay unknown in anchored predictions."""
     one = known[0]
     said = [] if one.steps else ["No interval: only one number of ranks was measured."]
     said += [f"Frozen: {words}." for words in one.frozen]

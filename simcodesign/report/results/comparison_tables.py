@@ -37,7 +37,7 @@ from simcodesign.report.results.tables import (
 
 #: Stands for the error of a component that is mostly off the critical path.
 OVERLAPPED = "overlapped"
-#: Errors beyond this, ten times too much, are told as so many times.
+#: Errors beyond this, ten times too much, are given as multiples.
 MAX_PERCENT = 10.0
 #: Rows of the table of demands.
 MAX_DEMANDS = 5
@@ -58,7 +58,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
     return [
         case_title(simulation, "forecast against simulation"),
         facts(run),
-        # Of an open stream these would compare the mean response with the last request.
+        # For an open stream these would compare the mean response with the last request.
         *(_by_parts(comparison) if simulation.response_s is None else []),
         *compared_requests(comparison),
         ladder_table(comparison),
@@ -87,7 +87,7 @@ def _by_parts(comparison: Comparison) -> list[RenderableType]:
 
 
 def assumption_facts(comparison: Comparison) -> list[tuple[str, str]]:
-    """What is assumed of messages, and the algorithms of collective operations; nothing if there are none."""
+    """Assumptions on messages, and the algorithms of collective operations; nothing if there are none."""
     text = "; ".join(f"{subject}: {words}" for subject, words in comparison.assumptions.items())
     rows = [("messages", text)] if text else []
     return [*rows, ("collectives", ", ".join(comparison.collectives))] if comparison.collectives else rows
@@ -108,8 +108,8 @@ def component_table(comparison: Comparison) -> Table:
 
 
 def overlapped_line(comparison: Comparison) -> list[RenderableType]:
-    """What stands instead of an error if there is no sense in one."""
-    text = "ranks do it, but mostly beside something else or not on the critical path, which the simulated time is of"
+    """Text for components whose error would be meaningless."""
+    text = "ranks do it, but mostly concurrently with other work or off the critical path, which the simulated time measures"
     said = comparison.overlapped or comparison.overlapped_phases
     return [paragraph(f"{OVERLAPPED}: {text}.")] if said else []
 
@@ -121,7 +121,7 @@ def _error_text(row: Mapping[str, float]) -> str:
 
 
 def _percent_or_times(error: float) -> str:
-    """By how many per cent a time is off, or how many times the other it is."""
+    """Error in per cent, or the ratio to the other time."""
     return f"{error + 1:,.4g} times" if MAX_PERCENT < error < math.inf else signed_percent(error)
 
 
@@ -152,7 +152,7 @@ def compared_requests(comparison: Comparison) -> list[RenderableType]:
 
 
 def ladder_table(comparison: Comparison) -> Table:
-    """What each effect adds, switched on one after another."""
+    """Change by each effect, switched on one after another."""
     measured_s = [] if comparison.not_explained is None else [comparison.not_explained.time_s]
     rungs = rungs_shown(comparison)
     beyond_s = [*measured_s, *(step.time_s for step in comparison.anchor_ladder)]
@@ -181,7 +181,7 @@ def ladder_table(comparison: Comparison) -> Table:
 
 
 def _before_effects(comparison: Comparison) -> list[tuple[str, float, float | None]]:
-    """The rows up to the forecast: what is before it, by name, and by how much each changes the one before."""
+    """The rows up to the forecast: the steps before it, by name, and the change of each against the previous one."""
     rows = list[tuple[str, float, float | None]]()
     for steps, start in ((comparison.roofline_ladder, ROOFLINE), (comparison.path_ladder, SUM)):
         for step in steps:
@@ -216,9 +216,9 @@ def waiting_table(comparison: Comparison) -> list[RenderableType]:
 
 def _reason(gap: DemandGap) -> str:
     if gap.demand == QUEUEING:
-        return "With no effect nobody queues"
+        return "Without effects nothing queues"
     if gap.change_s < 0:
-        return "Less than forecast: it begins before what stands before it has ended everywhere"
+        return "Less than forecast: it begins before the previous one has ended everywhere"
     return "More than forecast: ranks wait in it for others that come late, or for gaps of messages before it"
 
 
@@ -239,7 +239,7 @@ def bounds_line(comparison: Comparison) -> RenderableType:
 
 
 def energy_lines(comparison: Comparison) -> list[RenderableType]:
-    """Energy and peak power of both readings, where the machine says anything of them."""
+    """Energy and peak power of both readings, if the machine states them."""
     forecast, simulation, error = comparison.forecast, comparison.simulation, comparison.energy_error
     if error is None:
         return []
@@ -300,7 +300,7 @@ def _waits_elsewhere(comparison: Comparison, largest: Rung) -> str:
 
 
 def _away_from_measured(comparison: Comparison, cause: str) -> str:
-    """What the largest step is worth where it leads away from what was measured."""
+    """Effect of the largest step if it leads away from the measurement."""
     errors = {name: signed_percent(error) for name, error in comparison.measured_errors.items()}
     return (
         f"The forecast ({time_text(comparison.forecast.headline_s)}) {_how_far(comparison.error)} against the "
@@ -324,7 +324,7 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
         else (" The formula gives the mean of the ranks, the simulation ends with the last of them.")
     )
     by_law = any(rung.effect == "hops" and rung.change_s for rung in effects)
-    without = "nobody queues" + (" and every message has the hops of the distance law" if by_law else "")
+    without = "nothing queues" + (" and every message has the hops of the distance law" if by_law else "")
     made = f"with no effect, where {without}, it is {time_text(first.simulation.headline_s)}"
     return paragraph(
         f"The forecast ({forecast_time}, by {', '.join(comparison.forecast.formulas)}) {_how_far(comparison.error)} "
@@ -347,7 +347,7 @@ def _draw(comparison: Comparison) -> str:
 
 
 def _role(share: float) -> str:
-    """What the largest change is to the gap: effects may work against each other."""
+    """Role of the largest change in the gap: effects may work against each other."""
     if abs(share) > MOST_SHARE:
         return "but other effects take nearly all of it back"
     if share < 0:
@@ -362,5 +362,5 @@ def _how_far(error: float) -> str:
 
 
 def added_text(change_s: float, amount: str) -> str:
-    """What an effect does to the time: no queue takes anything away, but what is behind it may come earlier."""
+    """Consequence of an effect for the time: no queue takes anything away, but what is behind it may come earlier."""
     return f"which adds {amount}" if change_s > 0 else f"with which it is {amount} shorter"

@@ -1,4 +1,4 @@
-"""What the data sheets of machines and workloads share, and the list of both."""
+"""Shared parts of the data sheets of machines and workloads, and the list of both."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def said_of_machine(name: str, machine: Machine) -> str:
 
 
 def said_of_workload(name: str, workload: Workload) -> str:
-    """The same: also what its demands are called."""
+    """Words of a workload: also the names of its demands."""
     return " ".join([name, workload.about, workload.source, *kinds_of_demands(workload)]).lower()
 
 
 def kinds_of_demands(workload: Workload) -> list[str]:
-    """What ranks do, each once: ``exchange (halo2d)``, ``allreduce (ring)``, ..."""
+    """Kinds of demands of ranks, each once: ``exchange (halo2d)``, ``allreduce (ring)``, ..."""
     return list(dict.fromkeys(step.label for step in walk(workload.program) if not isinstance(step, Block)))
 
 
@@ -99,7 +99,7 @@ def cache_text(level: CacheLevel) -> str:
 
 
 def _bandwidth_of(level: CacheLevel) -> str:
-    """What a cache delivers towards the core, where that is stated."""
+    """Bandwidth of a cache towards the core, if it is stated."""
     if level.per_byte_s is None:
         return ""
     own_hz = level.bandwidth_clock_hz

@@ -1,4 +1,4 @@
-"""What would help, as tables and sentences for a terminal."""
+"""Elasticities as tables and sentences for a terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from simcodesign.studies.elasticities.elasticities import Elasticities, Improvem
 
 
 def elasticity_tables(found: Elasticities) -> list[RenderableType]:
-    """What the time is spent on, what helps, other algorithms, and what changes nothing, with the reasons."""
+    """The use of the time, what helps, other algorithms, and what changes nothing, with the reasons."""
     changes = [one for one in found.improvements if _is_shown(one)]
     better = [one for one in changes if not one.is_algorithm]
     algorithms = [one for one in changes if one.is_algorithm]
     title = f"Change of the time when one thing gets {found.improvement:.0%} better, and all else stays"
     return [
-        dashed_list(found.bottleneck, "What the simulated time is spent on:"),
+        dashed_list(found.bottleneck, "Use of the simulated time:"),
         *([_table(title, "what gets better", better)] if better else []),
         *(
             [
@@ -50,7 +50,7 @@ def _share(share: float) -> str:
 
 
 def _without_change(found: Elasticities) -> list[str]:
-    """For each reason, all that it holds for, with what the forecast says where it says something, and the reason."""
+    """For each reason, all that it holds for, with the forecast's change if it has one, and the reason."""
     by_reason: dict[str, list[str]] = {}
     for one in found.improvements:
         if not _is_shown(one):

@@ -1,4 +1,5 @@
-"""Formulas of the user's beside both readings, and the ladder of each, as tables and sentences for a terminal."""
+"""Formulas of the user's compared with both readings, and the ladder of each, as tables and sentences for a
+terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def formula_tables(comparison: Comparison) -> list[RenderableType]:
 
 
 def _with_ladders(comparison: Comparison) -> set[str]:
-    """Names of the formulas whose ladders are printed: all that are given, and of the workload's own the nearest."""
+    """Names of the formulas whose ladders are printed: all given ones, and of the workload's own the nearest."""
 
     def off(one: FormulaComparison) -> float:
         error = one.error if one.measured_error is None else one.measured_error
@@ -66,8 +67,8 @@ def _at_beginning(label: str) -> str:
 
 
 def side_by_side(comparison: Comparison) -> Table:
-    """Seconds of the total, of phases and of components, as far as formulas and measurements say them; beside what was
-    measured its spread, where any is known."""
+    """Seconds of the total, of phases and of components, as far as formulas and measurements give them; with the spread
+    of measurements, if any is known."""
     rows = [*_rows(comparison)]
     known = {} if comparison.measured is None else dict(comparison.measured.values())
     show = Seconds(value for _, times in rows for value in times)
@@ -76,7 +77,7 @@ def side_by_side(comparison: Comparison) -> Table:
     spread = ["spread"] if any(one.ends for one in known.values()) else []
     what = "Formulas" if names else "Measured times"
     table = new_table(
-        f"{what} beside both readings ({show.unit})", "", *names, "forecast", "simulated", *measured, *spread
+        f"{what} and both readings ({show.unit})", "", *names, "forecast", "simulated", *measured, *spread
     )
     for name, times in rows:
         table.add_row(name, *(show(value) for value in times), *(spread_text(known.get(name), show) for _ in spread))
@@ -95,7 +96,7 @@ def _error(value_s: float, of_s: float) -> str:
 
 
 def _rows(comparison: Comparison) -> Iterator[tuple[str, list[float]]]:
-    """What each row is of, and the times of formulas, forecast, simulation and measurement; nan if one says
+    """Subject of each row, and the times of formulas, forecast, simulation and measurement; nan if one has
     nothing."""
     forecast, simulation, measured = comparison.forecast, comparison.simulation, comparison.measured
     last = [] if measured is None else [NAN if measured.total_s is None else measured.total_s]
@@ -163,10 +164,10 @@ def _last(one: FormulaComparison) -> str:
 
 
 def _left_out(one: FormulaComparison) -> list[str]:
-    """What the formula lacks against the derived model and what it has beyond it, by terms."""
+    """Differences of the formula from the derived model, by terms."""
     terms = one.left_out.terms
     lines = [
-        f"{'lacks' if term.time_s > 0 else 'has besides'} {term.text}: {time_text(abs(term.time_s))}" for term in terms
+        f"{'lacks' if term.time_s > 0 else 'also has'} {term.text}: {time_text(abs(term.time_s))}" for term in terms
     ]
     if len(lines) > MOST_TERMS:
         rest_s = sum(term.time_s for term in terms[MOST_TERMS:])
@@ -175,7 +176,7 @@ def _left_out(one: FormulaComparison) -> list[str]:
 
 
 def _notes(one: FormulaComparison) -> Iterator[str]:
-    """What a reader of the formula should know: why it says nothing, units taken, meanings of names."""
+    """Notes for a reader of the formula: why it has no value, units taken, meanings of names."""
     if one.values.reason:
         yield one.values.reason
     yield from one.values.notes
@@ -191,7 +192,7 @@ def formula_verdict(comparison: Comparison) -> list[RenderableType]:
 def _verdict(one: FormulaComparison) -> str:
     name = _at_beginning(_label(one))
     if not one.rungs:
-        return f"{name} says nothing of the total here."
+        return f"{name} has no total here."
     largest = max(one.rungs, key=lambda rung: abs(rung.change_s))
     if largest.change_s == 0:
         return f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding."

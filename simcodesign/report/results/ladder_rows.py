@@ -28,7 +28,7 @@ def effects_shown(comparisons: Iterable[Comparison]) -> list[str]:
 
 
 def not_here_text(absent: Sequence[str]) -> str:
-    """What effects have nothing to act on, in words; empty for none."""
+    """Sentence on effects with nothing to act on; empty for none."""
     return f"Effects with nothing to act on here: {', '.join(absent)}." if absent else ""
 
 
@@ -45,7 +45,7 @@ _HOPS = "hops"
 
 
 def hops_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:
-    """Why an effect that looks like one that can only add takes time away, where it does."""
+    """Explain how an effect that seems to only add can take time away, if it does."""
     rungs = [rung for comparison in comparisons for rung in comparison.rungs]
     if not any(rung.effect == _HOPS and rung.change_s < 0 for rung in rungs):
         return []
@@ -57,6 +57,6 @@ def hops_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:
 
 
 def not_here_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:
-    """The same as a paragraph under a table."""
+    """Effects with nothing to act on, as a paragraph under a table."""
     text = not_here(comparisons)
     return [paragraph(text)] if text else []

@@ -1,4 +1,5 @@
-"""What was measured beside both readings, in words: its spread, how far the readings are off, what nothing explains."""
+"""Measurements compared with both readings, in words: their spread, the errors of the readings, the unexplained
+rest."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def _off(name: str, error: float) -> str:
 
 
 def _with_spread(one: MeasuredValue) -> str:
-    """A time with all that is known of its spread."""
+    """A time with its spread, as far as known."""
     parts = [time_text(float(one))]
     if one.ends is not None:
         ends = [*map(time_text, one.ends)]

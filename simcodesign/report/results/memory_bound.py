@@ -1,4 +1,4 @@
-"""Is a program bound by memory on its processors: the sentence that says so, and what limits it."""
+"""Whether a program is bound by memory on its processors: the sentence, and what limits it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _sentences(result: Result, total_s: float) -> Iterator[str]:
     if busy_s is None or ranks is None or ranks < 2:
         return
     alone_s = float(result.components["computation"] + result.components["memory"])
-    shared = f"The {ranks} ranks that share a memory controller keep it busy for {format_quantity(busy_s, 'time')}"
+    shared = f"The {ranks} ranks of a memory controller keep it busy for {format_quantity(busy_s, 'time')}"
     if busy_s > alone_s:
         yield f"{shared}, {busy_s / alone_s:.3g} times as long as each takes alone: it limits them (effect memory)."
     else:

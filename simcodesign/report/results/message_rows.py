@@ -48,7 +48,7 @@ def message_rows(machine: Machine) -> Rows:
 
 
 def _interfaces_text(machine: Machine) -> str:
-    """How many, whether they send and receive at once, and which of them messages take."""
+    """How many, whether they send and receive concurrently, and which of them messages take."""
     interfaces = machine.network.interfaces
     if interfaces.count == 1:
         return f"1, {interfaces.duplex} duplex"
@@ -58,7 +58,7 @@ def _interfaces_text(machine: Machine) -> str:
 
 
 def _interface_text(network: Network) -> str:
-    """The bandwidth of an interface, and what several messages share of it where that is stated."""
+    """The bandwidth of an interface, and what several messages share of it if that is stated."""
     alone = bandwidth_text(network.interface_occupancy_s_per_byte)
     if network.interfaces.loaded_per_byte_s is None:
         return alone
@@ -81,7 +81,7 @@ def _latency_text(network: Network) -> str:
     return _range_text([amount_text(value, "time") for value in _of_links(network, network.link_latencies_s)])
 
 
-#: By ``Network.sends``.
+#: Texts by ``Network.sends``.
 _SENDS = {
     BLOCKING: "blocking: each holds it as long as it would take if it were alone",
     NONBLOCKING: "nonblocking: each holds it for its startup, their bytes flow side by side",
@@ -147,7 +147,7 @@ def _loggops_rows(network: Network) -> Rows:
         f"LogGOPS: m bytes, x = max(m - 1, 0), occupy sender and receiver for o + x O and fly for {way} + x G",
     )
     if model.segments:
-        yield "L, o, g, G, O", "those of the message's size; sends, and receives, of a rank begin g + x G apart"
+        yield "L, o, g, G, O", "by the message's size; sends, and receives, of a rank begin g + x G apart"
     else:
         yield "latency L", amount_text(model.latency_s, "time")
         yield "overhead o", amount_text(model.overhead_s, "time")
@@ -172,7 +172,7 @@ def _message_model(network: Network, model: Hockney) -> str:
 
 
 def _way(network: Network, model: Hockney) -> str:
-    """What the hops of a message add that do not hold its sender."""
+    """Time that the hops of a message add without holding its sender."""
     parts = [f"max(h - 1, 0) x {_startup_text(model)}"] if model.startup_per == HOP else []
     return " + ".join([*parts, *_hop_parts(network), *_slow_link_parts(network)]) or "0"
 
@@ -191,7 +191,7 @@ def _hop_parts(network: Network) -> list[str]:
 
 
 def _slow_link_parts(network: Network) -> list[str]:
-    """What bytes take longer on links that are slower than messages."""
+    """Additional time of bytes on links that are slower than messages."""
     slower = np.any(np.asarray(network.link_occupancy_s_per_byte) > network.message_model.least_s_per_byte)
     return ["what m takes longer on the slowest link of the route"] if network.has_own_links and slower else []
 
@@ -202,14 +202,14 @@ def _startup_text(part: MessageModel | LocalMessages) -> str:
 
 
 def _bytes_text(part: MessageModel | LocalMessages) -> str:
-    """What the m bytes of a message take."""
+    """Time of the m bytes of a message."""
     if part.segments:
         return "m / (the bandwidth of its size)"
     return f"m / ({bandwidth_text(part.per_byte_s)})" if np.any(np.asarray(part.per_byte_s)) else "0"
 
 
 def segment_tables(network: Network) -> Iterator[Table]:
-    """A table of the segments of messages over the network, within nodes and between sockets, where these have any."""
+    """A table of the segments of messages over the network, within nodes and between sockets, if these have any."""
     model = network.message_model
     if model.segments:
         yield _segment_table("Messages over the network, by size", model, model.segments)
@@ -275,13 +275,13 @@ def level_tables(machine: Machine) -> Iterator[Table]:
 
 
 def message_text(network: Network) -> str:
-    """What a message of m bytes takes on a network."""
+    """Time of a message of m bytes on a network."""
     ends = ", at both ends" if network.message_model.holds_both_ends else ""
     return f"{_first_text(network)} + {_bytes_text(network.message_model)}{ends}"
 
 
 def _first_text(network: Network) -> str:
-    """What a message takes before its bytes."""
+    """Time of a message before its bytes."""
     return "2o + L" if isinstance(network.message_model, LogGOPS) else _startup_text(network.message_model)
 
 

@@ -23,7 +23,7 @@ from simcodesign.report.results.utilisation import activity_profile
 __all__ = ["activity_profile", "comparison_bars", "result_bars"]
 
 _UNSPLIT = "not split up"
-#: Stations that are drawn, the most used ones.
+#: Maximum number of stations drawn, the most used ones.
 MAX_STATIONS = 16
 
 
@@ -121,7 +121,7 @@ def comparison_bars(
     the other. Formulas that give no total are left out.
 
     ``measured``: for each comparison seconds by component and ``total``, or None for those that it has itself, if any.
-    What the total has beyond the components, of a formula too, is shown as not split up. Errors are against what was
+    A part of the total beyond the components, of a formula too, is shown as not split up. Errors are against the
     measured, if anything was, otherwise against the simulation.
 
     Raises InputError for no comparison, a list of measurements of another length, unknown components or values that

@@ -16,18 +16,18 @@ from simcodesign.report.common import plot_style
 
 #: So many steps are plotted one by one; of more, the mean and the maximum of each of equal spans.
 MOST_STEPS = 2000
-#: What sums of floating-point numbers differ by.
+#: Rounding error of sums of floating-point numbers.
 _DUST = 1e-9
 
 
 def power_over_time(result: Result, path: str | Path) -> None:
-    """What the whole machine draws at every moment of a simulation, over its static power.
+    """Power of the whole machine at every moment of a simulation, over its static power.
 
     Raises InputError for a result without power over time, a path that cannot be written, and without Matplotlib.
     """
     profile = result.power_profile
     if profile is None or not len(profile.watts):
-        allowed = "a simulation on a machine that says what it draws"
+        allowed = "a simulation on a machine with stated powers"
         raise InputError("there is no power over time", value=result.machine, allowed=allowed)
     edges_s, mean_w, most_w = spans(profile, MOST_STEPS)
     static_w = float(result.static_power_w or 0.0)

@@ -19,10 +19,10 @@ from simcodesign.report.common.numbers import Digits, Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.memory_bound import memory_bound_line
 
-#: Sequences of operations that are named.
+#: Maximum number of sequences of operations listed.
 MAX_SEQUENCES = 3
-#: What the first step is of an open stream, whose forecast has queues.
-NOBODY_WAITS = "the queueing of the forecast: with every effect off nobody waits"
+#: Name of the first step of an open stream, whose forecast has queues.
+NOBODY_WAITS = "the queueing of the forecast: without effects no request waits"
 
 
 #: The method that gave the fraction of a level, in words.
@@ -36,12 +36,12 @@ HIT_WORDS = {
 
 
 def basis_line(forecast: Result) -> list[RenderableType]:
-    """What a forecast consists of, where it is not the sum over the program."""
+    """Basis of a forecast, if it is not the sum over the program."""
     return [paragraph(f"The forecast is the {'; '.join(forecast.basis)}.")] if forecast.basis else []
 
 
 def notes_lines(result: Result) -> list[RenderableType]:
-    """What a reader of a result should know."""
+    """Notes for a reader of a result."""
     return [paragraph(f"Note: {'; '.join(result.notes)}.")] if result.notes else []
 
 
@@ -51,7 +51,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     parts: list[RenderableType] = [_headline(result), phase_table(result), volumes, *served_tables(result)]
     parts += [*limits_table(result), *memory_bound_line(result)]
     parts += algorithm_table(result)
-    parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
+    parts += [paragraph(f"Queueing formulas used: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
     parts += [*basis_line(result)]
@@ -63,7 +63,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
 
 
 def algorithm_table(result: Result) -> list[RenderableType]:
-    """What collective operations with ``algorithm: auto`` take; nothing if there are none."""
+    """Algorithms of collective operations with ``algorithm: auto``; nothing if there are none."""
     if not result.algorithms:
         return []
     table = new_table("Algorithms by ranks and bytes", "phase", "operation", "algorithm", "ranks", "bytes")
@@ -79,28 +79,28 @@ def _range(least: str, most: str) -> str:
 
 
 def pipelined_lines(result: Result) -> list[RenderableType]:
-    """What a forecast would be if ranks continued as soon as they can; nothing if that is the sum of closed forms."""
+    """The forecast if ranks continued as soon as they can; nothing if that is the sum of closed forms."""
     pipelined = result.pipelined
     if pipelined is None or result.sum_s is not None:
         return []
     if pipelined.makespan_s is None:
-        return [paragraph(f"The sum stands: no pipelined time is given for {pipelined.reason}.")]
+        return [paragraph(f"The sum is used: no pipelined time is given for {pipelined.reason}.")]
     saving = [time for time in pipelined.sequences if time.pipelined_s is not None]
     standing = [time for time in pipelined.sequences if time.pipelined_s is None]
     lines = []
     if saving:
         texts = (_changed(one.operations, one.phase, one.times, one.sum_s, one.saved_s) for one in saving)
         lines.append(
-            f"Pipelined, where ranks go on as soon as they can: {time_text(pipelined.makespan_s)} ({_first_of(texts)})."
+            f"Pipelined, if ranks continue as soon as they can: {time_text(pipelined.makespan_s)} ({_first_of(texts)})."
         )
     if standing:
         shown = _first_of(f"{time.operations} in {time.phase}" for time in standing)
-        lines.append(f"The sum stands, and may be too high, for operations that may overlap: {shown}.")
+        lines.append(f"The sum is used, and may be too high, for operations that may overlap: {shown}.")
     return [paragraph(line) for line in lines]
 
 
 def _changed(operations: str, phase: str, times: float, closed_s: float, saved_s: float) -> str:
-    """What operations take instead of the sum of their closed forms."""
+    """Time of operations instead of the sum of their closed forms."""
     often = "" if times == 1 else f", {times:g} times"
     return f"{operations} in {phase}{often}: {time_text(closed_s - saved_s)} for {time_text(closed_s)}"
 
@@ -113,13 +113,13 @@ def _first_of(texts: Iterable[str]) -> str:
 
 
 def longest_path_line(result: Result) -> list[RenderableType]:
-    """The sum of closed forms beside a forecast that is the longest path, or the path beside the sum."""
+    """The sum of closed forms for a forecast that is the longest path, or the path for one that is the sum."""
     path = result.longest_path
     if path is None or path.time_s is None:
         return []
     if result.sum_s is None:
         return [paragraph(f"Longest path of the messages: {time_text(path.time_s)}.")]
-    text = f"Sum of closed forms: {time_text(float(result.sum_s))}. It does not have who waits for whom"
+    text = f"Sum of closed forms: {time_text(float(result.sum_s))}. It leaves out waiting between ranks"
     return [paragraph(text + ("." if path.left_out else "; the path is the simulation without effects."))]
 
 
@@ -133,7 +133,7 @@ def bubble_line(result: Result) -> list[RenderableType]:
 
 
 def shared_links_line(result: Result) -> list[RenderableType]:
-    """What a forecast is with fair shares of links, where these have a closed form."""
+    """The forecast with fair shares of links, if these have a closed form."""
     shared = result.shared_links
     if shared is None:
         return []
@@ -141,7 +141,7 @@ def shared_links_line(result: Result) -> list[RenderableType]:
 
 
 def loaded_line(result: Result) -> list[RenderableType]:
-    """What a forecast is with the memory and the interfaces of nodes shared, where the machine states what they do."""
+    """The forecast with the memory and the interfaces of nodes shared, if the machine states what they do."""
     if result.loaded_s is None:
         return []
     return [_shared_line("Loaded, with memory and interfaces of nodes shared", float(result.loaded_s), result.loaded)]
@@ -155,7 +155,7 @@ def _shared_line(what: str, makespan_s: float, operations: Sequence[SharedTime])
 
 
 def failures_line(result: Result) -> list[RenderableType]:
-    """What a forecast is with failures, where nodes fail."""
+    """The forecast with failures, if nodes fail."""
     failures = result.failures
     if not isinstance(failures, FailureForecast):
         return []
@@ -216,7 +216,7 @@ def phase_table(result: Result) -> Table:
 
 
 def served_tables(result: Result) -> list[RenderableType]:
-    """Which level of the caches served the accesses, where there were any."""
+    """Which level of the caches served the accesses, if there were any."""
     total = float(sum(result.served.values()))
     if not total:
         return []
@@ -230,7 +230,7 @@ def served_tables(result: Result) -> list[RenderableType]:
     return [table]
 
 
-#: What limits kernels and copies, in words.
+#: Limits of kernels and copies, in words.
 LIMIT_WORDS = {
     "flops": "flops: the rate of the accelerator",
     "memory": "memory: the bandwidth of its memory",
@@ -240,7 +240,7 @@ LIMIT_WORDS = {
 
 
 def limits_table(result: Result) -> list[RenderableType]:
-    """What limits the time on accelerators, in the mean of all ranks; nothing if they are not used."""
+    """Limits of the time on accelerators, in the mean of all ranks; nothing if they are not used."""
     if not float(sum(result.limits_s.values())):
         return []
     times_s = {name: float(time_s) for name, time_s in result.limits_of_a_rank_s.items()}
@@ -304,7 +304,7 @@ BUFFERS = "; with the finite buffers of routers, which are not modelled, a netwo
 
 
 def _requests(result: Result) -> list[tuple[str, str]]:
-    """What became of the requests of an open stream."""
+    """Outcome of the requests of an open stream."""
     if result.response_s is None:
         return []
     rows = [] if result.requests is None else [("requests", f"{len(result.requests):,}")]
@@ -354,7 +354,7 @@ def use_facts(result: Result) -> list[tuple[str, str]]:
 
 
 def _power(result: Result) -> list[tuple[str, str]]:
-    """Energy and power, where the machine says anything of them."""
+    """Energy and power, if the machine states them."""
     if result.energy_j is None or result.peak_power_w is None or result.static_power_w is None:
         return []
     static, peak = (format_quantity(float(watts), "power") for watts in (result.static_power_w, result.peak_power_w))

@@ -19,13 +19,13 @@ from simcodesign.report.common import plot_style
 
 #: More steps than a plot can show.
 MOST_STEPS = 2000
-#: Rows of a plot; those in which nobody does anything are left out.
+#: Rows of a plot; rows without any activity are left out.
 _ROWS = {"computation": "computing", "communication": "communicating", "disk": "disk I/O", "memory": "memory"}
 #: Steps narrower than a pixel would be blurred to a paler colour, which means waiting.
 _STEPS_PER_INCH = 80
 #: Smaller parts of the whole are invisible, and need no legend.
 _VISIBLE = 1e-3
-#: The mean over spans is smoothed over so many of them, or it would beat with whatever repeats in about their time.
+#: The mean over spans is smoothed over this many of them, or it would beat with whatever repeats in about their time.
 _SMOOTH = 25
 
 
@@ -35,8 +35,8 @@ class Profile:
 
     ``edges_s``: (steps + 1,), from 0 to the end of the run. ``working`` and ``waiting``: (phases, components, steps),
     processors at an operation of this phase and component, and waiting for one (for a message, a turn at the disk); one
-    that does several things at once counts for each of them. ``busy``: (steps,) processors that do anything.
-    ``most``: (components,), the largest number at once, working or waiting in any phase, which averages do not show.
+    that does several things concurrently counts for each of them. ``busy``: (steps,) processors that do anything.
+    ``most``: (components,), the largest concurrent number, working or waiting in any phase, which averages do not show.
     ``bounds``: of averages, the least and the largest height of each layer within each step, where the phases that work
     and then those that wait are stacked: (2, components, 2 x phases, steps).
     """
@@ -80,7 +80,7 @@ def recorded(result: Result) -> Timeline:
 
 
 def profile(result: Result, most_steps: int = MOST_STEPS) -> Profile:
-    """What the processors of a simulation did: exact if that takes no more than ``most_steps``, otherwise averages.
+    """Activity of the processors of a simulation: exact if that takes no more than ``most_steps``, otherwise averages.
 
     Raises InputError when the result has no timeline.
     """
@@ -102,7 +102,7 @@ def step_profile(timeline: Timeline, ranks: int) -> Profile:
 
 
 def binned_profile(timeline: Timeline, ranks: int, bins: int) -> Profile:
-    """Averages over ``bins`` equal spans of time; the area under each curve is that of the exact function."""
+    """Averages over ``bins`` equal spans of time; the area under each curve equals the exact function's."""
     cell, begin, end = _intervals(timeline)
     edges = np.unique(np.linspace(0.0, end.max(initial=0.0), bins + 1))
     if len(edges) == 1:  # all is over at time 0
@@ -165,7 +165,7 @@ def _intervals(timeline: Timeline) -> tuple[NDArray[np.int64], NDArray[np.float6
 
 
 def _busy(timeline: Timeline) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Begin and end of every span in which a rank does anything, however many things at once."""
+    """Begin and end of every span in which a rank does anything, however many things concurrently."""
     moment, place = np.unique(np.concatenate([timeline.ready_s, timeline.finish_s]), return_inverse=True)
     ready, finish = place.reshape(2, -1) + timeline.rank.astype(np.int64) * (len(moment) + 1)
     order = np.argsort(ready, kind="stable")
@@ -242,12 +242,12 @@ def activity_profile(results: Result | Sequence[Result], path: str | Path, title
 
 
 def _is_active(shown: Profile, component: str) -> bool:
-    """Whether anybody does this, or waits for it."""
+    """Whether any rank does this, or waits for it."""
     return bool((shown.working_s + shown.waiting_s)[:, COMPONENTS.index(component)].any())
 
 
 def _entries(profiles: Sequence[Profile], colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What colours mean; nothing if there is only one."""
+    """Meaning of colours; nothing if there is only one."""
     entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in colours.items()}
     if any(each.averaged for each in profiles):
         entries["light: at times within a span"] = {"facecolor": "#BBBBBB"}
@@ -267,7 +267,7 @@ def _activity_column(mpl: Any, rows: Mapping[str, Any], shown: Profile, colours:
         place = COMPONENTS.index(name)
         _stack_phases(mpl, axis, shown, place, colours)
         share = area_s[place] / (shown.ranks * end_s) if end_s > 0 else 0.0
-        note = f"{share:.1%} of processor time, at most {shown.most[place]} at once"
+        note = f"{share:.1%} of processor time, at most {shown.most[place]} concurrently"
         axis.set_title(note, loc="right", fontsize=8, color=plot_style.DARK)
     axes[0].set_ylim(0, max(shown.ranks, 1) * 1.04)
     axes[0].set_xlim(0, end_s or 1.0)
@@ -304,7 +304,8 @@ def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: 
 
 
 def _waiting(mpl: Any, colour: Any) -> dict[str, Any]:
-    """The look of waiting. An edge of its own colour would blur neighbouring steps, a hatch has that of the edge."""
+    """The look of waiting. An edge of its own colour would blur neighbouring steps, and a hatch has the edge's
+    colour."""
     hatch = plot_style.WAITING_HATCH
     return {"facecolor": plot_style.paler(mpl, colour), "edgecolor": colour, "hatch": hatch, "linewidth": 0}
 
@@ -330,6 +331,6 @@ def _envelope(mpl: Any, axis: Any, shown: Profile, component: int, colours: Mapp
 
 
 def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Means with weights that fall to both sides, of so many neighbours as there are."""
+    """Means with weights that fall to both sides, of as many neighbours as there are."""
     weights = np.hanning(min(_SMOOTH, 2 * (len(values) // 2) + 1) + 2)[1:-1]
     return np.asarray(np.convolve(values, weights, "same") / np.convolve(np.ones(len(values)), weights, "same"))

@@ -38,8 +38,8 @@ from simcodesign.report.results.data_sheets import amount_text, head, one_line, 
 
 
 def workload_sheet(workload: Workload, ranks: int | None = None) -> list[RenderableType]:
-    """Parameters, equations, presets and program of a workload. ``ranks``: a program in Python is run for so many, with
-    its defaults, and what they yield is counted; InputError where a parameter has no default."""
+    """Parameters, equations, presets and program of a workload. ``ranks``: a program in Python is run with this many,
+    with its defaults, and what they yield is counted; InputError if a parameter has no default."""
     parts = [head("workload", workload), parameter_table(workload.parameters.values())]
     if workload.equations or workload.local_equations:
         every = {**workload.equations, **workload.local_equations}
@@ -89,7 +89,7 @@ def _serving_rows(serving: Serving) -> Iterator[tuple[str, str]]:
 
 
 def _program_rows(step: RecordedProgram, workload: Workload, ranks: int | None) -> Iterator[tuple[str, str]]:
-    """What its file says of it, and how much ``ranks`` ranks yield."""
+    """Description from its file, and the number of operations of ``ranks`` ranks."""
     if isinstance(step, PythonProgram):
         yield "generator", f"{step.name}{inspect.signature(step.function)}"
         yield "docstring", one_line(inspect.getdoc(step.function) or "none")
@@ -98,7 +98,7 @@ def _program_rows(step: RecordedProgram, workload: Workload, ranks: int | None) 
         ranks = step.recording.ranks
     yield (
         "forecast",
-        "longest path, beside the busiest rank's sum" if step.formula is None else "by a formula of its own",
+        "longest path, and the busiest rank's sum" if step.formula is None else "by a formula of its own",
     )
     if ranks is not None:
         recording = recording_of(step, workload, ranks)
@@ -116,7 +116,7 @@ def recording_of(step: RecordedProgram, workload: Workload, ranks: int) -> Recor
 
 
 def _formula_text(formula: Formula) -> str:
-    """What it says of each time, where it holds, and where it is from."""
+    """Its formula for each time, its range, and its source."""
     times = [f"{what} = {expression.text}" for what, expression in formula.times()]
     valid = "" if formula.valid is None else f", valid for {formula.valid.text}"
     return "; ".join(times) + valid + (f" ({formula.source})" if formula.source else "")
@@ -187,7 +187,7 @@ def _grow_uses(tree: Tree, step: Execute) -> None:
 
 
 def _block_label(block: Block) -> str:
-    name = f"phase {block.phase}" if block.phase else "at once" if block.overlaps else "block"
+    name = f"phase {block.phase}" if block.phase else "concurrent" if block.overlaps else "block"
     times = "" if block.repeat.text == "1" else f", {block.repeat.text} times"
     times += "" if block.index is None else f", {block.index} from 0"
     about = f": {one_line(block.about)}" if block.about else ""
@@ -292,7 +292,7 @@ def _started(step: Demand) -> str:
 
 
 def _where(step: Demand) -> str:
-    """In which groups it is done, and its root."""
+    """Groups in which it is done, and its root."""
     root = f", root {step.root.text}" if isinstance(step, Collective) and step.root else ""
     return root + ("" if step.communicator is None else f", in each {step.communicator}")
 

@@ -54,7 +54,7 @@ def serving_tables(served: ServingComparison) -> Iterator[RenderableType]:
 
 
 def _facts(served: ServingComparison, run: ServingResult) -> Iterator[tuple[str, str]]:
-    """What was forecast and simulated."""
+    """Facts of the forecast and the simulation."""
     yield "rate", f"{run.rate_per_s:g} requests per second"
     if served.forecast is not None and served.forecast.saturation_per_s is not None:
         yield "saturates at", f"{served.forecast.saturation_per_s:.4g} requests per second"

@@ -61,7 +61,7 @@ def write_page(
 ) -> None:
     """Write the page, whole or not at all.
 
-    ``named``: for "Machines" and "Workloads", what each name stands for. The working folder is the study's. Raises
+    ``named``: for "Machines" and "Workloads", the meaning of each name. The working folder is the study's. Raises
     InputError for a path that cannot be written.
     """
     every = list(answered)

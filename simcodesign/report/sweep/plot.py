@@ -39,7 +39,7 @@ from simcodesign.studies.trust.measured_columns import HIGH, LOW, MEASURED
 FORMS = ("lines", "bars", "heat", "contour")
 
 
-#: Names that stand for several columns.
+#: Names of groups of columns.
 QUANTITIES = {
     "forecast": PAIR[0],
     "simulated": PAIR[1],
@@ -49,7 +49,7 @@ QUANTITIES = {
 
 #: Colours of the times of both readings, by the first word of their columns.
 _READINGS = {"forecast": plot_style.FORECAST, "simulated": plot_style.SIMULATED}
-#: More lines cannot be distinguished: of more, so many are plotted, evenly chosen.
+#: More lines cannot be distinguished: of more, this many are plotted, evenly chosen.
 MOST_LINES = 9
 
 
@@ -83,11 +83,11 @@ def sweep_plot(
     """Draw columns of a sweep over its first two axes (or one): a panel for each.
 
     ``of``: ``forecast``, ``simulated``, ``ratio`` (whichever there are, if it is empty) or names of columns. ``form``:
-    ``lines`` (a line for each value of the second axis, or of the one that has words), ``bars``, ``heat``, ``contour``;
-    if None heat maps for two axes of numbers, bars where all have words, and else lines, as for one axis, or where
-    totals were measured, which are drawn over the lines with their spread; a sample
-    (``zipped``; inferred from the axes if None) is plotted as its points, all of them. Of other axes of a grid the
-    first value is taken, of seeds the mean; the title says what is not shown. Points without a value stay white.
+    ``lines`` (a line for each value of the second axis, or of the axis that has words), ``bars``, ``heat``,
+    ``contour``; if None heat maps for two axes of numbers, bars if all have words, and otherwise lines, as for one
+    axis, or if totals were measured; these are drawn over the lines with their spread; a sample (``zipped``; inferred
+    from the axes if None) is plotted as its points, all of them. For other axes of a grid the first value is taken,
+    for seeds the mean; the title lists what is not shown. Points without a value stay white.
     InputError for what cannot be plotted, and when Matplotlib is missing.
     """
     shown, form = _checked(table, axes, of, form, zipped)
@@ -128,7 +128,7 @@ def _checked(
     form: str | None,
     zipped: bool | None,
 ) -> tuple[_Shown, str]:
-    """What is plotted, and its form."""
+    """Data to plot, and its form."""
     of = [of] if isinstance(of, str) else list(of)
     check_plot(table.columns, axes, of, form)
     shown = _shown(table, axes, of, _is_zipped(table, axes) if zipped is None else zipped)
@@ -139,7 +139,7 @@ def _checked(
 
 
 def _usual_form(shown: _Shown) -> str:
-    """What fits the axes: words are no scale, and no map."""
+    """Form that fits the axes: words are no scale, and no map."""
     words = [not axis.numeric for axis in shown.axes]
     if all(words) and not shown.zipped and not shown.has_measured:
         return "bars"
@@ -184,7 +184,7 @@ def _plotted_axes(axes: Sequence[SweepAxis]) -> tuple[SweepAxis, ...]:
 
 
 def _short_names(columns: Sequence[str]) -> dict[str, str]:
-    """What columns are called on the command line: both readings, their ratio, and formulas by their names."""
+    """Names of columns on the command line: both readings, their ratio, and formulas by their names."""
     formulas = [name for name in columns if name.startswith("formula") and name.endswith("_s")]
     short = {name.removesuffix("_s").removeprefix("formula_"): name for name in formulas}
     known = {name: column for name, column in QUANTITIES.items() if column in columns}
@@ -222,7 +222,7 @@ def _shown(table: pd.DataFrame, axes: Sequence[SweepAxis], of: Sequence[str], zi
 
 
 def _panels(shown: _Shown) -> list[tuple[str, ...]]:
-    """The columns of each panel: those of one unit share one where each is a single line."""
+    """The columns of each panel: columns of one unit share one if each is a single line."""
     if len(shown.axes) > 1:
         return [(column,) for column in shown.columns]
     groups: dict[str, list[str]] = {}
@@ -291,7 +291,7 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
 
 
 def _line(panel: Any, shown: _Shown, axis: SweepAxis, rows: pd.DataFrame, column: str, **look: Any) -> None:
-    """One line with its points marked where they are few; the points alone, of a sample."""
+    """One line with its points marked if they are few; the points alone, of a sample."""
     x, y = places(axis, rows[axis.name].tolist()), rows[column].to_numpy(dtype=np.float64)
     order = np.argsort(x, kind="stable")
     if shown.zipped or len(x) <= 60:
@@ -366,7 +366,7 @@ def _sample(mpl: Any, panel: Any, shown: _Shown, column: str, form: str, norm: A
         panel.set_xscale("log")
     if second.log:
         panel.set_yscale("log")
-    # Triangles are those of the axes as they are plotted, or they would be needles.
+    # Triangles are computed on the axes as they are plotted, or they would be needles.
     unit = [_unit(at, axis.log) for axis, at in zip(shown.axes, (x, y), strict=True)]
     triangles = mpl.tri.Triangulation(x, y, mpl.tri.Triangulation(*unit).triangles)
     levels = round_levels(mpl, norm)

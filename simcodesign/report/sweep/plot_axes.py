@@ -1,4 +1,4 @@
-"""Axes of the plots of a sweep: where values stand, their ticks and their words."""
+"""Axes of the plots of a sweep: positions of values, their ticks and their words."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _FEW = 12
 _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
 
 
-#: What columns are of, by the ends of their names.
+#: Dimensions of columns, by the ends of their names.
 _ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power", "_error": "fraction"}
 _READINGS = ("forecast_", "simulated_")
 
 
 def places(axis: SweepAxis, values: Sequence[Any]) -> NDArray[np.float64]:
-    """Where values stand along their axis: numbers at themselves, words in their order."""
+    """Positions of values along their axis: numbers at themselves, words in their order."""
     if axis.numeric:
         return np.asarray(values, dtype=np.float64)
     order = {str(value): at for at, value in enumerate(dict.fromkeys(axis.values))}
@@ -59,7 +59,7 @@ def label_axis(mpl: Any, panel: Any, which: str, axis: SweepAxis) -> None:
 
 
 def axis_title(axis: SweepAxis) -> str:
-    """The name of an axis; its ticks have units, and its title says what is counted where they cannot."""
+    """The name of an axis; its ticks have units, and its title names what is counted if they cannot."""
     return f"{axis.name} (ranks)" if axis.name == "P" else axis.name
 
 
@@ -126,7 +126,7 @@ def short_text(value: float, dimension: str, digits: int = DIGITS) -> str:
 
 
 def _quantity_text(value: float, dimension: str, digits: int = DIGITS) -> str:
-    """The same, sizes in KiB and the like where they are whole numbers of them."""
+    """A quantity as text, sizes in KiB and the like if they are whole numbers of them."""
     if dimension == "size":
         return shortest_quantity(value, dimension, max(digits, 4))
     return short_text(value, dimension, digits)
@@ -146,7 +146,7 @@ def dimension_of(column: str) -> str:
 
 
 def kind_of(column: str) -> str:
-    """What columns must have in common to share a panel: what they are of, or what is counted."""
+    """Kind that columns must have in common to share a panel: their dimension, or what is counted."""
     dimension = dimension_of(column)
     if dimension != "count":
         return dimension
@@ -169,7 +169,7 @@ def quantity_title(column: str) -> str:
 
 
 def panel_title(columns: Sequence[str]) -> str:
-    """What a panel shows: its columns in words, or of more than two what they are of."""
+    """Title of a panel: its columns in words, or for more than two their kind."""
     if len(columns) <= _FEW_COLUMNS:
         return " and ".join(map(quantity_title, columns))
     return {"fraction": "error", "count": "number"}.get(kind := kind_of(columns[0]), kind.replace("_", " "))

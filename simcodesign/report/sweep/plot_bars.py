@@ -14,7 +14,7 @@ from simcodesign.report.sweep.plot_axes import dimension_of, quantity_title, sho
 from simcodesign.report.sweep.plot_scales import RATIO, value_axis
 from simcodesign.studies.sweep.design.grid import SweepAxis
 
-#: What the bars of a group take of the room that it has.
+#: Fraction of a group's room that its bars take.
 _GROUP = 0.8
 #: More bars have no numbers at their ends.
 _MAX_NUMBERS = 16

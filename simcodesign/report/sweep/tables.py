@@ -20,7 +20,7 @@ from simcodesign.studies.trust.measured_columns import HIGH, LOW, MEASURED
 
 #: Rows that are printed; a longer table shows its beginning and its end.
 MOST_ROWS = 40
-#: What is printed of the results, by the ends of their names; all of them stand in the file.
+#: Results that are printed, by the ends of their names; all of them are in the file.
 _SHOWN = ("makespan_s", "response_s", "blocked", "energy_j", "price", "_cost", "carbon_kg", "ratio")
 _UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B", "_kg": "kg"}
 RATIO = "ratio"
@@ -34,7 +34,7 @@ def sweep_tables(
     points have no results."""
     shown = pd.concat([table.head(MOST_ROWS // 2), table.tail(MOST_ROWS // 2)]) if len(table) > MOST_ROWS else table
     names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
-    if any(name.endswith("response_s") for name in names):  # of an open stream the makespan says nothing
+    if any(name.endswith("response_s") for name in names):  # of an open stream the makespan is meaningless
         names = [name for name in names if not name.endswith("makespan_s")]
     names += [name for one in formulas for name in (f"{one}_s", f"{one}_error") if name in table.columns]
     names += [name for name in table.columns if name in (MEASURED, LOW, HIGH) and table[name].notna().any()]
@@ -71,7 +71,7 @@ def outcome_line(outcome: SweepOutcome, where: str) -> str:
 
 
 def _column(name: str, unit: str, values: pd.Series, others: Sequence[float] = ()) -> tuple[str, list[str]]:
-    """The head and the texts of a column; numbers in one unit, that of the ``others`` as well."""
+    """The head and the texts of a column; numbers in one unit, which fits the ``others`` as well."""
     if not pd.api.types.is_numeric_dtype(values):
         return name, [str(value) for value in values.tolist()]
     numbers = values.to_numpy(dtype=np.float64)

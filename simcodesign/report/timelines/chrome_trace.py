@@ -34,10 +34,10 @@ _PROCESS = 1
 def write_chrome_trace(result: Result, path: str | Path) -> None:
     """Write every operation of a simulation as Chrome trace events; a path that ends in ``.gz`` is compressed.
 
-    Tracks are ranks; where one does several things at once, further tracks below it have what it started. A phase is an
-    event that holds its operations; waiting is an event of its own, before the operation that was waited for. Arrows
+    Tracks are ranks; if one does several things concurrently, further tracks below it have what it started. A phase is
+    an event that holds its operations; waiting is an event of its own, before the operation that was waited for. Arrows
     lead from sends to receives, and are called by their bytes. Stations (links, interfaces, disks, memory controllers)
-    have tracks of whom they serve, and counters of how many wait, where the engine has recorded that. Times are in
+    have tracks of their services, and counters of how many wait, if the engine has recorded that. Times are in
     microseconds, rounded to whole nanoseconds as Perfetto does.
 
     Raises InputError for a result without timeline, a suffix other than .json and .gz, a path that cannot be written.

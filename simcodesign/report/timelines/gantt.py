@@ -1,4 +1,4 @@
-"""A simulation as a Gantt chart: what every rank does when, for whom it waits, and messages as lines."""
+"""A simulation as a Gantt chart: operations of every rank, their waits, and messages as lines."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from simcodesign.report.common import plot_style
 from simcodesign.report.results.utilisation import recorded
 from simcodesign.report.timelines.rows import nanoseconds_of, tracks_of
 
-#: Ranks that are drawn, the first ones of more; and messages up to which each has a line.
+#: Maximum number of ranks drawn, the first ones of more; and messages up to which each has a line.
 MOST_RANKS, MOST_LINES = 64, 400
 #: Messages whose bytes are written; if there are more of one size, only the legend has it.
 MOST_LABELS = 48
-#: Operations that are drawn one by one.
+#: Number of operations up to which they are drawn one by one.
 MOST_BARS = 20_000
-#: What paler bars are, if all are of receives, and otherwise: a rank whose own bytes are under way may wait as well.
+#: Meaning of paler bars, if all are of receives, and otherwise: a rank whose own bytes are under way may wait as well.
 _FOR_MESSAGES, _WAITING = "waiting for messages", "waiting"
 _LINE = {"color": plot_style.DARK, "linewidth": 0.5, "alpha": 0.7, "linestyle": "-", "marker": ">", "markersize": 4}
 #: The look of an arrow, in inches and in multiples of its width; size of the text of its bytes in points.
 _ARROW = {"width": 0.007, "headwidth": 8, "headlength": 10, "headaxislength": 9}
 _LABEL_POINTS = 5.5
-#: Where along an arrow its bytes may stand, the best places first.
+#: Possible positions of its bytes along an arrow, the best places first.
 _PLACES = (0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85)
 
 
 def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] = (0.0, inf)) -> None:
-    """A bar for each operation, from when to when, a row for each rank; paler where it waits. Of many ranks the first
-    ones are drawn, as the title says; messages have arrows where they are few, and their bytes if there is room.
+    """A bar for each operation, from begin to end, a row for each rank; paler while it waits. Only the first
+    ones of many ranks are drawn, as the title mentions; messages have arrows if they are few, and their bytes if there is room.
 
     ``window_s``: from when to when. Raises InputError for a result without a timeline, for more operations than can be
-    told apart, for a path that cannot be written, and without Matplotlib.
+    distinguished, for a path that cannot be written, and without Matplotlib.
     """
     chart = _chart(result, window_s)
     height = 0.22 if chart.ranks > 16 else 0.32
@@ -63,7 +63,7 @@ def draw_gantt(
 
 @dataclass(frozen=True)
 class _Chart:
-    """What is drawn: ``shown`` operations, in ``rows``, from and to ``window_s``."""
+    """Contents of the chart: ``shown`` operations, in ``rows``, from and to ``window_s``."""
 
     timeline: Timeline
     rows: NDArray[np.int64]
@@ -80,7 +80,7 @@ class _Chart:
 
 
 def _chart(result: Result, window_s: tuple[float, float]) -> _Chart:
-    """The operations of the first ranks within the window. InputError for more than can be told apart."""
+    """The operations of the first ranks within the window. InputError for more than can be distinguished."""
     timeline = recorded(result)
     ranks = int(timeline.rank.max(initial=0)) + 1
     low_s, high_s = window_s[0], min(window_s[1], float(result.makespan_s))
@@ -119,7 +119,7 @@ def _draw(mpl: Any, axis: Any, chart: _Chart) -> dict[str, dict[str, Any]]:
 
 
 def _rows(ranks: NDArray[np.int32], tracks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The row of each operation: those of a rank together, what it does beside the first thing below that."""
+    """The row of each operation: operations of a rank together, concurrent ones in rows below the first."""
     count = int(ranks.max(initial=0)) + 1
     order = sorted(set(tracks.tolist()), key=lambda track: (track % count, track))
     places = {track: place for place, track in enumerate(order)}
@@ -154,7 +154,7 @@ def _bars(
 def _messages(
     axis: Any, timeline: Timeline, rows: NDArray[np.int64], shown: NDArray[np.bool_]
 ) -> dict[str, dict[str, Any]]:
-    """An arrow from the begin of each send to the end of its receive, where they are few; what arrows mean."""
+    """An arrow from the begin of each send to the end of its receive, if they are few; what arrows mean."""
     sends = np.flatnonzero((timeline.kind == SEND) & (timeline.match >= 0) & shown)
     sends = sends[timeline.rank[timeline.match[sends]] < MOST_RANKS]
     if len(sends) > MOST_LINES:
@@ -174,7 +174,7 @@ def _messages(
 
 
 def _write_bytes(axis: Any, begin: NDArray[np.float64], way: NDArray[np.float64], sizes: NDArray[np.float64]) -> None:
-    """The bytes of each message on its arrow, where they hide neither another arrow nor what is written on it.
+    """The bytes of each message on its arrow, if they hide neither another arrow nor what is written on it.
 
     ``begin``, ``way``: (2, messages), seconds and rows.
     """

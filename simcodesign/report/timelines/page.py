@@ -1,6 +1,6 @@
 """The timeline of a run as one page that needs a browser alone: Gantt chart, network, clock and critical path.
 
-The page is that of a lesson with one step and one run.
+The page is a lesson with one step and one run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ MOST_OPERATIONS, MOST_BYTES = 200_000, 5_000_000
 MOST_VERTICES = 2_000
 _RUN = "run"
 _TEXT = (
-    "Play the clock, or click into the chart. The black line is the critical path: where a message waits for a link, "
-    "it goes on with the one that holds it. A dotted line is the forecast, if it ends before the run.\n"
+    "Play the clock, or click into the chart. The black line is the critical path: from a message that waits for a "
+    "link, it continues with the message that holds it. A dotted line is the forecast, if it ends before the run.\n"
+    "it continues with the message that holds it. A dotted line is the forecast, if it ends before the run. "
 )
 
 

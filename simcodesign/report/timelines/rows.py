@@ -1,4 +1,4 @@
-"""What the files of timelines have in common: times in whole nanoseconds, tracks of ranks, names of operations."""
+"""Shared parts of the files of timelines: times in whole nanoseconds, tracks of ranks, names of operations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def in_nanoseconds(times_s: NDArray[np.float64]) -> Ints:
 
 
 def title_of(result: Result) -> str:
-    """What was simulated."""
+    """Title: the workload and the machine."""
     return f"{result.workload} on {result.machine}" + (f", {result.preset}" if result.preset else "")
 
 

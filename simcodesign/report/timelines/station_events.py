@@ -1,4 +1,4 @@
-"""The stations of a simulation in a Chrome trace: slices of whom each serves, and counters of how many wait there."""
+"""The stations of a simulation in a Chrome trace: slices of their services, and counters of how many wait there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def station_events(timeline: Timeline, chunk: int) -> Iterator[list[str]]:
 
 
 def microseconds(nanoseconds: int) -> str:
-    """As they stand in a trace."""
+    """Text of a time in a trace."""
     return f"{nanoseconds // 1000}.{nanoseconds % 1000:03d}"
 
 
@@ -46,7 +46,7 @@ def _meta(what: str, pid: int, thread: int, name: str) -> str:
 
 
 def _slices(timeline: Timeline, track: StationTrack, pid: int, threads: list[int]) -> Iterator[str]:
-    """One complete event for everybody who is served."""
+    """One complete event for every service."""
     asked, begin, end = (in_nanoseconds(times).tolist() for times in (track.requested_s, track.begin_s, track.end_s))
     for op, thread, asked_ns, begin_ns, end_ns in zip(track.op.tolist(), threads, asked, begin, end, strict=True):
         args = {"waited_us": (begin_ns - asked_ns) / 1000}
@@ -60,7 +60,7 @@ def _slices(timeline: Timeline, track: StationTrack, pid: int, threads: list[int
 
 
 def _queue(track: StationTrack, pid: int) -> Iterator[str]:
-    """The counter of those that wait, where anybody does."""
+    """The counter of waiting requests, if any wait."""
     moments_s, waiting = track.queue()
     moments: Ints = in_nanoseconds(moments_s)
     name = json.dumps(f"waiting at {track.name}")

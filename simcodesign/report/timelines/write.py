@@ -19,7 +19,7 @@ def write_timeline(result: Result, path: str | Path) -> None:
     if result.timeline is not None:
         if result.timeline.services is None:
             warnings.warn(
-                "the timeline has ranks alone: whom links, disks and other stations serve is recorded by the engine "
+                "the timeline has ranks alone: services of links, disks and other stations are recorded by the engine "
                 "simpy",
                 stacklevel=2,
             )

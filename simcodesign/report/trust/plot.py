@@ -24,20 +24,20 @@ _STEPS = (1.0, 2.0, 5.0, 10.0)
 _WITHIN, _NO_VALUE = "#f7f7f7", "#d9d9d9"
 _LOW = ("#9ecae1", "#6baed6", "#3182bd", "#08519c")
 _HIGH = ("#fcbba1", "#fb8a6a", "#de2d26", "#a50f15")
-#: Of formulas, apart from the colours of errors; of more formulas than these, along a colour map.
+#: Colours of formulas, other than the colours of errors; of more formulas than these, along a colour map.
 _USE = ("#009E73", "#CC79A7", "#7B3FA0", "#B8A500", "#666666")
 _NOTHING = {"facecolor": "white", "edgecolor": plot_style.GREY, "hatch": "xxx", "linewidth": 0}
 _OUTSIDE = {"facecolor": "none", "edgecolor": plot_style.DARK, "hatch": "////", "linewidth": 0}
 #: Errors that are as near as this to the fraction have a decimal; those beyond the largest are powers of ten.
 _NEAR, _LARGEST = 0.005, 9.995
-#: Up to so many cells of a row, and rows, each cell has its number.
+#: Number of cells of a row, and of rows, up to which each cell has its number.
 _FEW_ACROSS, _FEW_DOWN = 12, 16
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """What stands in a panel: the errors of a formula, or (``one`` is None) which formula to use, at some points
-    (``rows``). ``fraction``: that of the map."""
+    """Contents of a panel: the errors of a formula, or (``one`` is None) which formula to use, at some points
+    (``rows``). ``fraction``: of the map."""
 
     title: str
     one: Trust | None
@@ -59,7 +59,7 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
     """Draw the trust map over its first two axes, a row of panels for each value of a third one (words first), or
     lines of signed errors over a single axis.
 
-    Of points that differ in their seeds alone, the error that is furthest from 0 is drawn. Points that were not
+    Among points that differ in their seeds alone, the error that is furthest from 0 is drawn. Points that were not
     simulated are hatched. InputError for more axes, too many panels, and when Matplotlib is missing.
     """
     check_trust_plot(trust.axes, len(trust.formulas))
@@ -68,7 +68,7 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
         panels = list(_panels(trust, facet))
         across = len(trust.formulas) + 1 if facet is not None else 2 if len(panels) in (2, 4) else 3
         if len(drawn) == 1:
-            title = f"large markers: the formula to use; none where nothing is within {100 * trust.fraction:.4g} %"
+            title = f"large markers: the formula to use; none if nothing is within {100 * trust.fraction:.4g} %"
             panels, across = [replace(panel, title=title) for panel in panels if panel.one is None], 1
         down = -(-len(panels) // across)
         width = 0.8 + (6.4 if across == 1 else 4.0 * across)
@@ -105,7 +105,7 @@ def draw_trust(mpl: Any, axes: Any, trust: TrustMap, formula: str = "") -> dict[
 
 
 def _drawn(axes: Sequence[SweepAxis]) -> tuple[tuple[SweepAxis, ...], SweepAxis | None]:
-    """The axes of each panel, and the one of which each value has panels of its own: the first of words, or the third.
+    """The axes of each panel, and the axis of which each value has panels of its own: the first of words, or the third.
     A seed is drawn only if there is nothing else. InputError for more axes."""
     others = [axis for axis in axes if axis.known.kind != SEED and len(set(axis.values)) > 1] or list(axes[:1])
     if len(others) > 3:
@@ -191,7 +191,7 @@ def _number(
     colour: NDArray[np.float64],
     fraction: float,
 ) -> None:
-    """The signed error in percent in the middle of its cell, with a decimal where it would look like the fraction."""
+    """The signed error in percent in the middle of its cell, with a decimal if it would look like the fraction."""
     x, y = (
         np.sqrt(each[at] * each[at + 1]) if axis.log else (each[at] + each[at + 1]) / 2
         for each, at, axis in zip(edges, cell[::-1], drawn, strict=True)
@@ -250,7 +250,7 @@ def _palette(mpl: Any, trust: TrustMap) -> list[Any]:
 
 
 def _entries(mpl: Any, trust: TrustMap, lines: bool) -> dict[str, dict[str, Any]]:
-    """What colours mean."""
+    """Meaning of colours."""
     palette = _palette(mpl, trust)
     if lines:
         entries = {label(one): {"facecolor": colour} for one, colour in zip(trust.formulas, palette, strict=True)}
@@ -266,7 +266,7 @@ def _entries(mpl: Any, trust: TrustMap, lines: bool) -> dict[str, dict[str, Any]
                 between = f"by {low} to {high} %" if high else f"by more than {low} %"
                 entries[f"{name} {between}"] = {"facecolor": colour}
     if any(one.no_value for one in trust.formulas):
-        entries["says nothing"] = {"facecolor": _NO_VALUE}
+        entries["no value"] = {"facecolor": _NO_VALUE}
     for one, colour in zip(trust.formulas, palette, strict=True):
         if np.any(trust.best == trust.formulas.index(one)):
             entries[f"nearest: {label(one)}"] = {"facecolor": plot_style.paler(mpl, colour)}

@@ -17,14 +17,14 @@ from simcodesign.studies.trust.trust_map import Trust, TrustMap
 
 
 def trust_tables(trust: TrustMap) -> list[RenderableType]:
-    """How often each formula is within the fraction, where that is in words, which one to use where, and for which
+    """How often each formula is within the fraction, in which regions, which one to use where, and for which
     points."""
     if not trust.points:
         return [paragraph("Nothing was simulated with which formulas can be compared")]
     parts: list[RenderableType] = [
         _counts(trust),
         dashed_list((line for one in trust.formulas for line in _where(one)), f"Within {share_text(trust)}:"),
-        dashed_list(_to_use(trust), "Which to use, the one of least absolute error:"),
+        dashed_list(_to_use(trust), "Which to use, by the least absolute error:"),
         *(dashed_list(one.formula.notes, f"{label(one).capitalize()}:") for one in trust.formulas if one.formula),
         paragraph(_simulated(trust)),
     ]
@@ -93,7 +93,7 @@ def _to_use(trust: TrustMap) -> Iterator[str]:
 
 
 def _simulated(trust: TrustMap) -> str:
-    """Of which points the words are true."""
+    """Points for which the words are true."""
     shown = ", ".join(_range_text(trust, axis) for axis in trust.axes)
     seeds = " (with all seeds)" if any(axis.known.kind == SEED for axis in trust.axes) else ""
     return f"True of the points simulated{seeds}: {shown}. Between and beyond them nothing was simulated."

@@ -32,7 +32,7 @@ class Card:
 
     @property
     def title(self) -> str:
-        """That of the collection, or the group of its cases."""
+        """Title of the collection, or the group of its cases."""
         return self.collection.title or self.outcomes[0].group
 
     @property
@@ -82,7 +82,7 @@ def cards(outcomes: Sequence[CaseOutcome]) -> list[Card]:
 
 
 def deviation(outcome: CaseOutcome) -> float:
-    """That of the point that shows the case; nan if there is none, as of a bound that holds."""
+    """Deviation of the point that shows the case; nan if there is none, as of a bound that holds."""
     if outcome.tolerance.sense != "equal" and outcome.verdict in HOLDS:
         return math.nan
     return outcome.deviation(shown_point(outcome))
@@ -98,7 +98,7 @@ def place(value: float) -> float:
 
 
 def dots(outcomes: Sequence[CaseOutcome]) -> tuple[float, list[tuple[Verdict, str]]]:
-    """Height and paths. Dots in columns that grow upwards; those of the middle lie side by side as well."""
+    """Height and paths. Dots in columns that grow upwards; middle columns lie side by side as well."""
     columns: dict[int, list[CaseOutcome]] = {}
     across = 2 * MIDDLE // STEP - 1
     middle = 0

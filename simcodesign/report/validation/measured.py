@@ -1,4 +1,4 @@
-"""Measured values of validation cases beside formula, forecast and simulation: columns of the page, and a summary."""
+"""Measured values of validation cases with formula, forecast and simulation: columns of the page, and a summary."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from simcodesign.report.validation.tables import number, percent
 from simcodesign.studies.validation.outcome import CaseOutcome
 from simcodesign.studies.validation.verdict import SERIES, CaseValue
 
-#: What a column of a table of points is called, whether it has the unit of the case, and a cell of it for a factor.
+#: Name of a column of a table of points, whether it has the unit of the case, and a cell of it for a factor.
 Column = tuple[str, bool, Callable[[CaseValue, float], str]]
 NAN = float("nan")
 
 
 def with_measured(outcomes: Iterable[CaseOutcome]) -> list[CaseOutcome]:
-    """Those of cases in which something was measured."""
+    """Outcomes of cases with measurements."""
     return [outcome for outcome in outcomes if any(point.measured is not None for point in outcome.points)]
 
 
@@ -31,7 +31,7 @@ def expects_measured(outcome: CaseOutcome) -> bool:
 
 
 def measured_columns(outcome: CaseOutcome) -> list[Column]:
-    """Measured values, where they are not what is expected anyway; errors against them; what is not explained.
+    """Measured values, if they are not what is expected anyway; errors against them; what is not explained.
     Nothing if nothing was measured."""
     if not with_measured([outcome]):
         return []
@@ -61,7 +61,7 @@ def measured_text(point: CaseValue, scale: float) -> str:
 
 
 def spread_words(outcome: CaseOutcome) -> str:
-    """What the spread of measured values is, and of how many measurements each is; empty where neither is known."""
+    """Kind of the spread of measured values, and the numbers of measurements; empty if neither is known."""
     every = [point.measured for point in outcome.points if point.measured is not None]
     intervals = dict.fromkeys(one.interval or "a spread" for one in every if one.ends)
     words = f"in brackets: {', '.join(intervals)}" if intervals else ""
@@ -69,7 +69,7 @@ def spread_words(outcome: CaseOutcome) -> str:
 
 
 def _counts(every: Sequence[MeasuredValue]) -> str:
-    """Of how many measurements values are."""
+    """Numbers of measurements behind values."""
     counts = sorted({one.n for one in every if one.n is not None})
     if not counts:
         return ""

@@ -37,7 +37,7 @@ from simcodesign.studies.validation.outcome import CaseLadder, CaseOutcome, coun
 from simcodesign.studies.validation.verdict import HOLDS, SERIES, CaseValue, Verdict
 
 TEMPLATE, STYLE, SCRIPT = (Path(__file__).with_name(f"page.{suffix}") for suffix in ("html.j2", "css", "js"))
-#: What stands before each verdict, beside its colour.
+#: Sign before each verdict, in addition to its colour.
 SIGNS = {
     Verdict.REPRODUCED: "\\2713",
     Verdict.CHOSEN: "\\223C",
@@ -119,7 +119,7 @@ def page(outcomes: Sequence[CaseOutcome], *, dated: bool = False) -> str:
 
 
 def _columns(outcome: CaseOutcome) -> list[Column]:
-    """What the table of a case has values for."""
+    """Columns of the table of a case that have values."""
     names = (("own", "own recomputed"), *((name, name) for name in SERIES))
     return [
         *(

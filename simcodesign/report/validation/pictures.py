@@ -34,7 +34,7 @@ def image_address(svg: str) -> str:
 
 
 def slim(svg: str) -> str:
-    """The same picture without what a browser does not need: comments, metadata, names of groups, lists of fonts, line
+    """Remove what a browser does not need: comments, metadata, names of groups, lists of fonts, line
     ends, thousandths of a point. Numbers below 1 stay: they may be scales of letters."""
     text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     text = re.sub(r"(?<![\d.])(\d*[1-9]\d*\.\d{2})\d+", r"\1", text)

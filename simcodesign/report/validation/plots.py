@@ -1,4 +1,4 @@
-"""Plots of validation cases as SVG: what is expected, with its tolerance, and what each reading says."""
+"""Plots of validation cases as SVG: expected values, with their tolerance, and the readings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOKS = {
     "forecast": (plot_style.FORECAST, "o", "forecast"),
     "simulation": (plot_style.SIMULATED, "x", "simulation"),
 }
-#: Inches: narrow enough to be read on a telephone, where it is shrunk to fit.
+#: Inches: narrow enough to be read on a telephone, which shrinks it to fit.
 WIDTH = 5.0
 #: Beyond this ratio of largest to smallest an axis is logarithmic.
 DECADES = 100.0
@@ -151,7 +151,7 @@ def _quantity_word(unit: str) -> str:
 
 
 def _allowed_side(axes: Any, case: Case, places: Sequence[float], expected: Sequence[float]) -> None:
-    """Of a bound, the whole side that it allows, as far as the axes go."""
+    """Mark the whole side that a bound allows, as far as the axes go."""
     if case.tolerance.sense == "equal":
         return
     low, high = axes.get_ylim()
@@ -191,7 +191,7 @@ def _markers(axes: Any, name: str, x: Sequence[float], y: Sequence[float]) -> No
 
 
 def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
-    """One strip per value: how far each reading is from what is expected, beside the tolerance."""
+    """One strip per value: how far each reading is from the expected value, and the tolerance."""
     cut = f"\nthe first {MAX_STRIPS} of {len(points)} values" if len(points) > MAX_STRIPS else ""
     points = points[:MAX_STRIPS]
     relative = all(point.expected for point in points)

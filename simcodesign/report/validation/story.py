@@ -1,4 +1,4 @@
-"""What the outcomes of validation say in short: what was checked, what holds, and the worst of them."""
+"""Summary of the outcomes of validation: what was checked, what holds, and the worst of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simcodesign.studies.validation.verdict import HOLDS, Verdict
 
 #: So many cases are the worst.
 WORST = 3
-#: From bad to good; a source that contradicts itself, or lacks something, says nothing of the readings.
+#: From bad to good; a source that contradicts itself, or lacks something, is no evidence about the readings.
 _JUDGED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED, *HOLDS)
 
 
@@ -55,7 +55,7 @@ def holds_text(outcomes: Sequence[CaseOutcome]) -> str:
         Verdict.CONSISTENT: " (no source prints the number)",
     }
     parts = [f"{kind}: {number_of[kind]:,}{notes.get(kind, '')}" for kind in HOLDS]
-    text = f"Of {len(outcomes):,} cases, {', '.join(parts)}"
+    text = f"{len(outcomes):,} cases: {', '.join(parts)}"
     sizes = list(_deviations(outcomes))
     if len(sizes) < 10:
         return text
@@ -69,11 +69,11 @@ def others_text(outcomes: Sequence[CaseOutcome]) -> str:
     """How many cases have each of the other verdicts."""
     others = {verdict: count for verdict, count in counts(outcomes).items() if verdict not in HOLDS}
     parts = [f"{count:,} {verdict}" for verdict, count in others.items() if count]
-    return f"Of the others, {', '.join(parts)}" if parts else "Nothing else came out"
+    return f"The others: {', '.join(parts)}" if parts else "No other results"
 
 
 def _deviations(outcomes: Sequence[CaseOutcome]) -> Iterator[float]:
-    """How far readings are from the numbers that they have to meet, where these are no bounds."""
+    """Deviations of readings from the numbers that they have to meet, if these are no bounds."""
     for outcome in outcomes:
         if outcome.tested and outcome.tolerance.sense == "equal" and outcome.verdict in _JUDGED:
             sizes = (abs(outcome.deviation(point)) for point in outcome.points)
@@ -99,7 +99,7 @@ def _order(outcome: CaseOutcome) -> tuple[int, float]:
 
 
 def _values(outcome: CaseOutcome) -> str:
-    """What is expected and what the readings say, with their unit and deviation."""
+    """Expected value and readings, with their unit and deviation."""
     point = shown_point(outcome)
     scale, unit = row_unit(outcome, point)
     said = [(name, getattr(point, name)) for name in outcome.tested]

@@ -31,7 +31,7 @@ STYLES = {
 MOST_POINTS = 20
 
 
-#: What did not come out as the source says.
+#: Verdicts of readings that differ from the source.
 FAILED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED)
 #: The verdict as one character, where the words do not fit.
 MARKS = {
@@ -80,7 +80,7 @@ def legend(verdicts: Iterable[Verdict]) -> str:
 
 
 class FirstThatFits:
-    """Of several tables the first that fits the terminal, otherwise the last, whose names are broken then.
+    """The first of several tables that fits the terminal, otherwise the last, whose names are broken then.
 
     ``wraps``: whether texts may take several lines, so that a table fits if its longest words do. ``legend``: what is
     printed before a table that has the verdict as a mark.
@@ -105,7 +105,7 @@ class FirstThatFits:
 
 
 def outcome_table(outcomes: Sequence[CaseOutcome], columns: Sequence[str] = WIDTHS[0]) -> Table:
-    """One row a case; of several points the one that shows it, with how many there are. Nothing is broken."""
+    """One row a case; of several points the shown one, with how many there are. Nothing is broken."""
     table = new_table("", *columns)
     table.title = None
     for column in table.columns:
@@ -138,7 +138,7 @@ def _cells(outcome: CaseOutcome) -> dict[str, RenderableType]:
 
 
 def shown_point(outcome: CaseOutcome) -> CaseValue:
-    """The point that shows the case: of those with its verdict, the one that is closest to failing, or fails most."""
+    """The point that shows the case: among points with its verdict, the closest to failing, or the worst failure."""
     bad = [point for point in outcome.points if point.verdict is outcome.verdict] or list(outcome.points)
     return max(bad, key=lambda point: closeness(outcome, point))
 
@@ -166,7 +166,7 @@ def row_unit(outcome: CaseOutcome, *points: CaseValue) -> tuple[float, str]:
 
 
 def expected_text(outcome: CaseOutcome, point: CaseValue, scale: float = 1.0) -> str:
-    """What the source says, and what its own equations give where they contradict it; a sign before what is a bound."""
+    """The source's value, and the result of its own equations if they contradict it; a sign before a bound."""
     target = outcome.target(point)
     expected = SIGNS[outcome.tolerance.sense] + number(point.expected, scale)
     return expected if target == point.expected else f"{expected} (own {number(target, scale)})"
@@ -192,7 +192,7 @@ def deviation_text(outcome: CaseOutcome, point: CaseValue) -> str:
 
 
 def tolerance_text(outcome: CaseOutcome) -> str:
-    """What is allowed: percentages where they can be read, relative parts below."""
+    """Allowed deviations: percentages if they can be read, relative parts below."""
     tolerance = outcome.tolerance
     parts = []
     if tolerance.relative:
@@ -251,7 +251,7 @@ def case_list(cases: Sequence[Case]) -> RenderableType:
 
 
 def case_table(cases: Sequence[Case], columns: int = 4) -> Table:
-    """The first so many columns; names are not broken, and of the texts at least some words stand on a line."""
+    """The first ``columns`` columns; names are not broken, and of the texts at least some words are on a line."""
     table = new_table("", *("case", "claim", "source", "reading")[:columns])
     table.title = None
     table.columns[0].no_wrap = True
@@ -301,5 +301,5 @@ def percent(error: float) -> str:
 
 
 def label_text(label: object) -> str:
-    """What a value is called: words as they are, numbers as numbers."""
+    """Text of a value: words as they are, numbers as numbers."""
     return number(label) if isinstance(label, int | float) else str(label)
