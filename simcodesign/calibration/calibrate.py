@@ -109,7 +109,7 @@ def calibrate(
 def timings_of(result: Result, values: Mapping[str, float], preset: str | None = None) -> pd.DataFrame:
     """A Result of one design point as rows of a table of times: a row for each phase and component that took time.
 
-    ``values``: those of the parameters, and ``preset``, as they are to stand in the rows.
+    ``values``: values of the parameters, and ``preset``, as the rows shall list them.
 
     >>> from simcodesign.calibration.calibrate import timings_of
     >>> import simcodesign as sc
@@ -143,7 +143,7 @@ def _timings(
 
 
 def _paths(options: CalibrationOptions, machine: Machine) -> tuple[str, ...]:
-    """The constants that are varied: unknown, fixed, or in a ratio."""
+    """The varied constants: unknown, fixed, or in a ratio."""
     own = machine.constants()
     possible = [path for path in own if path in POSSIBLE or cache_of(path)]
     network = required_paths(machine.network.message_model)
@@ -207,7 +207,7 @@ class _Fit:
         return fixed
 
     def _unknowns(self, timings: Sequence[Timing]) -> tuple[Unknown, ...]:
-        """What is to be determined: constants in which some time has a part, and those that the caller names."""
+        """Unknowns to determine: constants in which some time has a part, and constants that the caller names."""
         bundles = [Unknown(":".join(ratio), ratio=tuple(ratio.items())) for ratio in self.options.ratios]
         bundled = [path for bundle in bundles for path, _ in bundle.ratio]
         for path in {path for path in bundled if bundled.count(path) > 1}:

@@ -25,12 +25,12 @@ from simcodesign.fitting.measurements import FloatArray
 
 #: A factor of the forecast's computation time, fitted like a constant: for times that hold computation too.
 COMPUTATION = "computation"
-#: Times, but of no part in the forecast, or only beside others.
+#: Times, but of no part in the forecast, or only together with others.
 LEFT_OUT = (
     *("network.link_per_byte", "network.interfaces.per_byte", "network.interfaces.loaded_per_byte"),
     *("failures.mtbf",),
 )
-#: What can be determined: constants that are times.
+#: Constants that can be determined: times.
 POSSIBLE = tuple(
     path for path, (_, _, kind) in CONSTANTS.items() if kind in ("time", "per_byte") and path not in LEFT_OUT
 )
@@ -57,7 +57,8 @@ class LinearTimes:
         return {path: least if path in ("network.per_byte", "network.G") else 0.0 for path in self.constants}
 
     def terms(self, timings: Sequence[Timing]) -> FloatArray:
-        """What each constant at one unit adds, and last what is left without them: (K + 1, N, phases, components).
+        """Contribution of each constant at one unit, and last what is left without them: (K + 1, N, phases,
+        components).
 
         Raises InputError if the forecast is not linear in the constants.
         """
@@ -87,7 +88,7 @@ class LinearTimes:
                 result = forecast(self.stripped, self.machine, given, preset=timings[0].preset, longest_path=False)
             except InputError as error:
                 for timing in timings if len(timings) > 1 else ():
-                    self._of_points([timing])  # to find the one that it is about
+                    self._of_points([timing])  # to find the timing that it is about
                 raise InputError(f"forecast of {timings[0]}: {error}", timings[0].place) from None
             times = np.zeros((len(constants), *shape))
             for (row, phase), (column, part) in _pairs(self.phases, COMPONENTS):
@@ -133,7 +134,7 @@ class LinearTimes:
         network = self.machine.network
         if network.message_model.bytes_flow_together and any(path in MODELS_OF for path in guilty):
             causes += "; or messages of a rank that leave side by side, network.sends: nonblocking"
-            allowed += f"; or network.sends: {BLOCKING}, where that is how the machine sends"
+            allowed += f"; or network.sends: {BLOCKING}, if that is how the machine sends"
         what = f"the forecast of {self.workload.name} is not linear in {' and '.join(guilty)} ({causes})"
         return InputError(f"{what}, so that least squares cannot determine them", place, allowed=allowed)
 

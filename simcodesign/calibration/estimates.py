@@ -1,4 +1,4 @@
-"""What times determine of constants: estimates, determined sums, and groups of constants that are fitted together."""
+"""Constants as far as times determine them: estimates, determined sums, and groups that are fitted together."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Group:
     """Constants that are fitted together. ``undetermined``: those that cannot be separated, of which ``missing``
     independent combinations are not determined and ``combinations`` are. ``hidden``: sets of constants that only the
     noise keeps from being separated. ``error``: standard error of a time (relative or in s) by the residuals or as
-    given, nan if nothing tells; where no row is left over, by what the bound at 0 leaves;
+    given, nan if nothing determines it; if no row is left over, by what the bound at 0 leaves;
     ``null``: (K, missing), orthonormal, in constants times ``norms``."""
 
     names: tuple[str, ...]

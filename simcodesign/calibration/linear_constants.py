@@ -193,7 +193,7 @@ class _Part:
 
     def _take_apart(self) -> None:
         """Directions that the rows determine (row space), and those that they do not (null space)."""
-        # The same sums of squares in as many rows as there are constants, and one.
+        # Equal sums of squares in as many rows as there are constants, and one.
         self.small: FloatArray = np.asarray(
             np.linalg.qr(np.column_stack([self.design, self.target]), mode="r"), dtype=np.float64
         )
@@ -217,7 +217,7 @@ class _Part:
             if self.error <= ROUNDING * max(float(np.linalg.norm(self.target)), 1e-300):
                 self.error = 0.0
         elif self.least > (1e-9 * float(np.linalg.norm(self.target))) ** 2:
-            # No row is left over, but the bound at 0 keeps the rows from being met: that misfit tells their error.
+            # No row is left over, but the bound at 0 keeps the rows from being met: that misfit shows their error.
             freedom = max(len(self.target) - int(np.sum(self.x > 0)), 1)
             self.error = float(np.sqrt(self.least / freedom))
             self.reach = float(t.ppf(0.5 + self.level / 2, freedom))
@@ -257,7 +257,7 @@ class _Part:
         )
 
     def _slope(self, place: int) -> float:
-        """By how much the sum of squares would fall below the bound; 0 for noise that is rounding."""
+        """How much the sum of squares would fall below the bound; 0 for noise that is rounding."""
         slope = float(-self.design[:, place] @ (self.target - self.design @ self.x))
         return max(slope, 0.0) / max(float(np.linalg.norm(self.target)), 1e-300)
 
@@ -307,7 +307,7 @@ class _Part:
         )
 
     def _student(self, place: int) -> tuple[float | None, float | None]:
-        """Ends of the interval where no bound is met on the way to them, which spares the search; otherwise None."""
+        """Ends of the interval if no bound is met before them, which spares the search; otherwise None."""
         if self.rank < len(self.x) or not np.all(self.x > 0):
             return None, None
         inverse = np.linalg.inv(self.small[:-1, :-1] if len(self.small) > len(self.x) else self.small[:, :-1])
@@ -331,7 +331,7 @@ class _Part:
         return float("inf")
 
     def group(self, names: tuple[str, ...]) -> Group:
-        """What the rows determine, and what they do not."""
+        """Determined and undetermined constants of a group."""
         loose = tuple(name for name, fixed in zip(names, self.determined, strict=True) if not fixed)
         return Group(
             names,

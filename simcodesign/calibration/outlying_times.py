@@ -8,7 +8,7 @@ The robust fit is reweighted least squares (Rousseeuw and Leroy, Robust Regressi
 the median absolute residual. Times beyond the limit of that scale are left out, then those beyond the limit of the
 scale that the others show. Least squares then fits what is left. Absolute deviations resist times that are too long or
 too short as long as these weigh less than the others in every combination of the constants: up to nearly half of them
-where all weigh alike. They do not resist a time that alone determines a constant, as the largest of sizes that double
+if all weigh alike. They do not resist a time that alone determines a constant, as the largest of sizes that double
 does a bandwidth where errors are absolute.
 """
 

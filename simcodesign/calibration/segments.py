@@ -1,7 +1,7 @@
 """Piecewise linear times of messages: where the protocol changes, and how often.
 
-A time is ``startup + bytes x per_byte`` with other constants in each segment of sizes (none below 0). Of all ways to
-cut the sizes into K segments, the one with the least sum of squared relative errors is found by dynamic programming
+A time is ``startup + bytes x per_byte`` with other constants in each segment of sizes (none below 0). Among all ways to
+cut the sizes into K segments, the cut with the least sum of squared relative errors is found by dynamic programming
 (Bellman and Roth, JASA 64, 1969). Errors are relative to the running median of five sizes, so that no time weighs more
 because it came out low. K is chosen by cross-validation: the fewest segments whose mean squared logarithmic error on
 sizes that were left out is within one standard error of the least (Breiman, Friedman, Olshen, Stone, 1984, section
@@ -26,7 +26,7 @@ from simcodesign.fitting.measurements import FloatArray, IntArray
 LEAST_SIZES = 3
 #: The most segments that are tried.
 MOST_SEGMENTS = 8
-#: Up to so many sizes each is left out once; of more, a tenth at a time, in so many random partitions.
+#: Number of sizes up to which each is left out once; of more, a tenth at a time, in this many random partitions.
 LEAVE_ONE_OUT, FOLDS, PARTITIONS = 60, 10, 3
 #: An error on a size that was left out counts as this factor at most.
 MOST_RATIO = 1000.0
@@ -71,7 +71,7 @@ class Segmentation:
         return self.ends_of(self.starts)
 
     def ends_of(self, starts: IntArray) -> FloatArray:
-        """The last size of every segment but the last one, where they begin there."""
+        """The last size of every segment but the last one, for these starts."""
         return np.asarray(self.sizes[starts[1:] - 1])
 
     @property
@@ -159,7 +159,7 @@ def _partitions(count: int, seed: int) -> Iterator[list[IntArray]]:
 
 
 def _predicted(cuts: _Cuts, count: int, at: FloatArray) -> FloatArray:
-    """Times of other sizes by so many segments; one ends at the geometric mean of the sizes around its end."""
+    """Times of other sizes by ``count`` segments; one ends at the geometric mean of the sizes around its end."""
     starts = cuts.best(count)
     startup, per_byte = cuts.lines(starts)
     ends = np.sqrt(cuts.x[starts[1:]] * cuts.x[starts[1:] - 1])
@@ -172,7 +172,7 @@ def _lines(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Startup, time per byte and sum of squares of the points from each of ``first`` (F,) to each other: (F, N) each.
 
-    Sums are running ones, of weights 1/scale^2 and of products of x and y less those of the first point, by which
+    Sums are running ones, of weights 1/scale^2 and of products of x and y less the first point's, by which
     rounding stays small.
     """
     x0, y0 = x[first][:, None], y[first][:, None]
@@ -195,7 +195,7 @@ def _solved(
     y0: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Startup, time per byte and sum of squares by the sums of ``_lines``, times as shares of ``y0`` less 1; the best
-    on the boundary where one of the two would be below 0: the sum of squares is convex."""
+    on the boundary if one of the two would be below 0: the sum of squares is convex."""
     w = np.where(w > 0, w, 1.0)
     sxx, sxy, syy = wxx - wx * wx / w, wxy - wx * wy / w, wyy - wy * wy / w
     slope = np.divide(sxy, sxx, out=np.zeros_like(sxy), where=sxx > 0)
@@ -240,7 +240,7 @@ class _Cuts:
             self.least[k] = np.min(total, axis=0)
 
     def best(self, count: int, end: int | None = None) -> IntArray:
-        """Where each of so many segments begins, of all sizes or of those before ``end``."""
+        """Begin of each of ``count`` segments, of all sizes or of the sizes before ``end``."""
         starts, end = [], self.count if end is None else end
         for k in range(count, 0, -1):
             end = int(self.before[k, end])
@@ -255,13 +255,13 @@ class _Cuts:
     def plausible(self, count: int, level: float) -> tuple[tuple[float, float], ...]:
         """For each change the sizes between which it is.
 
-        By the profile of the sum of squares: those ends of the lower segment with which the others can be placed so
+        By the profile of the sum of squares: ends of the lower segment with which the others can be placed so
         that the sum is within the F quantile of the least.
         """
         return tuple((float(self.x[ends[0] - 1]), float(self.x[ends[-1]])) for ends in self._ends(count, level)[0])
 
     def alternatives(self, count: int, level: float) -> tuple[IntArray, ...]:
-        """Where segments begin if one change is at another of its plausible places, and the others where it is best."""
+        """Starts of segments if one change is at another of its plausible places, and the others at their best."""
         ends, following = self._ends(count, level)
         best = self.best(count)
         found: list[IntArray] = []

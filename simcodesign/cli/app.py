@@ -60,7 +60,7 @@ def _errors_as_messages() -> Iterator[None]:
 
 
 def _how_to_set(error: click.UsageError) -> str:
-    """What to write instead of ``n=200`` and ``-p n=200``, as others have it, where a command sets values."""
+    """Correct form of ``n=200`` and ``-p n=200``, as other programs have it, if a command sets values."""
     takes_values = error.ctx is not None and any("--set" in one.opts for one in error.ctx.command.params)
     is_guess = getattr(error, "option_name", "") in ("-p", "--param", "--parameter") or (
         "extra argument" in error.message and "=" in error.message
@@ -69,7 +69,7 @@ def _how_to_set(error: click.UsageError) -> str:
 
 
 def _discard_output() -> None:
-    """What standard output does not take goes nowhere: otherwise the interpreter fails with it again at its end."""
+    """Discard output that standard output does not accept: otherwise the interpreter fails with it again at its end."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a shell completes: the names of shipped machines and workloads, otherwise files."""
+"""Shell completion: the names of bundled machines and workloads, otherwise files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Commands whose options are a dataclass: each field is a parameter of the command, as Click has them.
 
-The type and the default of a field are those of the option; its name, with ``--`` before it, unless others are given::
+A field gives an option its type and its default; its name, with ``--`` before it, unless others are given::
 
     @dataclass(frozen=True, kw_only=True)
     class GreetOptions:
@@ -12,7 +12,7 @@ The type and the default of a field are those of the option; its name, with ``--
 
     @command(app, "greet")
     def run(options: GreetOptions) -> None:
-        "Greet somebody."                           # the help of the command
+        "Greet a person."                           # the help of the command
 
 A field whose type is a dataclass is such a group: its fields are parameters of the command as well, and ``run`` gets
 them as ``options.output``. A field of the type ``click.Context`` gets the context of the call.
@@ -39,7 +39,7 @@ Run = Callable[[Options], None]
 
 @dataclass(frozen=True)
 class Argument:
-    """How a field is an argument of a command: its place is that of the field. A list takes as many as there are."""
+    """How a field is an argument of a command, at the field's position. A list takes as many as there are."""
 
     metavar: str
     help: str
@@ -155,7 +155,7 @@ def command(
 
 
 def _parameters(options_type: Any) -> Iterator[click.Parameter]:
-    """The parameters that the fields stand for, those of groups in their place."""
+    """The parameters of the fields; fields of groups come in the group's place."""
     for field, hint in _typed_fields(options_type):
         if is_dataclass(hint):
             yield from _parameters(hint)

@@ -19,7 +19,7 @@ class Section(Enum):
     OTHER = "Other (of other packages)"
 
 
-#: By the name of the command; one that is not here is that of another package.
+#: Section by the name of the command; others belong to other packages.
 _SECTION_OF: dict[str, Section] = {}
 
 

@@ -126,7 +126,7 @@ FILES = Outputs(
     Output(
         "events",
         (".txt",),
-        "events of ranks and messages by time: what waits, for which rank or station, begins, ends, arrives. The "
+        "events of ranks and messages by time: what waits (and the rank or station), begins, ends, arrives. The "
         "engine counts others: grants of stations, and heads and tails of messages",
         _events,
         is_text=True,

@@ -41,7 +41,7 @@ PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 #: As FILE: standard output.
 PRINTED = Path("-")
 _PLACE = Place("--write")
-#: What looks like a word before the colon; ``./a:b.png`` and ``C:\\a.png`` are names of files.
+#: Pattern of a word before the colon; ``./a:b.png`` and ``C:\\a.png`` are names of files.
 _WORD = re.compile(r"([a-z][a-z-]+):(.+)", re.DOTALL)
 
 
@@ -131,7 +131,7 @@ class RequestedFiles:
 
 
 class Outputs:
-    """What a command can write: its table of kinds."""
+    """Kinds of files that a command can write."""
 
     def __init__(self, *outputs: Output) -> None:
         self.outputs = {output.word: output for output in outputs}

@@ -1,4 +1,4 @@
-"""What is assumed of messages, in a few words for each subject: what a difference of both readings may rest on."""
+"""Assumptions on messages, in a few words for each subject: possible causes of a difference of both readings."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ASSIGNMENT_WORDS = {
     DIRECTION: "taken by direction",
 }
 #: A link or an interface without its effect.
-NOT_SHARED = "nobody waits (effect off)"
+NOT_SHARED = "nothing waits (effect off)"
 
 
 def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[str, str]:
-    """What a simulation with these effects assumes of messages, by subject: ``protocol``, ``sender``, ``receiver``,
+    """Assumptions of a simulation with these effects on messages, by subject: ``protocol``, ``sender``, ``receiver``,
     ``links``, ``interfaces``; ``node`` where nodes have networks inside. Where phases differ, what holds in one ``or``
     in another."""
     assumed = [_of_network(machine, switched_on(effects)) for machine in _machines(point)]
@@ -101,7 +101,7 @@ def _held(network: Network, on: Set[Mechanism]) -> tuple[str, str]:
 
 
 def _interfaces(machine: Machine) -> str:
-    """How many a node has, whether they send and receive at once, and how they are shared."""
+    """How many a node has, whether they send and receive concurrently, and how they are shared."""
     network, interfaces = machine.network, machine.network.interfaces
     assignment = machine.interface_assignment
     differ = [f"{count} per node of {name}" for name, count in machine.interfaces_by_partition.items()]

@@ -1,4 +1,4 @@
-"""How much of a gap each step explains, and how large a difference is beside what it is a difference of."""
+"""How much of a gap each step explains, and how large a difference is relative to its operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDING = 1e-10
 
 
 def changes_of(times_s: Sequence[float]) -> list[tuple[float, float]]:
-    """Return what each time adds to the one before it, in seconds, and its fraction of the gap (nan without a gap)."""
+    """Return what each time adds to the previous one, in seconds, and its fraction of the gap (nan without a gap)."""
     least_s = ROUNDING * times_s[0]
     changes = [0.0 if abs(after - before) <= least_s else after - before for before, after in pairwise(times_s)]
     gap = sum(changes)
@@ -47,8 +47,8 @@ def steps_to(start_s: float, times_s: Mapping[str, float], measured_s: float | N
 
 @dataclass(frozen=True)
 class DemandGap:
-    """What one demand of a program takes in the forecast, which adds up closed forms, and what it adds to the end of a
-    simulation without effects. ``change_s`` below 0: it begins before the one before it has ended everywhere; above 0:
+    """Time of one demand of a program in the forecast, which adds up closed forms, and what it adds to the end of a
+    simulation without effects. ``change_s`` below 0: it begins before the previous one has ended everywhere; above 0:
     ranks wait in it for others that come late."""
 
     phase: str

@@ -55,12 +55,12 @@ FROZEN, ANCHOR = "algorithms as at the anchor", "anchor: measured, not explained
 class Comparison(PlainResult, Drawn):
     """A forecast compared with simulations with the effects switched on one after another.
 
-    Where the forecast is a formula of queueing theory (``forecast.formulas``), the first rung takes away the waits that
-    the formula has, for with no effect nobody queues; shares are then those of what the effects put back.
+    If the forecast is a queueing formula (``forecast.formulas``), the first rung takes away the waits of
+    the formula, because nothing queues without effects; shares then refer to what the effects put back.
 
     - ``forecast``: the closed forms. ``rungs``: the simulations, first with no effect, then with one more each.
     - ``assumptions``: what is assumed of messages with every chosen effect on, by subject; empty if there are none.
-    - ``formulas``: those given and those of the workload, each with a ladder of its own.
+    - ``formulas``: given ones and the workload's own, each with a ladder of its own.
     - ``measured``: what was measured at this design point; ``measured_elsewhere``: where times were measured, if those
       given are of other points; ``measured_ladder``: the ladder from the simulation on to the measured total.
     - ``anchored``: both readings anchored at measurements on fewer ranks, if some are given for that;
@@ -97,8 +97,8 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def error(self) -> float:
-        """Signed error of the forecast against the simulation: negative when the forecast is too low. Of the makespan,
-        or of the response time of an open stream."""
+        """Signed error of the forecast against the simulation: negative when the forecast is too low. Error of the
+        makespan, or of the response time of an open stream."""
         return relative_error(float(self.forecast.headline_s), float(self.simulation.headline_s))
 
     @property
@@ -125,8 +125,8 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def anchor_ladder(self) -> tuple[LadderStep, ...]:
-        """The steps from the simulation to the anchored one: other algorithms, if it keeps those of the anchor, and the
-        ratio that was measured there, which nothing explains. Empty without an anchor."""
+        """The steps from the simulation to the anchored one: other algorithms, if it keeps the anchor's, and the
+        ratio measured there, which nothing explains. Empty without an anchor."""
         of_simulation = [one for one in self.anchored if one.reading == "simulation" and not one.refused]
         if not of_simulation:
             return ()
@@ -136,9 +136,9 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def path_ladder(self) -> tuple[LadderStep, ...]:
-        """The steps from the sum of closed forms to the forecast, where that is another: the bubble of a
+        """The steps from the sum of closed forms to the forecast, if that is another: the bubble of a
         pipeline if there is a closed form, and the rest: ranks wait for each other, or overlap what the sum adds up. No
-        part of the error, which is that of the forecast."""
+        part of the error, which is the forecast's."""
         if self.forecast.sum_s is None:
             return ()
         sum_s = float(self.forecast.sum_s)
@@ -153,21 +153,21 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def energy_difference_j(self) -> float | None:
-        """Simulated minus forecast energy; None where the machine says nothing of power."""
+        """Simulated minus forecast energy; None if the machine states no power."""
         if self.forecast.energy_j is None or self.simulation.energy_j is None:
             return None
         return float(self.simulation.energy_j) - float(self.forecast.energy_j)
 
     @property
     def energy_error(self) -> float | None:
-        """Signed error of the forecast of energy; None where the machine says nothing of power."""
+        """Signed error of the forecast of energy; None if the machine states no power."""
         if self.forecast.energy_j is None or self.simulation.energy_j is None:
             return None
         return relative_error(float(self.forecast.energy_j), float(self.simulation.energy_j))
 
     @property
     def deterministic(self) -> Result:
-        """The last simulation without effects that change the work itself, for which no bounds hold."""
+        """The last simulation without effects that change the work itself; bounds hold only without these."""
         return [rung.simulation for rung in self.rungs if not changing_effects(rung.simulation.effects)][-1]
 
     @property
@@ -197,8 +197,8 @@ class Comparison(PlainResult, Drawn):
     @property
     def overlapped(self) -> tuple[str, ...]:
         """The components of which ranks do as much as was forecast, or half of it, but less than half along the
-        critical path: the rest is done beside something else, or by ranks that do not hold the others up. An error of
-        such a component says nothing."""
+        critical path: the rest is done concurrently with other work, or by ranks that do not hold the others up. An
+        error of such a component is meaningless."""
         ranks = self.simulation.ranks
         if ranks is None:
             return ()
@@ -207,7 +207,7 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def overlapped_phases(self) -> tuple[str, ...]:
-        """The same of phases."""
+        """The phases of which ranks do as much, as for components."""
         ranks = self.simulation.ranks
         if ranks is None:
             return ()
@@ -245,7 +245,7 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def waiting_by_demand(self) -> tuple[DemandGap, ...]:
-        """What the simulation without effects has beyond the sum of closed forms, by the demands of the program, in its
+        """Excess of the simulation without effects over the sum of closed forms, by the demands of the program, in its
         order: which of them follow one another early or late. Empty for streams."""
         return gaps_by_demand(self.forecast, self.rungs[0].simulation)
 
@@ -285,7 +285,7 @@ class Comparison(PlainResult, Drawn):
 
 
 def _beside(rows: Mapping[str, Mapping[str, float]], busy_s: Mapping[str, float]) -> tuple[str, ...]:
-    """Of which rows ranks do as much as was forecast, or half of it (``busy_s``, in their mean), but less than half of
+    """Rows of which ranks do as much as was forecast, or half of it (``busy_s``, in their mean), but less than half of
     that is simulated, along the critical path."""
     return tuple(
         name

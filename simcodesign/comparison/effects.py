@@ -19,7 +19,7 @@ from simcodesign.generate.lower import check_operations_fit
 
 #: First rung of the ladder: what remains of the gap with every effect off.
 WAITING = "dependencies and waiting"
-#: Its cause, in words, as those of effects stand in their records.
+#: Its cause, in words, like the causes in the records of effects.
 WAITING_WORDS = "the order of operations: ranks wait for each other, or overlap what the formula adds up"
 
 
@@ -30,7 +30,7 @@ MESSAGE_S, HOP_S, SIMPY_TIMES = 0.2e-6, 0.16e-6, 100.0
 LONG_S = 60.0
 #: Fewer messages never take long.
 FEW_MESSAGES = 10_000
-#: Of effects with which messages wait for what they pass.
+#: Effects with which messages wait for what they pass.
 _AT_LINKS = frozenset((Mechanism.LINKS, Mechanism.INTERFACES, Mechanism.NODE_NETWORKS))
 
 
@@ -99,7 +99,7 @@ def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPo
 def rungs_of(
     forecast: Result, simulations: list[Result], effects: tuple[str, ...], point: DesignPoint
 ) -> tuple[Rung, ...]:
-    """What each simulation adds to the one before it, and the first to the forecast."""
+    """Change by each simulation against the previous one, and by the first against the forecast."""
     times_s = [float(simulation.headline_s) for simulation in simulations]
     changes = changes_of([float(forecast.headline_s), *times_s])
     if forecast.formulas:
@@ -127,7 +127,7 @@ def names_that_apply(ladders: Iterable[Sequence[Rung]]) -> tuple[list[str], list
 
 
 def effect_words(effect: str) -> str:
-    """A rung of the ladder as the cause of a difference; what is none stands for itself."""
+    """A rung of the ladder as the cause of a difference; a name that is none stays as it is."""
     if effect == WAITING:
         return WAITING_WORDS
     return next((known.words for known in ladder() if known.name == effect), effect)

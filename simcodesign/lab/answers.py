@@ -26,9 +26,9 @@ from simcodesign.studies.replication.output_analysis import interval
 
 #: Operations of one simulation: a few seconds.
 MOST_OPERATIONS = 2_000_000
-#: Operations of a run that is shown from begin to end.
+#: Maximum number of operations of a run shown from begin to end.
 MOST_SHOWN = 20_000
-#: Ranks to begin with, where there would be too many.
+#: Ranks to begin with, if there would be too many.
 FEWER_RANKS = 4096.0
 Answer = dict[str, Any]
 
@@ -73,7 +73,7 @@ def forecast_over(asked: Asked) -> Answer:
 
 
 def simulated_at(asked: Asked, place: int) -> Answer:
-    """The simulation at one value of the axis: the mean of several seeds with its interval where it is random."""
+    """The simulation at one value of the axis: the mean of several seeds with its interval if it is random."""
     began = time.perf_counter()
     with without_files():
         scenario, point = _at(asked, place)
@@ -83,9 +83,10 @@ def simulated_at(asked: Asked, place: int) -> Answer:
 
 
 def rung_at(asked: Asked, place: int) -> Answer:
-    """Rung ``place`` of the ladder at the first value: with so many of the effects, and everything that one run does.
+    """Rung ``place`` of the ladder at the first value: with the first ``place`` effects, and everything that one run
+    does.
 
-    ``block``: the arrays of that run (``lessons.traces``), or None; then ``reason`` says why."""
+    ``block``: the arrays of that run (``lessons.traces``), or None; then ``reason`` explains why."""
     prefix = replace(asked, effects=asked.effects[:place])
     with without_files():
         scenario, point = _at(prefix, 0)
@@ -114,7 +115,7 @@ def _value(asked: Asked, place: int) -> float | None:
 
 
 def _at(asked: Asked, place: int) -> tuple[Scenario, DesignPoint]:
-    """What is asked for at one value of the axis."""
+    """Scenario at one value of the axis."""
     scenario = asked.scenario({} if asked.axis is None else {asked.axis: _value(asked, place)})
     point = scenario.bind()
     check_size(point)
@@ -122,7 +123,7 @@ def _at(asked: Asked, place: int) -> tuple[Scenario, DesignPoint]:
 
 
 def _times_s(asked: Asked, scenario: Scenario, point: DesignPoint) -> list[float]:
-    """Simulated times, of several seeds where they are random. InputError for too large a simulation."""
+    """Simulated times, of several seeds if they are random. InputError for too large a simulation."""
     operations = operations_at_most(point, asked.effects)
     if operations > MOST_OPERATIONS:
         what = f"a simulation of up to {operations:.3g} operations at {asked.axis or 'this point'}"

@@ -33,7 +33,7 @@ OnPage = Callable[[], str]
 
 @dataclass(eq=False)
 class Laboratory:
-    """What one server has: its processes, the lesson that it was started with, and what it has seen."""
+    """State of one server: its processes, the lesson that it was started with, and what it has seen."""
 
     workers: Workers
     processes: int
@@ -85,7 +85,7 @@ async def _page(make: OnPage, request: Request) -> Response:
 
 
 async def _lesson(laboratory: Laboratory, request: Request) -> Response:
-    """A shipped lesson, or the one that the server was started with."""
+    """A bundled lesson, or the lesson that the server was started with."""
     name = request.path_params["name"]
     started = laboratory.lesson
     own = isinstance(started, Path) and name == started.resolve().name
@@ -113,7 +113,7 @@ async def _asked(request: Request, most_values: int) -> Asked:
 
 
 async def _answer(answer: Callable[[Asked], Any], request: Request) -> Response:
-    """What is asked for, or the errors of what was given."""
+    """The requested answer, or the errors of the request."""
     try:
         return JSONResponse(await answer(await _asked(request, 400)))
     except Exception as error:

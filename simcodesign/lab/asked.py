@@ -1,4 +1,4 @@
-"""What a page asks for: texts of a machine and a workload, values of parameters, an axis. All of it is checked here."""
+"""Request of a page: texts of a machine and a workload, values of parameters, an axis. All of it is checked here."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from simcodesign.describe.yaml.files import machine_of_text, workload_of_text
 
 MACHINE, WORKLOAD, PARAMETERS = "machine", "workload", "parameters"
 KEYS = (MACHINE, WORKLOAD, PARAMETERS, "axis", "values", "effects", "seeds")
-#: The largest text of a description, in characters; one that is shipped has 6,000 at most.
+#: The largest text of a description, in characters; bundled ones have 6,000 at most.
 TEXT_CHARACTERS = 65_536
 #: Values along an axis: forecasts, and simulations.
 MOST_VALUES, MOST_POINTS = 400, 40
 MOST_PARAMETERS = 200
-#: Of a machine, and of a workload on it.
+#: Maximum number of ranks of a machine, and of a workload on it.
 MOST_RANKS = 65_536
 MOST_SEEDS = 30
 
@@ -124,7 +124,7 @@ def _is_number(value: object) -> bool:
 
 
 def _parsed(name: str, value: float | str, workload: Workload) -> float:
-    """A number, or what a text says in the unit of its parameter."""
+    """A number, or the value of a text in the unit of its parameter."""
     place = Place(PARAMETERS, None, name)
     if not isinstance(value, str):
         return float(value)

@@ -25,7 +25,7 @@ HEADERS = [
 
 
 def new_token() -> str:
-    """What nobody guesses: 32 random bytes."""
+    """Return a secret: 32 random bytes."""
     return secrets.token_urlsafe(32)
 
 
@@ -75,7 +75,7 @@ class Guard:
 
 
 def _limited(receive: Receive) -> Receive:
-    """``receive`` that ends a request which is longer than it may be, whatever it says of itself."""
+    """``receive`` that ends a request longer than allowed, whatever length it claims."""
     seen = 0
 
     async def limited() -> MutableMapping[str, Any]:

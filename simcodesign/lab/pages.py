@@ -21,7 +21,7 @@ from simcodesign.lessons.yaml.lesson import read_lesson
 
 #: The page asks this server, and no other.
 LAB_POLICY = f"{POLICY}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-#: What the page without a lesson begins with.
+#: Initial content of the page without a lesson.
 FIRST_MACHINE, FIRST_WORKLOAD = "mesh-256", "broadcast"
 
 
@@ -75,7 +75,7 @@ def _with_panel(html: str, start: Mapping[str, Any], root: str, before: str = ""
     assert policy
     assert end
     home = "" if not root else f'<p class="note"><a href="{root}" data-text="labHome"></a></p>'
-    # A policy in the page itself knows no frame-ancestors, which the headers of the response have.
+    # A policy in the page itself has no frame-ancestors, which the headers of the response have.
     return head + LAB_POLICY.removesuffix("; frame-ancestors 'none'") + body + before + panel + home + end + after
 
 
@@ -102,7 +102,7 @@ def _file(source: str | Path, folder: str) -> Path:
 
 
 def _machine_text(run: Run, changes: Mapping[str, object]) -> str:
-    """A machine as a text that stands alone: a shipped one that is extended, or all of the lesson's own file."""
+    """A machine as a complete text: an extended bundled one, or all of the lesson's own file."""
     if isinstance(run.machine, Path):
         return as_yaml(machine_tree(run.machine, changes)[0])
     if not changes:
@@ -132,6 +132,6 @@ def _flow(entry: Entry) -> str:
 
 
 def _scalar(text: str, plain: bool) -> str:
-    """As it stands if nothing could be taken for YAML, otherwise in quotes."""
+    """The text as it is if it cannot be taken for YAML, otherwise in quotes."""
     is_safe = plain and text and all(letter.isalnum() or letter in "_-./ +*" for letter in text)
     return text if is_safe and text == text.strip() and text[0] not in "-*" else json.dumps(text, ensure_ascii=False)

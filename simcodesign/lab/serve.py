@@ -26,7 +26,7 @@ def serve(
     opens_browser: bool,
     on_address: Callable[[str], None],
 ) -> None:
-    """Serve until Ctrl-C; ``on_address`` is told the address, with its token. ``port`` 0: a free one.
+    """Serve until Ctrl-C; ``on_address`` is called with the address and its token. ``port`` 0: a free one.
 
     Raises InputError for a port that cannot be used.
     """
@@ -55,7 +55,7 @@ def _warm_up() -> None:
 
 
 def listening(port: int) -> socket.socket:
-    """A socket of this computer alone. InputError for a port that is taken or not allowed."""
+    """A socket of this computer alone. InputError for a port in use or not allowed."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""Work in other processes for a page that may go away: it has a limit of time, and is stopped when nobody waits."""
+"""Work in other processes for a page that may go away: it has a limit of time, and is stopped when no page waits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simcodesign.lab.asked import PARAMETERS, Asked
 
 #: Seconds that one simulated point, and the first look at a description, may take.
 POINT_S, LOOK_S = 30.0, 15.0
-#: Seconds after which a point that nobody waits for is stopped: most are done until then, and their process stays.
+#: Seconds after which a point without a waiting page is stopped: most are done until then, and their process stays.
 GRACE_S = 0.3
 _LOOK_AGAIN_S = 0.05
 #: Names and contents of events.
@@ -47,11 +47,11 @@ class Workers:
             self.executor.stop(future)
 
     def points(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
-        """The simulated points of all values: ``("point", ...)``, and all else that ``_stream`` says."""
+        """The simulated points of all values: ``("point", ...)``, and all other messages of ``_stream``."""
         return self._stream(simulated_at, asked, "point", max(len(asked.values), 1), limit_s)
 
     def rungs(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
-        """The rungs of the ladder at the first value: ``("rung", ...)``, and all else that ``_stream`` says."""
+        """The rungs of the ladder at the first value: ``("rung", ...)``, and all other messages of ``_stream``."""
         return self._stream(rung_at, asked, "rung", len(asked.effects) + 1, limit_s)
 
     async def _stream(
@@ -78,7 +78,7 @@ class Workers:
                 one.cancel()
 
     def _leave(self, futures: list[Future[Answer]]) -> None:
-        """Stop what nobody waits for: what has not begun now, the rest after a moment."""
+        """Stop work without a waiting page: tasks that have not begun now, the rest after a moment."""
         left = [future for future in futures if not future.cancel()]
         if left:
             task = asyncio.get_running_loop().create_task(self._stop_later(left))

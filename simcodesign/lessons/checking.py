@@ -1,4 +1,4 @@
-"""What a lesson says, computed: its named values, the answers to its questions, and how large its page is."""
+"""Computed contents of a lesson: its named values, the answers to its questions, and how large its page is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simcodesign.lessons.yaml.translation import in_language, languages_of
 class Checked:
     """A lesson without errors. ``answers``: of each question its name, and a number with its unit or a text.
 
-    If stops are drawn from a student's code, both are those of ``code``, or of the first combination if it is empty;
+    If stops are drawn from a student's code, both are for ``code``, or for the first combination if it is empty;
     ``parameters``: these stops by slider."""
 
     lesson: Lesson
@@ -57,7 +57,7 @@ def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = No
 
 
 def _place_of(lesson: Lesson, code: str, count: int) -> int:
-    """Which combination is that of a code. InputError if nothing depends on it."""
+    """Number of a code's combination. InputError if nothing depends on it."""
     checked = checked_code(code)
     if not lesson.seeded:
         raise InputError(

@@ -39,7 +39,7 @@ _SOURCES = ("core", "describe", "analytic", "generate", "engine", "locality", "s
 _NO_INPUTS = (".md", ".html", ".png", ".jpg", ".svg", ".pdf")
 _MOST_BYTES = 256 * 1024 * 1024
 OnProgress = Callable[[int, int], None]
-#: What computes something of a run at stops; all are pickled by name.
+#: Functions that compute something of a run at stops; all are pickled by name.
 Work = Callable[[Run, Stops], Any]
 
 
@@ -54,8 +54,8 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Tasks:
-    """What is to be simulated, numbered; picklable. Task n gives the ladder of a point, the arrays of a trace, or a
-    document, first those of all points."""
+    """Simulations to do, numbered; picklable. Task n gives the ladder of a point, the arrays of a trace, or a
+    document, first the ladders of all points."""
 
     runs: tuple[Run, ...]
 
@@ -79,7 +79,7 @@ class Tasks:
 
 def compute(lesson: Lesson, workers: int, on_progress: OnProgress | None = None) -> Numbers:
     """All numbers of a lesson. InputError for a run that cannot be."""
-    formula_s = {name: formula_times(run) for name, run in lesson.runs.items()}  # first: what is wrong shows at once
+    formula_s = {name: formula_times(run) for name, run in lesson.runs.items()}  # first: errors show immediately
     tasks = Tasks(tuple(lesson.runs.values()))
     results: list[Any] = []
     if on_progress is not None:
@@ -115,7 +115,7 @@ def trace_key(run: Run, at: Mapping[str, int]) -> TraceKey:
 def numbers_of(lesson: Lesson, workers: int, fresh: bool = False, on_progress: OnProgress | None = None) -> Numbers:
     """All numbers of a lesson, from the last build if nothing that they depend on has changed; ``fresh``: again.
 
-    Those that are kept are float32 except for the ladder and the forecasts, as the page has them."""
+    Numbers that are kept are float32 except for the ladder and the forecasts, as the page has them."""
     kept = cache_folder() / f"{safe_file_name(lesson.name)}-{content_hash(lesson)}.txt"
     if not fresh and is_file(kept):
         # Whatever is wrong with the file: it is only a copy of what can be computed again.
@@ -161,7 +161,8 @@ def cache_folder() -> Path:
 
 
 def content_hash(lesson: Lesson) -> str:
-    """Of all that the numbers depend on: runs, their files, shipped descriptions, and the code of both readings."""
+    """Digest of all that the numbers depend on: runs, their files, bundled descriptions, and the code of both
+    readings."""
     digest = hashlib.sha256(repr((lesson.sliders, lesson.runs)).encode())
     package = Path(__file__).resolve().parent.parent
     files = [path for path in lesson.folder.glob("*") if path.suffix not in _NO_INPUTS and is_file(path)]

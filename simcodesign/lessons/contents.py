@@ -1,4 +1,4 @@
-"""What a page is told of a lesson besides its numbers: texts as HTML, sliders, runs, views, questions with answers."""
+"""Contents of a page other than numbers: texts as HTML, sliders, runs, views, questions with answers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def contents(
 ) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays of a page; of an exam without answers and all that they could be read from.
 
-    ``on_withheld`` is told what of its texts and figures an exam lacks. InputError for values, links and answers that
-    cannot be.
+    ``on_withheld`` is called with the texts and figures that an exam lacks. InputError for values, links and answers
+    that cannot be.
     """
     combinations = combinations_of(lesson)
     cases = [Values(lesson, numbers.lattices, numbers.traces, drawn) for drawn in combinations]

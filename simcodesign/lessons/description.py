@@ -1,4 +1,4 @@
-"""What a lesson is made of, as it stands in its folder: sliders, runs, named values, and steps with all they show."""
+"""Parts of a lesson, as in its folder: sliders, runs, named values, and steps with all they show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Stops = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Stop:
-    """A place of a slider. ``value``: where it stands on an axis, in SI units; ``parameters`` and ``machine``: what is
+    """A place of a slider. ``value``: its position on an axis, in SI units; ``parameters`` and ``machine``: what is
     set there, of the workload and of the machine file."""
 
     value: float
@@ -27,7 +27,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider with its stops; ``start``: the number of the one that a lesson begins with. ``simple``: what its stops
+    """A slider with its stops; ``start``: the number of the initial stop of a lesson. ``simple``: what its stops
     set, if that is one number of the same name each, so that a forecast takes all of them as an array."""
 
     name: str
@@ -61,10 +61,10 @@ class MeasuredPoint:
 class Run:
     """A workload on a machine over the stops of some sliders.
 
-    ``formula``: that of the workload which stands for the formula; None: the forecast. ``effects``: those of its
-    ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
-    how many where they are random. ``scale``: what all its times are multiplied by.
-    ``events``: a small run that is gone through step by step; ``helps``: where it is tried what would help. ``draws``:
+    ``formula``: the workload's formula to use as the formula; None: the forecast. ``effects``: the effects of its
+    ladder, in order. ``simulated``: for every slider the numbers of the stops with simulations; ``seeds``:
+    how many if they are random. ``scale``: what all its times are multiplied by.
+    ``events``: a small run shown step by step; ``helps``: the stops at which improvements are tried. ``draws``:
     of how many of the seeds everything is kept if there are traces.
     """
 
@@ -94,7 +94,7 @@ class Run:
 class ReadValue:
     """A named value that is read of ``run`` at these stops, with its effects up to this one (``values.READINGS``).
 
-    ``at``: those that the lesson names; the other sliders stand where they begin, or where a student's code puts them.
+    ``at``: stops that the lesson names; the other sliders are at their start, or where a student's code puts them.
     """
 
     run: str
@@ -137,7 +137,7 @@ class NumberQuestion:
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice; ``value`` says how right it is: the largest is."""
+    """One choice; ``value`` is its rightness: the largest is right."""
 
     text: str
     value: Expression
@@ -192,7 +192,7 @@ class View:
 
 @dataclass(frozen=True)
 class Step:
-    """A part of a lesson: text in Markdown, views beside it, questions below the text."""
+    """A part of a lesson: text in Markdown, views next to it, questions below the text."""
 
     name: str
     text: str

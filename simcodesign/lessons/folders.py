@@ -57,12 +57,12 @@ def new_lesson(folder: Path) -> None:
 
 
 def _scalar(name: str) -> str:
-    """A name in YAML, in quotes where it could be anything else."""
+    """A name in YAML, in quotes if it could be anything else."""
     return name if re.fullmatch(r"[A-Za-z][\w-]*", name) else json.dumps(name, ensure_ascii=False)
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """Of its YAML files, programs and recordings, on which all truths depend, the same in every language: 16
+    """Digest of its YAML files, programs and recordings, on which all truths depend, the same in every language: 16
     hexadecimal digits."""
     digest = sha256()
     found = (path for pattern in ("*.y*ml", "*.py", "*.npz") for path in lesson.folder.glob(pattern))

@@ -40,7 +40,7 @@ _LEAST_SPREAD = 1e-3
 class AlgorithmChoice:
     """The algorithm whose forecasts vary least in a range of sizes of an ``operation``.
 
-    ``from_bytes`` to ``up_to_bytes``: the sizes that were measured there. ``spread``: standard deviation of the
+    ``from_bytes`` to ``up_to_bytes``: the sizes measured there. ``spread``: standard deviation of the
     logarithm of measured over forecast; ``ratio``: the geometric mean of that quotient; ``rows``: how many. ``others``:
     the next algorithms, with their spreads there. ``lines``: the rows, which are no evidence for this choice.
     """

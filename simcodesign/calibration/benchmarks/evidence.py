@@ -1,4 +1,4 @@
-"""For which operations the rows of a calibration are no evidence: sentences for its machine file."""
+"""Operations for which the rows of a calibration are no evidence: sentences for its machine file."""
 
 from __future__ import annotations
 

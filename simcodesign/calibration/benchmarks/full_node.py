@@ -1,4 +1,5 @@
-"""What messages of a full node show and messages alone do not: whether both ends are held, and the node's memory.
+"""Constants that messages of a full node show and messages alone do not: whether both ends are held, and the node's
+memory.
 
 A round in which all k ranks of a node send and receive m bytes takes ``max(2 t(m), k m / R_m)`` with the time t of a
 message alone, 2 only if a message holds both of its ends, and the rate R_m of the memory, if the operation touches more
@@ -20,7 +21,7 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
 
 COPIES, CACHE = "node.memory.copies", "node.memory.cache"
 HOLDS_RECEIVER = f"{NODE}.holds_receiver"
-#: Operations of all ranks of a node at once, best first: quantity, and messages under way per rank.
+#: Concurrent operations of all ranks of a node, best first: quantity, and messages in flight per rank.
 LOADED = {
     "sendrecv": ("time", 1.0),
     "multi_pair_window_both_ways": ("bandwidth", 1.0),
@@ -31,7 +32,7 @@ LOADED = {
 BOTH = 1.5
 #: The largest messages whose ends are compared if no cache is known: below, memory is not what limits them.
 SMALL_BYTES = 64 * 1024.0
-#: Bytes over time that rise by more than this at the largest size are not yet those of memory.
+#: Bytes over time that rise by more than this at the largest size are not yet limited by memory.
 RISING = 0.05
 #: A full node that takes less than this many times as long as its messages alone does not show its memory.
 NOT_LIMITED = 1.05

@@ -1,7 +1,7 @@
 """Efficiency and launch of an accelerator's kernels, from measured products of matrices.
 
 A product of m x k by k x n numbers takes ``launch + max(2 m n k / (efficiency rate), latency + bytes / bandwidth)``, as
-in the workload (docs/accelerators.md): rate, latency and bandwidth are those of the machine, efficiency and launch are
+in the workload (docs/accelerators.md): rate, latency and bandwidth are the machine's, efficiency and launch are
 fitted by least squares of the relative errors.
 """
 
@@ -25,14 +25,14 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
 
 Floats = NDArray[np.float64]
 EFFICIENCY, LAUNCH = "accelerator.efficiency", "accelerator.launch"
-#: Products with which two constants can be told apart, and their errors be estimated.
+#: Minimum number of products to separate two constants and estimate their errors.
 MIN_PRODUCTS = 3
 #: Below this efficiency no kernel is looked for.
 MIN_EFFICIENCY = 1e-6
 
 
 class _Products(NamedTuple):
-    """Seconds that products take at the machine's full rate, that their bytes take, and that were measured."""
+    """Seconds of products: at the machine's full rate, for their bytes, and as measured."""
 
     computing_s: Floats
     moving_s: Floats

@@ -104,7 +104,7 @@ class PairwiseRounds:
         return float(np.sum(np.maximum(self.outside_s + load_s, self.inside_s)))
 
     def rate(self, seconds: float) -> float | None:
-        """The rate of a node's interfaces with which the rounds take so long; None if there is none."""
+        """The rate of a node's interfaces with which the rounds take ``seconds``; None if there is none."""
         least, most = 1e-3 / self.per_byte_s, float(np.max(self.leaving)) / self.per_byte_s
         if not self.seconds(most) < seconds < self.seconds(least):
             return None

@@ -69,9 +69,9 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_be
 
 #: Constants that may be given as known.
 KNOWN = (LATENCY, RECEIVE, OVERHEAD, CACHE)
-#: What segments of a network in LogGOPS state each, though it is the same for all.
+#: Constants that each segment of a network in LogGOPS states, though they are the same for all.
 IN_EACH = (OVERHEAD, "network.g", PER_BYTE)
-#: The time per byte of a link, as ``INTERFACE`` is that of an interface.
+#: The time per byte of a link, as ``INTERFACE`` is an interface's.
 LINK = "network.link_per_byte"
 _NETWORK = "network."
 
@@ -102,7 +102,7 @@ class MachineCalibration:
 
     @property
     def all_constants(self) -> tuple[MachineConstant, ...]:
-        """Of messages and others; startups and times per byte segment after segment."""
+        """Constants of messages and others; startups and times per byte segment after segment."""
         segments = () if self.messages is None else self.messages.segments
         own = () if self.messages is None else self.messages.constants
         segments = (*segments, *(one for near in self.within_node for one in near.segments))
@@ -116,7 +116,7 @@ class MachineCalibration:
 
     @property
     def lines(self) -> Lines:
-        """The rows that were used, which are no evidence for this machine."""
+        """The used rows, which are no evidence for this machine."""
         messages = [] if self.messages is None else [self.messages.lines]
         messages += [one.messages.lines for one in self.within_node]
         of_choices = (one.lines for one in self.choices)
@@ -184,7 +184,7 @@ def calibrate_machine(
     done = replace(partial, notes=tuple(notes))
     if not done.all_constants and kind is None and done.holds_receiver is None and not done.choices:
         raise _no_constant(done)
-    load_machine(machine, machine_changes(done))  # says where constants that were measured contradict the machine
+    load_machine(machine, machine_changes(done))  # reports measured constants that contradict the machine
     return done
 
 
@@ -227,7 +227,7 @@ def _under_load(
 def _with_reductions(
     calibration: MachineCalibration, tables: Sequence[BenchmarkTable], notes: list[str]
 ) -> MachineCalibration:
-    """Add the rate of operators, if some row is of a reduction."""
+    """Add the rate of operators, if some row measures a reduction."""
     if not any(row.operation in OPERATIONS for table in tables for row in table.rows):
         return calibration
     rate, more = reduction_rate(tables, _calibrated(calibration), calibration.level)
@@ -270,7 +270,7 @@ def _receive_overhead_s(messages: PointToPoint | None, base: Machine) -> float:
 def _others(
     tables: Sequence[BenchmarkTable], far: Sequence[BenchmarkTable], base: Machine, level: float, notes: list[str]
 ) -> tuple[list[MachineConstant], str | None]:
-    """What does not need the constants of messages, and the duplex of interfaces; messages of several nodes alone,
+    """Determine all but the constants of messages, and the duplex of interfaces; messages of several nodes alone,
     ``far``, pass these."""
     constants = [one for one in (interface_bandwidth(far, level),) if one is not None]
     memory = memory_bandwidth(tables, 1 if base.memory is None else base.memory.controllers)
@@ -312,7 +312,7 @@ def _as_fast_as_messages(
 
 
 def constants_of_all(calibration: MachineCalibration) -> tuple[MachineConstant, ...]:
-    """Those that stand beside segments, not in them."""
+    """Constants outside segments, not in them."""
     messages = calibration.messages
     own = () if messages is None else messages.constants
     in_segments = messages is not None and len(messages.segments) > 1
@@ -320,7 +320,7 @@ def constants_of_all(calibration: MachineCalibration) -> tuple[MachineConstant, 
 
 
 def shared_by_segments(calibration: MachineCalibration) -> dict[str, float]:
-    """What every segment of a network in LogGOPS states besides L and G, by its key: o, g and O, as determined or as
+    """Constants of every segment of a network in LogGOPS other than L and G, by key: o, g and O, as determined or as
     the machine has them."""
     if calibration.messages is None or not calibration.machine.network.message_model.has_gaps:
         return {}
@@ -330,7 +330,7 @@ def shared_by_segments(calibration: MachineCalibration) -> dict[str, float]:
 
 
 def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
-    """What the machine's file says differently, by dotted paths; sizes, times and bandwidths in SI units."""
+    """Changes of the machine's file, by dotted paths; sizes, times and bandwidths in SI units."""
     changes: dict[str, object] = {}
     messages = calibration.messages
     if messages is not None and len(messages.segments) == 1:

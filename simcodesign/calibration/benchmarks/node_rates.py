@@ -30,7 +30,7 @@ def memory_bandwidth(tables: Sequence[BenchmarkTable], controllers: int = 1) -> 
 
 
 def processor_rate(tables: Sequence[BenchmarkTable], level: float) -> tuple[MachineConstant | None, str]:
-    """The rate of a processor, and what is to be said of it.
+    """The rate of a processor, and notes on it.
 
     The time of Linpack is ``(2/3 n^3 + 3/2 n^2) / (P rate)`` and what its messages take, which grows with n^2 / sqrt P:
     fitted with both terms if there are three sizes or more. Fewer give a lower bound of the rate, no constant.

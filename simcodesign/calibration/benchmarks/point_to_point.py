@@ -3,8 +3,8 @@
 A message's way takes, in Hockney's model, ``startup + hops x hop latency + bytes x per byte + receive overhead`` with
 other startups and times per byte in every segment of sizes (``calibration.segments``); in LogGOPS, with x = bytes - 1,
 ``L + 2 o + hops x hop latency + x G`` with other L and G. A ping-pong is one such way. A receive of a message that has
-arrived already takes the receive overhead (o) and a time per byte of its own, and a send that nobody waits for o + x O,
-both of the first segment of their sizes: beyond it they wait for the other side.
+arrived already takes the receive overhead (o) and a time per byte of its own, and a send without a waiting receiver o +
+x O, both of the first segment of their sizes: beyond it they wait for the other side.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOPS, LATENCY, RECEIVE = "hops", "network.hop_latency", "network.receive_overhea
 OVERHEAD, PER_BYTE = "network.o", "network.O"
 #: Fits from which outliers are left out, at most.
 MAX_ROUNDS = 4
-#: What a receive of a message that has arrived takes for each byte: no constant of a machine.
+#: Time per byte of a receive of a message that has arrived: no constant of a machine.
 COPY = "a byte of a receive"
 
 Intervals = Mapping[str, tuple[float, float]]
@@ -48,7 +48,7 @@ class Segment:
 @dataclass(frozen=True, eq=False)
 class PointToPoint:
     """Constants of messages, of each segment of sizes and of all. ``all_unknown``: the fit in which nothing is taken as
-    known, which says what cannot be told apart."""
+    known, which shows the constants that cannot be separated."""
 
     segmentation: Segmentation
     segments: tuple[Segment, ...]
@@ -70,7 +70,7 @@ def point_to_point(
 ) -> PointToPoint | None:
     """Constants of messages from the tables; None if there are too few sizes of ping-pongs.
 
-    ``known``: constants that are given, in SI units by path. ``machine_hops``: of a ping-pong whose table says none.
+    ``known``: given constants, in SI units by path. ``machine_hops``: of a ping-pong whose table has none.
     ``robust``: outliers are left out, and segments sought again, until there are none; otherwise they are named.
     """
     taken = samples(tables, "ping_pong", by=("bytes", HOPS)) or _with_hops(tables, machine_hops)
@@ -98,7 +98,7 @@ def _with_hops(tables: Sequence[BenchmarkTable], hops: float) -> list[Sample]:
 
 
 def cut_sizes(taken: Sequence[Sample], segments: int | None, level: float) -> Segmentation:
-    """The segments of ping-pongs, less what their hops add where these differ, one time for each size."""
+    """The segments of ping-pongs, less what their hops add if these differ, one time for each size."""
     size, hops, seconds = columns(taken, "bytes", HOPS)
     if len(np.unique(hops)) > 1:
         seconds = np.maximum(seconds - _hop_latency(size, hops, seconds) * (hops - hops.min()), seconds * 1e-3)
@@ -172,7 +172,7 @@ class _Messages:
         return {OVERHEAD: 1.0, PER_BYTE: max(one.parameters["bytes"] - 1, 0.0)}
 
     def _fitted(self, held: set[str], up_to: FloatArray | None = None) -> ConstantsFit:
-        """With these constants at the values that are kept, and segments that end where they do best, or there."""
+        """Fit with these constants at the kept values, and segments that end at the best places, or there."""
         design = self.design if up_to is None else self._design(up_to)
         places = [place for place, name in enumerate(self.names) if name not in held]
         part = sum(
@@ -183,7 +183,7 @@ class _Messages:
         return fit_constants(ConstantsProblem(names, design[:, places], self.seconds, part), self.level)
 
     def _intervals(self, fit: ConstantsFit, held: set[str]) -> dict[str, tuple[float, float]]:
-        """Of each constant, over all plausible places of the changes: they are not known either."""
+        """Intervals of each constant, over all plausible places of the changes: they are not known either."""
         fits = [fit, *(self._fitted(held, self.cuts.ends_of(starts)) for starts in self.cuts.alternatives)]
         return {
             name: (min(one[name].low for one in fits), max(one[name].high for one in fits))
@@ -220,7 +220,7 @@ class _Messages:
         return found
 
     def _contradicted(self, kept: set[str]) -> list[str]:
-        """What the machine says and no ping-pong has room for, which is then kept at 0, in words."""
+        """Constants of the machine for which no ping-pong has room, and which are then kept at 0, in words."""
         stated = {name: self.kept[name] for name in sorted(kept - self.given) if self.kept[name] > 0}
         part = sum((self.design[:, self.names.index(name)] * value for name, value in stated.items()), 0 * self.seconds)
         if not np.any(part[: len(self.ping_pongs)] >= self.seconds[: len(self.ping_pongs)]):
@@ -267,9 +267,9 @@ class _Messages:
         notes = []
         for name in sorted(kept - self.given):
             what = {
-                LATENCY: "pings at one distance do not tell them apart: give the hops of files at other distances",
-                RECEIVE: "no receive of a message that has arrived tells them apart",
-                OVERHEAD: "no send or receive alone tells them apart",
+                LATENCY: "pings at one distance cannot separate them: give the hops of files at other distances",
+                RECEIVE: "no receive of a message that has arrived separates them",
+                OVERHEAD: "no send or receive alone separates them",
             }[name]
             notes.append(f"{name} is kept at {self.kept[name]:g} s, and {self.paths[0]} is the rest: {what}.")
         held = [one.name for one in fit.estimates if one.at_bound]
@@ -279,7 +279,7 @@ class _Messages:
 
 
 def _place(sample: Sample) -> str:
-    """Where a sample stands: file and lines."""
+    """Position of a sample: file and lines."""
     return "; ".join(f"{file}:{', '.join(map(str, lines))}" for file, lines in sample.lines.items())
 
 

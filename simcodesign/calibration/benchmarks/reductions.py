@@ -1,6 +1,6 @@
 """The rate at which operators of a reduction are at work, from times of reduce and allreduce.
 
-The forecast says what part of a collective's time is its messages, and how many seconds of the operator a byte adds.
+The forecast gives the part of a collective's time for messages, and how many seconds of the operator a byte adds.
 Where a broadcast of the same size and ranks was measured, the messages' part is scaled by how far the forecast of that
 was off: what is left is then allreduce (or reduce) minus broadcast.
 """
@@ -30,7 +30,7 @@ OPERATIONS = ("reduce", "allreduce")
 def reduction_rate(
     tables: Sequence[BenchmarkTable], machine: Machine, level: float
 ) -> tuple[MachineConstant | None, tuple[str, ...]]:
-    """Seconds for which the operator is at work on a byte, with what was assumed; None where no table tells."""
+    """Seconds for which the operator is at work on a byte, with the assumptions; None if no table determines it."""
     of_broadcasts = _by_algorithm(tables, "broadcast", _algorithm(tables, "broadcast")[0])
     broadcasts = {_point(one): one for one in _usable(of_broadcasts, "broadcast", machine)}
     slopes: list[float] = []
@@ -72,7 +72,7 @@ def reduction_rate(
 
 
 def _usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
-    """Those of bytes and ranks that the machine can have."""
+    """Samples with bytes and ranks that the machine can have."""
     rows = [tuple(row for row in table.rows if _as_placed(row, machine)) for table in tables]
     placed = [replace(table, rows=some) for table, some in zip(tables, rows, strict=True)]
     taken = samples(placed, operation, by=("bytes", "P"))
@@ -109,7 +109,7 @@ def _named(tables: Sequence[BenchmarkTable], operation: str) -> set[str]:
 
 
 def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, str]:
-    """The algorithm that the tables name, if it is one of ours; otherwise the default, and what is to be said of it."""
+    """The algorithm that the tables name, if it is one of ours; otherwise the default, and a note on it."""
     named = _named(tables, operation)
     ours = [name for name in ALGORITHMS[operation] if name in named]
     if len(named) > 1 and ours:

@@ -61,5 +61,5 @@ def _step(row: BenchmarkRow, machine: Machine) -> BenchmarkRow:
 
 
 def _of_block(row: BenchmarkRow, block: float) -> dict[str, float]:
-    """Parameters of a step: those of the ring, without its ranks, which are no other message."""
+    """Parameters of a step: the ring's, without its ranks, which are no other message."""
     return {name: value for name, value in row.parameters.items() if name != "P"} | {"bytes": block}

@@ -33,7 +33,7 @@ Lines = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Sample:
-    """What was measured at one point: ``values`` of its repetitions, and where they stand."""
+    """Measurements at one point: ``values`` of its repetitions, and their positions in files."""
 
     parameters: Mapping[str, float]
     values: tuple[float, ...]
@@ -42,7 +42,7 @@ class Sample:
 
     @property
     def median(self) -> float:
-        """Of the repetitions: a few that something disturbed do not move it."""
+        """Median of the repetitions: a few disturbed ones do not move it."""
         return float(np.median(self.values))
 
     def median_interval(self, level: float) -> tuple[float, float]:
@@ -56,7 +56,7 @@ class Sample:
 class MachineConstant:
     """A constant by its path in a machine file, in SI units, with an interval (nan if there is none).
 
-    ``how``: what it was made of, in words; ``lines``: the rows that were used, which are no evidence for it.
+    ``how``: what it was made of, in words; ``lines``: the used rows, which are no evidence for it.
     """
 
     path: str
@@ -142,7 +142,7 @@ def of_one_memory(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTabl
     if len({row.labels[DEVICE] for row in messages if DEVICE in row.labels}) > 1:
         allowed = "files of one kind of buffers"
         raise InputError("messages between several kinds of buffers", value=names, allowed=allowed)
-    return (*tables,), (f"All messages are between accelerators' buffers ({names}): the network is that of these.",)
+    return (*tables,), (f"All messages are between accelerators' buffers ({names}): the network connects these.",)
 
 
 def _device(row: BenchmarkRow) -> str:
@@ -157,7 +157,7 @@ def is_ring(row: BenchmarkRow) -> bool:
 
 
 def lines_of(rows: Iterable[tuple[str, BenchmarkRow]]) -> Lines:
-    """Where rows stand."""
+    """Positions of rows, by file."""
     lines: dict[str, list[int]] = {}
     for file, row in rows:
         lines.setdefault(file, []).append(row.line)

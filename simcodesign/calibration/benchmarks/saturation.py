@@ -1,6 +1,6 @@
 """Bandwidth of links and interfaces from what saturates them: windows of messages, and pairs of ranks.
 
-Windows (``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``) have many messages on their way at once, so that a size's time is its
+Windows (``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``) have many messages in flight together, so that a size's time is its
 share of the interface: its time per byte in the last segment of sizes is the interface's. ``osu_mbw_mr`` has its pairs
 between two nodes; the pairs of Intel's Uniband and Biband may be on any nodes: only one pair counts, or all pairs if
 ``nodes`` is two. In SMPI's runs every pair of ranks has two nodes for itself: a pair has the bandwidth of one
@@ -86,7 +86,7 @@ def windows_of_any_nodes(tables: Sequence[BenchmarkTable]) -> str:
 
 
 def _of_windows(taken: Sequence[Sample], what: str, level: float) -> MachineConstant:
-    """By the times per message, bytes / bandwidth, of the last segment of sizes."""
+    """Determine the constant from the times per message, bytes / bandwidth, of the last segment of sizes."""
     size, bandwidth = columns(taken, "bytes")
     seconds = size / bandwidth
     cuts = segmentation(size, seconds, level=level)
@@ -99,7 +99,7 @@ def _of_windows(taken: Sequence[Sample], what: str, level: float) -> MachineCons
 
 
 def _of_pairs(taken: Sequence[Sample], level: float) -> MachineConstant:
-    """By the time of a pair that is alone, or of the fewest pairs that there are."""
+    """Determine the constant from the time of a pair that is alone, or of the fewest pairs measured."""
     fewest = min(one.parameters["pairs"] for one in taken)
     alone = max((one for one in taken if one.parameters["pairs"] == fewest), key=lambda one: one.parameters["bytes"])
     size = alone.parameters["bytes"]
@@ -123,7 +123,10 @@ def duplex(tables: Sequence[BenchmarkTable]) -> tuple[str | None, str]:
             point, size = common[0], common[0][1]
             ratio = 2 * first[point] / second[point] if quantity == "bandwidth" else second[point] / first[point]
             kind = "half" if ratio > HALF else "full"
-            return kind, f"Both ways at once take {ratio:.3g} times as long as one way ({size:g} bytes): {kind} duplex."
+            return (
+                kind,
+                f"Both ways together take {ratio:.3g} times as long as one way ({size:g} bytes): {kind} duplex.",
+            )
     return None, ""
 
 
@@ -132,7 +135,7 @@ def _pairs_and_size(one: Sample) -> tuple[float, float]:
 
 
 def saturated_pairs(tables: Sequence[BenchmarkTable]) -> str:
-    """What all pairs together reach as pairs are added, in words; empty where no table tells."""
+    """Total rate of all pairs as pairs are added, in words; empty if no table shows it."""
     taken = samples(tables, "pairs_send", by=("bytes", "pairs"))
     if len({one.parameters["pairs"] for one in taken}) < 2:
         return ""

@@ -21,7 +21,7 @@ CREATION = "file creation"
 def storage_constants(
     tables: Sequence[BenchmarkTable], machine: Machine, level: float
 ) -> tuple[list[MachineConstant], list[str]]:
-    """Constants of the storage, and what is to be said of them; of a machine without one what was measured alone."""
+    """Constants of the storage, and notes on them; for a machine without one only the measurements."""
     storage = machine.storage
     constants: list[MachineConstant] = []
     notes: list[str] = []

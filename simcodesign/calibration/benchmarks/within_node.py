@@ -1,6 +1,6 @@
 """Constants of messages within a node, from ping-pongs between two ranks of one node or of one socket.
 
-They are those of ``node.network`` or ``socket.network`` if the machine has networks inside nodes, or of its short form
+They belong to ``node.network`` or ``socket.network`` if the machine has networks inside nodes, or to its short form
 ``network.node``: ``startup + bytes x per byte`` and the receive overhead, without hops. A full node adds whether a
 message holds its receiver and what it takes of the node's memory (``full_node``): these need ``node.network``, which is
 a crossbar if the machine states nothing.
@@ -38,7 +38,7 @@ TOPOLOGY = "crossbar"
 
 @dataclass(frozen=True, eq=False)
 class WithinNode:
-    """Constants of the messages of one level inside nodes: ``path`` is where they are in a machine file."""
+    """Constants of the messages of one level inside nodes: ``path`` is their path in a machine file."""
 
     path: str
     messages: PointToPoint
@@ -68,7 +68,7 @@ def with_levels(name: str | Path, machine: Machine, tables: Sequence[BenchmarkTa
         row for table in tables for row in table.rows if row.operation == PING_PONG and level_of(row, machine) == SHORT
     ]
     if len({row.parameters.get("bytes") for row in near}) < 3:
-        return machine, False, f"{unused}: there are no ping-pongs within a node of three sizes or more beside them."
+        return machine, False, f"{unused}: it also needs ping-pongs within a node of three sizes or more."
     model = machine.network.message_model
     placeholder = {"startup": float(np.max(model.startup_s)), "per_byte": float(np.max(model.per_byte_s))}
     changes = {f"{NODE}.topology.kind": TOPOLOGY, **{f"{NODE}.{key}": value for key, value in placeholder.items()}}
@@ -110,7 +110,7 @@ def within_node(
 
 
 def _known(inner: Network | None, receive_overhead_s: float) -> tuple[dict[str, float], float]:
-    """What messages within a node take beside startup and bytes, and their hops: those of the network inside, or the
+    """Time of messages within a node without startup and bytes, and their hops: from the network inside, or the
     receive overhead of all messages."""
     if inner is None:
         return {LATENCY: 0.0, RECEIVE: receive_overhead_s}, 0.0
@@ -120,7 +120,7 @@ def _known(inner: Network | None, receive_overhead_s: float) -> tuple[dict[str, 
 
 
 def _ping_pongs(table: BenchmarkTable) -> tuple[BenchmarkRow, ...]:
-    """Return the ping-pongs of a table, without hops, which are those of the network between nodes."""
+    """Return the ping-pongs of a table, without hops, which belong to the network between nodes."""
     return tuple(
         replace(row, parameters={name: value for name, value in row.parameters.items() if name != HOPS})
         for row in table.rows

@@ -1,6 +1,6 @@
 """One module for each command or family: its options as a dataclass, and the function that runs it.
 
-The program imports the module that is named as the command is, in this folder or one within it, and all of them for a
-command of another name or for help. Functions import what they run when they run, so that the start is quick; what the
-larger commands do stands in ``simcodesign.cli.run``.
+The program imports only the module with the name of the command, from this folder or a subfolder. For help, or if no
+module has that name, it imports all of them. Command functions import their dependencies when they are called, which
+keeps the start-up fast. ``simcodesign.cli.run`` implements the larger commands.
 """

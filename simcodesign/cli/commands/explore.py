@@ -23,7 +23,7 @@ def run(options: ExploreOptions) -> None:
 
     With two costs without values (--vary ts --vary tw) and one bound (--subject-to 'rate >= 61 TFLOP/s' or 'time <=
     1 s'), find the region of both costs in which the bound holds: its boundary, and the largest cost on each axis. The
-    rate is that of useful_flops. Values of another name (--vary eta=1,0.5) give a region each.
+    rate counts useful_flops. Values of another name (--vary eta=1,0.5) give a region each.
     """
     from simcodesign.cli.run import explore
 

@@ -28,7 +28,7 @@ RANKS_WITH_BOUNDS = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastOptions:
-    """What is forecast, and what is printed of it."""
+    """Workload and machine of a forecast, and what is printed."""
 
     jobs: JobsOptions
     aspen: AspenOptions
@@ -133,7 +133,7 @@ def run_simulate(options: SimulateOptions) -> None:
     scenario = load_scenario(options.scenario)
     keywords = run_keywords(options.simulation, scenario.machine)
     if keywords["engine"] == "auto" and any(word in files for word in WITH_STATIONS):
-        keywords["engine"] = "simpy"  # which records whom stations serve
+        keywords["engine"] = "simpy"  # which records the services of stations
     began_s = time.perf_counter()
     with ProgressBar("simulating", note="preparing") as on_progress:
         result = simulate(

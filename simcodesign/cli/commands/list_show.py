@@ -21,7 +21,7 @@ _RANKS_OF = "FILE.py:NAME, a program in Python; a machine with nodes: P"
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
-    """What is listed, and how."""
+    """Selection and form of the list."""
 
     words: Annotated[
         list[str],
@@ -61,7 +61,7 @@ KINDS = ("machine", "workload")
 
 @dataclass(frozen=True, kw_only=True)
 class ShowOptions:
-    """What is shown, and how."""
+    """Object to show, and form."""
 
     name: Annotated[
         str,
@@ -122,9 +122,9 @@ def run_show(options: ShowOptions) -> None:
     if files.prints and options.as_json:
         raise InputError("--json and --write equations:- exclude each other", allowed="one of them")
     if options.name.endswith(".aspen"):
-        files.refuse(["equations"], f"{options.name} has no equations", "workloads that are shipped or in YAML")
+        files.refuse(["equations"], f"{options.name} has no equations", "workloads that are bundled or in YAML")
         drawn = ["levels", "roofline"]
-        files.refuse(drawn, f"{options.name} is not drawn", "machines that are shipped or in YAML")
+        files.refuse(drawn, f"{options.name} is not drawn", "machines that are bundled or in YAML")
         _show_aspen(options)
     elif (options.kind or kind_of(options.name)) == "machine":
         files.refuse(["equations"], "a machine has no equations", "the name of a workload")
@@ -180,7 +180,7 @@ def _show_workload(options: ShowOptions, files: RequestedFiles) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaOptions:
-    """Of which files."""
+    """Kind of files."""
 
     kind: Annotated[str, Argument(metavar="KIND", help="machine or workload.")]
 

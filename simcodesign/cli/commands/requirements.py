@@ -27,7 +27,7 @@ FILES = Outputs(
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementsOptions(ProgramOptions):
-    """The program, where it is recorded, and what is written."""
+    """The program, the runs to record, and what is written."""
 
     ranks: Annotated[str, Option("-n", "--np", **NUMBER_OF_RANKS)] = "2-64"
     vary: Vary = field(default_factory=list)

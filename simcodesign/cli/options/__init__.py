@@ -1,1 +1,1 @@
-"""Options of the commands: shared ones, those of fits, and a module for each command that another module runs."""
+"""Options of the commands: shared options, options of fits, and a module for each command that another module runs."""

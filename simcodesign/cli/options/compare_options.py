@@ -30,7 +30,7 @@ class RequirementOptions:
     requirements: Annotated[
         bool,
         Option(
-            help="Compare what processes require if their problems fill the memory, in place of times. Of a machine "
+            help="Compare what processes require if their problems fill the memory, instead of times. For a machine "
             "and its variants by factors ('M with nodes=x2'), print the ratio of each requirement; of different "
             "machines, the largest problem on each, and the shortest time of the same problem on all. With --simulate "
             "also the times on smaller machines, of at most -P ranks.",

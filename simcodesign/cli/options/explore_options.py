@@ -31,7 +31,7 @@ from simcodesign.core.errors import InputError, Place
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemOptions:
-    """Parameters that are varied, constraints and objectives."""
+    """Varied parameters, constraints and objectives."""
 
     vary: Vary = field(default_factory=list)
     subject_to: Annotated[
@@ -94,7 +94,7 @@ class SearchOptions:
             "as many as the final local search needs).",
         ),
     ] = None
-    pareto: Annotated[bool, Option(help="Find the front of two or three objectives in place of one optimum.")] = False
+    pareto: Annotated[bool, Option(help="Find the front of two or three objectives instead of one optimum.")] = False
     points: Annotated[
         int | None,
         Option(
@@ -144,7 +144,7 @@ class ExploreOptions:
         Argument(
             metavar="[WORKLOAD|MACHINE]...",
             help="A workload and a machine, or a machine alone: bundled names or paths (.yaml, .aspen). Several "
-            "workloads run apart, and a metric is that of the worst. Not needed with --file.",
+            "workloads run apart, and a metric is the worst of theirs. Not needed with --file.",
             complete=names_of("machines", "workloads"),
         ),
     ] = field(default_factory=list)
@@ -158,7 +158,7 @@ class ExploreOptions:
     kernel: Kernel = None
 
     def check(self) -> None:
-        """InputError for options without the one that gives them a meaning."""
+        """InputError for options that need another one."""
         search, simulation = self.search, self.simulation
         simulated = simulation.simulate or bool(simulation.simulate_best)
         for option, value, needed, by in (

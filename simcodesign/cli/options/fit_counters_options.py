@@ -102,7 +102,7 @@ class SimulatedRuns:
 
 @dataclass(frozen=True, kw_only=True)
 class FitCountersOptions:
-    """Which runs are fitted, how, where they are predicted, and what is written."""
+    """Runs to fit, how, points of prediction, and what is written."""
 
     context: click.Context
     files: Annotated[
@@ -118,7 +118,7 @@ class FitCountersOptions:
         tuple[str, str] | None,
         Option(
             metavar="WORKLOAD MACHINE",
-            help="Profile simulated runs in place of FILE...",
+            help="Profile simulated runs instead of FILE...",
             complete=names_of("workloads", "machines"),
         ),
     ] = None

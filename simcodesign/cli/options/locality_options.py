@@ -13,11 +13,11 @@ from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs,
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
 
-#: Accesses that are recorded of a program unless --most says otherwise; it takes about a minute.
+#: Default number of accesses to record of a program (--most); it takes about a minute.
 RECORDED = 10_000_000
 PROFILE_SUFFIXES = (".json", ".csv", ".npz")
 METHODS = ("auto", "full", "binomial", "sets")
-#: What is measured.
+#: Sources of a measurement.
 FILE, PROFILE, KERNEL, RUN = "a trace", "a saved profile", "--generate", "--run"
 
 
@@ -130,7 +130,7 @@ class LocalityOptions:
         self._check_caches()
         files = FILES.requested(self.output.write)
         if self.kind != RUN:
-            files.refuse(["trace"], f"{self.kind} has no use for it", f"with {RUN}")
+            files.refuse(["trace"], f"does not apply to {self.kind}", f"with {RUN}")
         if len(files.paths("trace")) > 1:
             raise InputError("a trace at a time", Place("--write"), allowed="one file")
         if self.bursts is not None:
@@ -157,7 +157,7 @@ class LocalityOptions:
             ("--method sets", self.simulates, traced),
         ):
             if value and kind not in kinds:
-                raise InputError(f"{kind} has no use for it", Place(option), allowed=f"with {', '.join(kinds)}")
+                raise InputError(f"does not apply to {kind}", Place(option), allowed=f"with {', '.join(kinds)}")
 
     def _check_sampling(self) -> None:
         if self.seed < 0:
@@ -165,7 +165,7 @@ class LocalityOptions:
         if self.sampled_lines is not None and self.bursts is not None:
             raise InputError("--sampled-lines and --bursts exclude each other", allowed="one of them")
         if self.sampled_lines is not None and self.groups:
-            raise InputError("a sample of lines knows no groups", Place("--groups"), allowed="with --bursts, or exact")
+            raise InputError("a sample of lines has no groups", Place("--groups"), allowed="with --bursts, or exact")
 
     def _check_caches(self) -> None:
         if self.caches is None and (self.method is not None or self._has_policy):
@@ -176,7 +176,7 @@ class LocalityOptions:
         if self.method is not None and self.method not in METHODS:
             raise InputError("how hits are found", Place("--method"), value=self.method, allowed=", ".join(METHODS))
         if self._has_policy and not self.simulates:
-            what = "the stack model knows neither inclusion nor stores"
+            what = "the stack model has neither inclusion nor stores"
             raise InputError(what, Place("--method"), value=self.method, allowed="sets")
         if self.bursts is not None and self.caches is not None and not self.simulates:
             what = "bursts know no distance that reaches out of one"
@@ -191,7 +191,7 @@ def holds_profile(path: Path) -> bool:
         with open_bytes(path, STREAM_BYTES) as file, zipfile.ZipFile(file) as archive:
             return "distance.npy" in archive.namelist()
     except (InputError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError):
-        return False  # whoever reads it says what is wrong with it
+        return False  # its reader reports what is wrong with it
 
 
 def _profile(findings: Any, path: Path) -> None:

@@ -45,7 +45,7 @@ class ModelOptions:
         ),
     ] = "extrap"
     no_refine: Annotated[bool, Option(help="Do not try exponents between those of the set.")] = False
-    terms: Annotated[int, Option(metavar="N", min=0, max=8, help="Use at most N terms beside the constant.")] = 3
+    terms: Annotated[int, Option(metavar="N", min=0, max=8, help="Use at most N terms and the constant.")] = 3
     collective: Annotated[
         list[str],
         Option(

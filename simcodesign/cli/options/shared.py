@@ -131,7 +131,7 @@ Formulas = Annotated[
     Option(
         "--formula",
         metavar="FILE|EXPRESSION",
-        help="Evaluate a formula of your own beside the forecast, and its error against the simulation: a .yaml file "
+        help="Evaluate a formula of your own, and its error against the simulation: a .yaml file "
         "with 'formulas:', or an expression of the total time, as 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 us*P' (see "
         "docs/formulas.md). Repeatable.",
     ),
@@ -205,7 +205,7 @@ class AspenOptions:
     ] = False
 
     def apply_to(self, *names: str, other_options: Sequence[str] = ()) -> bool:
-        """Return whether the named files are Aspen models, which their suffix tells.
+        """Return whether the named files are Aspen models, by their suffix.
 
         Raises InputError if only some are, for an option of Aspen models with other files, and for an option that Aspen
         models do not have: neither one of these nor among the names of fields in ``other_options``.
@@ -271,7 +271,7 @@ class ReplicationOptions:
         return self.replications is not None or self.precision is not None
 
     def check_unused(self) -> None:
-        """InputError for an option that says how, without one that says how many; at most so many processes is true of
+        """InputError for an option that selects how, without one for how many; a maximum number of processes applies to
         one run too."""
         for one in fields(self):
             if one.name != "jobs" and getattr(self, one.name) is not None:
@@ -280,7 +280,7 @@ class ReplicationOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerOptions:
-    """How an answer is printed, and the files that are written of it."""
+    """How an answer is printed, and the files written of it."""
 
     as_json: AsJson = False
     write: Write = field(default_factory=list)
@@ -288,14 +288,14 @@ class AnswerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictOptions:
-    """What was measured, and how far from it, or from the simulation, the total may be."""
+    """Measurements, and how far from them, or from the simulation, the total may be."""
 
     measured: Annotated[
         list[str],
         Option(
             metavar="FILE",
-            help="Times that were measured (.csv: parameters, phase, component, value, low, high, n, ...; see "
-            "docs/measured.md), beside those of the workload. Repeatable.",
+            help="Measured times (.csv: parameters, phase, component, value, low, high, n, ...; see "
+            "docs/measured.md), in addition to the workload's own. Repeatable.",
         ),
     ] = field(default_factory=list)
     value: Value = None
@@ -303,8 +303,9 @@ class VerdictOptions:
         str | None,
         Option(
             metavar="SHARE",
-            help="Exit with 1 when an error of the total is larger, e.g. 5%: with --measured that of the simulation "
-            "(of the forecast, where nothing is simulated) against what was measured; else that of our forecast, or of "
+            help="Exit with 1 when an error of the total is larger, e.g. 5%: with --measured the error of the simulation "
+            "(of the forecast, if nothing is simulated) against the measurement; otherwise of our forecast, or of "
+            "(of the forecast, if nothing is simulated) against the measurement; otherwise the error of our forecast, or of "
             "any --formula given, against the simulation.",
         ),
     ] = None
@@ -318,12 +319,12 @@ class VerdictOptions:
     ] = field(default_factory=list)
 
 
-#: Of what is predicted for more ranks than were measured.
+#: Option of predictions for more ranks than were measured.
 AnchorFiles = Annotated[
     list[str],
     Option(
         metavar="FILE",
-        help="Anchor predictions at times that were measured on fewer ranks (a table as for --measured; see "
+        help="Anchor predictions at times measured on fewer ranks (a table as for --measured; see "
         "docs/anchored.md): print also what is predicted times measured / predicted at the largest number of ranks "
         "there. Repeatable.",
     ),

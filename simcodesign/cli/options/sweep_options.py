@@ -47,7 +47,7 @@ def check_store(file: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions:
-    """Which points are evaluated, how, by whom, and what is kept, written and printed."""
+    """Points to evaluate, how, by which processes, and what is kept, written and printed."""
 
     context: click.Context
     scenario: ScenarioOptions
@@ -55,14 +55,14 @@ class SweepOptions:
     sample: Annotated[
         tuple[int, str] | None,
         Option(
-            metavar="N METHOD", help="N points sampled by sobol or lhs from ranges LOW:HIGH[:log], in place of a grid."
+            metavar="N METHOD", help="N points sampled by sobol or lhs from ranges LOW:HIGH[:log], instead of a grid."
         ),
     ] = None
     tie: Annotated[
         list[str],
         Option(
             metavar="NAME=EXPRESSION",
-            help="What follows the axes, in SI units: nodes=P, 'n=1e6/sqrt(P)', network.startup='2us*log2(P)', "
+            help="Values that follow the axes, in SI units: nodes=P, 'n=1e6/sqrt(P)', network.startup='2us*log2(P)', "
             "'network.topology.shape=[P/8, 8]'. Repeatable.",
         ),
     ] = field(default_factory=list)
@@ -73,7 +73,7 @@ class SweepOptions:
         str | None,
         Option(
             metavar="FRACTION",
-            help="With simulations: where formulas, the workload's own and our forecast are within this share of the "
+            help="With simulations: where formulas, the workload's own and our forecast are within this part of the "
             "simulation (10%, or 0.1; 1 is 100%), which to use where, and the condition in words if a simple one "
             "fits; a plot is then a map of it. By default 10% with --formula.",
         ),
@@ -104,7 +104,7 @@ class SweepOptions:
     jobs: Jobs = None
     scheduler: Annotated[
         str | None,
-        Option(metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, in place of -j."),
+        Option(metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, instead of -j."),
     ] = None
     write: Write = field(default_factory=list)
     of: Annotated[
@@ -120,7 +120,7 @@ class SweepOptions:
         Option(
             metavar="NAME",
             help="With a plot: lines, bars, heat or contour; by default heat for two axes of numbers, bars where "
-            "axes have words only, else lines.",
+            "axes have words only, otherwise lines.",
         ),
     ] = None
     json_lines: Annotated[bool, Option(help="Print one JSON object per event, and no table.")] = False
@@ -164,7 +164,7 @@ class SweepOptions:
 
 FILES = Outputs(
     Output("table", (".csv", ".parquet"), "the table; FILE.meta.json has what all rows have in common"),
-    Output("plot", PLOT_SUFFIXES, "a plot over one or two axes; of formulas, a map of where they hold"),
+    Output("plot", PLOT_SUFFIXES, "a plot over one or two axes; of formulas, a map of their accuracy"),
 )
 
 

@@ -1,1 +1,1 @@
-"""What the larger commands do with their options; loaded by the command that runs."""
+"""Implementations of the larger commands; loaded by the command that runs."""

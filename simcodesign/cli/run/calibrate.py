@@ -20,7 +20,7 @@ from simcodesign.report.common.terminal import write, write_json
 
 
 class BenchmarkOptions(Protocol):
-    """What is used of the command's options."""
+    """Options used here."""
 
     @property
     def names(self) -> list[str]: ...
@@ -78,16 +78,16 @@ def show_what_to_measure(options: BenchmarkOptions) -> None:
 
 
 def _check_folder(paths: Sequence[Path], machine: str) -> None:
-    """InputError for a machine file that would not find the one that it extends."""
+    """InputError for a machine file that would not find the file that it extends."""
     beside = Path(machine).parent.resolve()
     for path in paths:
         if path != PRINTED and machine.endswith((".yaml", ".yml")) and path.parent.resolve() != beside:
-            what = "a machine extends one that is shipped, or stands beside it"
+            what = "a machine extends a bundled one, or one in the same folder"
             raise InputError(what, Place("--write"), value=str(path), allowed=f"a file in {beside}")
 
 
 def _given(items: Sequence[str], files: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The parameters of each file by [FILE:]NAME=VALUE; those of a file win over those of all."""
+    """The parameters of each file by [FILE:]NAME=VALUE; parameters of a file win over parameters of all."""
     given: dict[str, dict[str, float]] = {file: {} for file in files}
     for item in sorted(items, key=lambda one: ":" in one):
         where, _, value = item.rpartition("=")

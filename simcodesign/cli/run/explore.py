@@ -78,7 +78,7 @@ def run(options: ExploreOptions) -> None:
         return
     problem = study.problem(model)
     if "mapping" in problem.space.names and not (options.simulation.simulate or options.simulation.simulate_best):
-        complain("note: a forecast hardly depends on mapping; --simulate tells its values apart")
+        complain("note: a forecast hardly depends on mapping; --simulate distinguishes its values")
     for note in (study.size_note(problem), *study.unit_notes(problem)):
         if note:
             complain(f"note: {note}")
@@ -96,7 +96,7 @@ def run(options: ExploreOptions) -> None:
 
 
 def _is_special(study: ExplorationStudy) -> bool:
-    """Whether names without values stand for all values that their files allow."""
+    """Whether names without values mean all values that their files allow."""
     if study.machine.endswith(ASPEN):
         return True
     parameters = load_workload(study.workload).parameters
@@ -288,7 +288,7 @@ def _model_with_notes(study: ExplorationStudy, lists: bool) -> Model:
 
 
 def _model(study: ExplorationStudy, lists: bool = False) -> Model:
-    """What is explored: formulas, a machine alone, or a workload on a machine."""
+    """The model to explore: formulas, a machine alone, or a workload on a machine."""
     if study.formulas:
         return study.formula_model()
     if not study.machine:

@@ -33,7 +33,7 @@ def run_jobs(options: SimulateOptions, files: RequestedFiles) -> None:
     jobs, machine = _jobs(options.jobs)
     keywords = run_keywords(options.simulation, machine)
     if keywords["engine"] == "auto" and any(word in files for word in WITH_STATIONS):
-        keywords["engine"] = "simpy"  # which records whom stations serve
+        keywords["engine"] = "simpy"  # which records the services of stations
     with ProgressBar("simulating", note="preparing") as on_progress:
         answer = simulate_jobs(jobs, machine, **keywords, timeline=is_recorded(files), on_progress=on_progress)
     run = SimulatedRun(
@@ -50,7 +50,7 @@ def _jobs(options: JobsOptions) -> tuple[list[Job], Machine]:
     given = options.scenario
     for option, value in (("--preset", given.preset), ("--phase", given.phases), ("-P", given.ranks)):
         if value:
-            instead = "the number of places is that of ranks" if option == "-P" else "'WORKLOAD with KEY=VALUE@0:512'"
+            instead = "places are counted in ranks" if option == "-P" else "'WORKLOAD with KEY=VALUE@0:512'"
             raise InputError(f"{option} is for one workload", value=value, allowed=f"jobs without it: {instead}")
     parsed = [Job.parse(name) for name in options.job_names]
     texts = {name: f"{name}={value}" for name, value in parsed_settings(given.settings).items()}

@@ -40,7 +40,7 @@ from simcodesign.report.locality.tables import (
     ordered,
 )
 
-#: Below so many ways the stack model is not to be relied on.
+#: Associativity below which the stack model is not to be relied on.
 FEW_WAYS = 4
 LINE_BYTES = 64
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
@@ -61,7 +61,7 @@ def run_locality(options: LocalityOptions, files: RequestedFiles) -> None:
 
 
 def _findings(options: LocalityOptions, files: RequestedFiles) -> Findings:
-    """What is measured; all that can be refused is refused before a program runs or a trace is read."""
+    """The locality to measure; all that can be refused is refused before a program runs or a trace is read."""
     line_shift(LINE_BYTES if options.line is None else options.line)
     _check_numbers(options)
     levels = _geometries(options)
@@ -89,7 +89,7 @@ def _check_numbers(options: LocalityOptions) -> None:
 
 
 def _of_profile(options: LocalityOptions) -> Findings:
-    """Of a saved profile, which has no accesses any more."""
+    """Findings of a saved profile, which has no accesses any more."""
     source = options.source[0]
     profile = load_profile(source)
     if options.line not in (None, profile.line_bytes):
@@ -230,7 +230,7 @@ def _geometry(text: str, line_bytes: int) -> CacheGeometry:
     place = Place("--caches")
     size, colon, ways = (part.strip() for part in text.partition(":"))
     if colon and not ways.isdecimal():
-        raise InputError("ways of a cache", place, value=text, allowed="size:ways, e.g. 32KiB:8, or size alone")
+        raise InputError("associativity of a cache", place, value=text, allowed="size:ways, e.g. 32KiB:8, or size")
     size_bytes = parse_quantity(size, "size", place)
     try:
         return CacheGeometry(size_bytes, line_bytes, int(ways) if colon else None)  # type: ignore[arg-type] # checked
@@ -240,7 +240,7 @@ def _geometry(text: str, line_bytes: int) -> CacheGeometry:
 
 
 def parsed_sizes(items: Sequence[str]) -> dict[str, int | float | bool | str]:
-    """Sizes of a kernel by their name; the kernel itself knows what is allowed."""
+    """Sizes of a kernel by their name; the kernel itself checks them."""
     sizes: dict[str, int | float | bool | str] = {}
     for item in items:
         name, _, value = (part.strip() for part in item.partition("="))

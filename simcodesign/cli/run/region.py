@@ -1,4 +1,4 @@
-"""For which two costs a workload meets a bound on its rate or time: regions by the forecast and by simulation."""
+"""Regions of two costs in which a workload meets a bound on its rate or time: by the forecast and by simulation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run_region(study: ExplorationStudy, options: ExploreOptions, files: Requeste
 
 
 def _refuse(options: ExploreOptions) -> None:
-    """InputError for what has no meaning for a region."""
+    """InputError for options that do not apply to a region."""
     search, simulation = options.search, options.simulation
     for option, value in (
         ("--solver", search.solver),
@@ -71,13 +71,13 @@ def _refuse(options: ExploreOptions) -> None:
         ("--size", options.problem.size),
     ):
         if value is not None:
-            raise InputError("has no meaning for a region", Place(option), value=value, allowed="with values to vary")
+            raise InputError("does not apply to a region", Place(option), value=value, allowed="with values to vary")
     if search.points is not None and not simulation.simulate:
-        raise InputError("a forecast has no use for it", Place("--points"), allowed="with --simulate")
+        raise InputError("does not apply to a forecast", Place("--points"), allowed="with --simulate")
 
 
 def _varied(study: ExplorationStudy) -> tuple[str, tuple[str, ...]]:
-    """What else is varied, and its values; a single region without it."""
+    """The further varied name, and its values; a single region without it."""
     others = [one for one in study.vary if one.text]
     if not others:
         return "", ("",)

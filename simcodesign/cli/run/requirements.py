@@ -110,7 +110,7 @@ def _simulate_upgrades(
     options: CompareOptions,
     files: RequestedFiles,
 ) -> None:
-    """Simulate every workload with every upgrade, and again with other numbers where they are varied."""
+    """Simulate every workload with every upgrade, and again with other numbers if they are varied."""
     factors = parsed_factors(options.vary)
     check_varied(factors, workloads, _size(workloads, options))
     simulation = _simulation(workloads, options)
@@ -247,7 +247,7 @@ def parsed_factors(items: Iterable[str]) -> dict[str, list[float]]:
         if not name or not text:
             raise InputError("not something to vary", Place("--vary"), value=item, allowed=VARY_FORMS)
         if name in factors:
-            raise InputError("varied twice", Place("--vary"), value=name, allowed="all factors at once")
+            raise InputError("varied twice", Place("--vary"), value=name, allowed="all factors together")
         try:
             factors[name] = [float(part.strip().removeprefix("x")) for part in text.split(",")]
         except ValueError:

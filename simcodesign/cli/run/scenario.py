@@ -47,13 +47,15 @@ class GivenScenario(Scenario):
 
 
 def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: Iterable[str] = ()) -> GivenScenario:
-    """What the options name; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names --set."""
+    """The scenario of the options; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names
+    --set."""
     settings = [*options.all_settings, *more]
     return scenario_of(options.workload, machine or options.machine, settings, options.preset, options.phases)
 
 
 def run_keywords(options: SimulationOptions, machine: Machine | None = None) -> RunKeywords:
-    """The options as ``simulate`` and all that simulate take them; ``machine``: the one that runs, if it is one."""
+    """The options as ``simulate`` and all that simulate take them; ``machine``: the machine that runs, if it is a
+    single one."""
     note_implied(options.effects)
     if machine is not None:
         _note_slow_nodes(machine, options.effects)
@@ -65,9 +67,9 @@ def run_keywords(options: SimulationOptions, machine: Machine | None = None) -> 
 
 
 def note_implied(effects: str) -> None:
-    """Say on standard error which effects are switched on besides those that are named."""
+    """Print on standard error which further effects the named ones switch on."""
     if effects not in ("all", "none"):
-        chosen_effects(effects)  # what is wrong is said alone
+        chosen_effects(effects)  # an error is reported alone
         named = effects.replace(",", " ").split()
         for name in named:
             if more := [one for one in chosen_effects(name) if one not in named]:
@@ -156,7 +158,7 @@ def _note_unused_changes(workload: Workload, machine: Machine, changes: Mapping[
 
 
 def _note_slow_nodes(machine: Machine, effects: str) -> None:
-    """Say on standard error that slow nodes, which stand under ``noise``, belong to an effect of another name."""
+    """Print on standard error that slow nodes, which are a key of ``noise``, belong to an effect of another name."""
     chosen = chosen_effects(effects)
     if machine.noise_model.slow_nodes and "noise" in chosen and "imbalance" not in chosen:
         complain(f"note: noise.slow_nodes of {machine.name} acts by the effect imbalance, which is off")
@@ -209,7 +211,7 @@ def parsed_level(text: str | None, default: float) -> float:
 
 
 def _number(name: str, value: str, parameter: Parameter | None) -> float:
-    """The number, or that of a choice or with a unit that the parameter has."""
+    """The number, of a choice or with a unit that the parameter has."""
     if parameter is not None and parameter.is_named:
         return parameter.parsed(value, Place("--set", None, name))
     try:
@@ -223,7 +225,7 @@ def _bad_setting(what: str, value: str, allowed: str) -> InputError:
 
 
 def _check_order(first: str, second: str) -> None:
-    """InputError: a machine stands before a workload."""
+    """InputError if a machine precedes a workload."""
     try:
         is_swapped = (kind_of(first), kind_of(second)) == ("machine", "workload")
     except InputError:

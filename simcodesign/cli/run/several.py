@@ -32,7 +32,7 @@ _VARY = Place("--vary")
 
 def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, float]:
     """Compare every workload on every machine, and print it; the errors that count."""
-    files.refuse(["trace"], "is of one comparison", "with one machine")
+    files.refuse(["trace"], "needs a single comparison", "with one machine")
     built = _built(options)
     scenarios = _scenarios(options, [*built.values()])
     varied = [text for text in options.vary if text not in built]
@@ -72,7 +72,7 @@ def _built(options: CompareOptions) -> dict[str, SweepAxis]:
 
 
 def _scenarios(options: CompareOptions, built: Sequence[SweepAxis]) -> list[Scenario]:
-    """Every workload on every machine that is named, workload by workload, and with each value of what is ``built``.
+    """Every workload on every named machine, workload by workload, and with each value of what is ``built``.
     InputError where no machine is, and for what is set as well."""
     given = options.scenario
     workloads, machines = named(options)
@@ -90,7 +90,7 @@ def _scenarios(options: CompareOptions, built: Sequence[SweepAxis]) -> list[Scen
 
 
 def named(options: CompareOptions) -> tuple[list[str], list[str]]:
-    """The workloads and the machines that are named. InputError where no machine is."""
+    """The named workloads and machines. InputError without a machine."""
     given = options.scenario
     kinds = [(name, kind_of(name)) for name in (given.machine, *options.more)] if options.more else []
     workloads = [given.workload, *(name for name, kind in kinds if kind == "workload")]
@@ -122,7 +122,7 @@ def _axis(texts: Sequence[str], scenario: Scenario, settings: Iterable[str]) -> 
 
 
 def _over_bandwidth(several: SeveralComparisons, name: str) -> SeveralComparisons:
-    """The same over a bandwidth instead of the time per byte that it is the inverse of."""
+    """The comparisons over a bandwidth instead of the time per byte that it is the inverse of."""
     times_s = [one.at[several.axis] for one in several.comparisons]
     values = [1 / time_s if time_s else inf for time_s in times_s]
     candidates = [replace(one, at={name: value}) for one, value in zip(several.comparisons, values, strict=True)]

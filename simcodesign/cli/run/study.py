@@ -214,7 +214,7 @@ def _interrupts() -> Iterator[None]:
 
 
 def _named(study: Study) -> Mapping[str, Mapping[str, str]]:
-    """What the short names of the study stand for."""
+    """Meanings of the short names of the study."""
     return {
         "Machines": {name: one.text() for name, one in study.machines.items()},
         "Workloads": {name: one.text() for name, one in study.workloads.items()},

@@ -65,7 +65,7 @@ from simcodesign.studies.trust.measured_columns import (
 from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_fraction, trust_map
 
 ALL_FAILED = 1
-#: Values of P of which it is said where their ranks are.
+#: Number of values of P up to which the placement of ranks is noted.
 MOST_LOOKED_AT = 1000
 _WITHIN = Place("--within")
 #: Hexadecimal digits that tell the stores of several grids of one workload and machine apart.
@@ -121,8 +121,8 @@ def _columns(sweep: Sweep, formulas: Iterable[str], is_measured: bool) -> list[s
 
 
 def _worst_errors(table: pd.DataFrame, options: VerdictOptions, formulas: Sequence[str]) -> dict[str, float]:
-    """The errors that count: the largest of each at points with a measured time, nan if it says nothing at one of
-    them; ``formulas``: how the columns of those that are given begin."""
+    """The errors that count: the largest of each at points with a measured time, nan if one of them has no
+    value; ``formulas``: how the columns of the given ones begin."""
     simulated = error_column("simulated") in table.columns
     there = table[MEASURED].notna() if MEASURED in table.columns else pd.Series(False, index=table.index)
     errors: dict[str, float] = {}
@@ -153,7 +153,7 @@ def _sweep(options: SweepOptions) -> Sweep:
 
 
 def _notes(sweep: Sweep) -> Iterator[str]:
-    """What a user should know before the work begins."""
+    """Notes for a user before the work begins."""
     if sweep.design.note:
         yield sweep.design.note
     yield from _first_rows(sweep)
@@ -226,7 +226,7 @@ def _workload_label(options: SweepOptions, sweep: Sweep) -> str:
 
 
 def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, SweepOutcome]:
-    """All points at once, kept nowhere."""
+    """All points together, kept nowhere."""
     table = forecast_frame(sweep)
     failed = int((table["error"] != "").sum())
     outcome = SweepOutcome(sweep.count, sweep.count, failed, sweep.count, stopped=False)
@@ -259,7 +259,7 @@ def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
         with Store.open(file, write=False) as known:  # a sweep cannot continue with the store of another one
             known.check_sweep(sweep)
         allowed = f"to continue with it: {resuming_command(options.arguments, file)}; otherwise another --store"
-        raise InputError("is there already", Place(str(file)), allowed=allowed)
+        raise InputError("exists already", Place(str(file)), allowed=allowed)
     if options.resume is None and not file.exists():
         if options.store is None:
             file.parent.mkdir(exist_ok=True)
@@ -307,7 +307,7 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
 
 
 def _so_far(sweep: Sweep, store: Store, file: Path) -> str:
-    """What is stored, where the store can still be read."""
+    """Stored part, if the store can still be read."""
     try:
         return outcome_line(outcome_of(store, sweep), str(file))
     except SimcodesignError:

@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.report.common.terminal import complain
 
 OUT_OF_TOLERANCE = 1
-#: What an error of the total may be of.
+#: Possible subjects of an error of the total.
 FORECAST, SIMULATION, FORMULAS = JUDGED = ("forecast", "simulation", "formulas")
 NAN = float("nan")
 AGAINST_MEASURED = " against what was measured"
@@ -61,8 +61,8 @@ def judged_errors(comparison: Comparison, options: VerdictOptions) -> dict[str, 
 
 
 def check_tolerance(errors: Mapping[str, float], limit: float | None) -> None:
-    """Say which errors are beyond the limit, and exit with 1 if any is. What has no error (nan: nothing was measured or
-    said here, or the total is 0) is out of every tolerance."""
+    """Print the errors that exceed ``limit``, and exit with status 1 if any does. A NaN error (nothing to compare with,
+    or a total of 0) exceeds every limit."""
     outside = {what: error for what, error in errors.items() if limit is not None and not abs(error) <= limit}
     for what, error in outside.items():
         has_none = math.isnan(error)

@@ -28,7 +28,7 @@ def check_why(why: bool) -> None:
 
 
 def what_helps(scenario: Scenario, options: SimulationOptions, simulation: Result, took_s: float) -> Elasticities:
-    """Elasticities about a simulation that took so long; what they cost is said first."""
+    """Elasticities about a simulation that took ``took_s``; their cost is printed first."""
 
     def say_cost(simulations: int) -> None:
         each, whole = (format_quantity(time_s, "time") for time_s in (took_s, simulations * took_s))
@@ -40,10 +40,10 @@ def what_helps(scenario: Scenario, options: SimulationOptions, simulation: Resul
 
 
 def with_why(answer: PlainResult, helps: Elasticities | None) -> object:
-    """The answer for JSON, with what would help under ``why`` where that was asked for."""
+    """The answer for JSON, with what would help under ``why`` if that was requested."""
     return answer if helps is None else answer.to_dict() | {"why": helps}
 
 
 def why_tables(helps: Elasticities | None) -> list[RenderableType]:
-    """What would help, for a terminal; nothing if it was not asked for."""
+    """Elasticities for a terminal; nothing if they were not requested."""
     return [] if helps is None else elasticity_tables(helps)

@@ -42,12 +42,12 @@ class FormulaComparison:
 
     @property
     def name(self) -> str:
-        """That of the formula."""
+        """Name of the formula."""
         return self.values.name
 
     @property
     def total_s(self) -> float:
-        """What it says of the whole; nan if it says nothing here."""
+        """Total of the formula; nan if it has none here."""
         return float("nan") if self.values.total_s is None else float(self.values.total_s)
 
     @property
@@ -88,8 +88,8 @@ def compared_formulas(
     measured: MeasuredTimes | None,
     whole_program: bool,
 ) -> tuple[FormulaComparison, ...]:
-    """Every formula given, and those of the workload that have other names, at a single design point. ``forecast``: the
-    sum of closed forms. InputError for a given one that cannot be used; one of the workload's then says why."""
+    """Every formula given, and the workload's own of other names, at a single design point. ``forecast``: the
+    sum of closed forms. InputError for a given one that cannot be used; one of the workload's then has a reason."""
     names = {formula.name for formula in given.formulas}
     own = [formula for name, formula in point.workload.formulas.items() if name not in names]
     compared = []
@@ -108,7 +108,7 @@ def compared_formulas(
 
 
 def _plainly(error: InputError) -> str:
-    """Why a formula says nothing, and what would help, without the place in the file of the workload."""
+    """Why a formula has no value, and what would help, without the place in the file of the workload."""
     return f"{error.what}. What helps: {error.allowed}" if error.allowed else error.what
 
 

@@ -1,4 +1,4 @@
-"""What a formula leaves out against the derived model, term by term in symbols, where both are expressions.
+"""Parts that a formula leaves out against the derived model, term by term in symbols, if both are expressions.
 
 Both are multiplied out to sums of products, of the same symbols: ``alpha`` is ``t_s``, equations are put in. Like
 products cancel by comparing their factors, so that ``log2(P)`` and ``log(P)/log(2)`` do not. What remains is put
@@ -40,7 +40,7 @@ _MAX_TEXT = 200
 HOPS_BY_LAW = "hops, by the distance law"
 #: The term of what the forecast is beyond the assumptions of derived formulas in symbols.
 BEYOND_SYMBOLS = f"what the forecast is beyond its formula in symbols, which takes {ASSUMPTIONS}"
-#: Symbol -> the one that stands for the same constant of the machine in derived formulas.
+#: Symbol -> the symbol for the same constant of the machine in derived formulas.
 _SAME = {
     "alpha": "t_s",
     "beta": "t_B",
@@ -64,7 +64,7 @@ _SAME = {
 
 @dataclass(frozen=True)
 class LeftOutTerm:
-    """What the derived model has more than a formula, ``time_s`` > 0, or less, and what it is in symbols."""
+    """Excess of the derived model over a formula, ``time_s`` > 0, or deficit, and the term in symbols."""
 
     text: str
     time_s: float
@@ -72,7 +72,7 @@ class LeftOutTerm:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The difference of the derived model and a formula by terms, which add up to it; none, and ``why``, where one of
+    """The difference of the derived model and a formula by terms, which add up to it; none, and ``why``, if one of
     the two is no expression."""
 
     terms: tuple[LeftOutTerm, ...] = ()
@@ -80,8 +80,8 @@ class LeftOut:
 
 
 def left_out(values: FormulaValues, point: DesignPoint, forecast: Result, whole_program: bool = True) -> LeftOut:
-    """What the total of a formula, at a single design point, leaves out against our forecast there. ``whole_program``
-    as for ``formula_values``: without it, only what the formula says of the phases that run is compared."""
+    """Parts that the total of a formula, at a single design point, leaves out against our forecast there.
+    ``whole_program`` as for ``formula_values``: without it, only the phases that run are compared."""
     formula = values.formula
     if isinstance(formula, PythonFormula):
         return LeftOut(why="a function in Python has no terms")
@@ -94,7 +94,7 @@ def left_out(values: FormulaValues, point: DesignPoint, forecast: Result, whole_
 
 
 class _Difference:
-    """Of a derived model and a formula."""
+    """Difference of a derived model and a formula."""
 
     def __init__(self, formula: Formula, point: DesignPoint, forecast: Result, whole_program: bool) -> None:
         to_sympy(next(expression for _, expression in formula.times()))  # InputError without SymPy
@@ -127,8 +127,8 @@ class _Difference:
         return LeftOut(tuple(sorted(kept, key=lambda term: -abs(term.time_s))))
 
     def _hops_s(self, forecast_s: float) -> float:
-        """What the hops of the machine's distance law, and slow links among them, add to our forecast, which formulas
-        in symbols do not have."""
+        """Time that the hops of the machine's distance law, and slow links among them, add to our forecast, which
+        formulas in symbols do not have."""
         machine = self.point.machine
         network = replace(machine.network, distance="none")
         if network.has_own_links and (alike := network.topology.with_links_alike()) is not None:
@@ -150,7 +150,7 @@ class _Difference:
                 continue
             messages = {symbol.name for symbol in expression.free_symbols} & {"t_s", "t_w", "t_B"}
             if messages and not model.has_symbolic_prices:
-                what = f"the derived formula in symbols is of Hockney's messages; those of {self.point.machine.name}"
+                what = f"the derived formula is for Hockney's messages; messages of {self.point.machine.name}"
                 raise InputError(f"{what} are of {model.name}")
             formulas.append(expression)
         others = self.forecast.phases.keys() - {*workload.phases()}  # checkpoints
@@ -160,11 +160,11 @@ class _Difference:
         return formulas, times
 
     def _phase_s(self, phase: str) -> float:
-        """What our forecast books in a phase."""
+        """Time of our forecast in a phase."""
         return float(sum(np.asarray(time_s).item() for time_s in self.forecast.phases.get(phase, {}).values()))
 
     def _given(self) -> Iterator[Any]:
-        """The formula of the user, or those of its phases that run, with all that stands for something else put in."""
+        """The formula of the user, or of its phases that run, with all definitions put in."""
         workload = self.point.workload
         if self.total is not None:
             yield self._put_in(self.total)
@@ -202,7 +202,7 @@ class _Difference:
         return tuple(base if power == 1 else sympy.Pow(base, power, evaluate=False) for base, power in kept)
 
     def _definitions(self, expression: Any, word: Any) -> dict[Any, Any]:
-        """What stands for the same constant as a symbol of derived formulas, for all symbols in an expression."""
+        """Equivalents of the symbols of derived formulas, for all symbols in an expression."""
         symbol = self.sympy.Symbol
         names = {one.name for one in expression.free_symbols} & (_SAME.keys() - self.point.values.keys())
         definitions = {symbol(name): symbol(_SAME[name]) for name in names}

@@ -1,1 +1,1 @@
-"""Measured times compared with both readings: where they are from, and which of them hold at a design point."""
+"""Measured times compared with both readings: their sources, and which of them hold at a design point."""

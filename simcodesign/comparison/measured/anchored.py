@@ -1,6 +1,6 @@
 """A prediction anchored at measurements: multiplied by what was measured over what is predicted at a smaller scale.
 
-The ratio at the largest scale that was measured is carried on to more ranks. N. Barnes et al., "A regression-based
+The ratio at the largest measured scale is carried to more ranks. N. Barnes et al., "A regression-based
 approach to scalability prediction", ICS 2008, extrapolate from few ranks; K. Ibeid et al., "Learning with analytical
 models", IPDPSW 2019, correct a model by measurements; M. Kennedy and A. O'Hagan, "Bayesian calibration of computer
 models", J. R. Stat. Soc. B 63, 2001, have the discrepancy of a model. The interval takes
@@ -52,7 +52,7 @@ class Step:
 
     @property
     def doublings(self) -> float:
-        """Of P."""
+        """Number of doublings of P."""
         return math.log2(self.to_ranks / self.from_ranks)
 
 
@@ -112,7 +112,7 @@ class Anchored(PlainResult):
 
     @property
     def last_change(self) -> float | None:
-        """Of the logarithm of the ratio between the last two scales; None for one scale."""
+        """Change of the logarithm of the ratio between the last two scales; None for one scale."""
         return None if len(self.scales) < 2 else math.log(self.scales[-1].ratio / self.scales[-2].ratio)
 
     @property
@@ -129,7 +129,7 @@ class Anchored(PlainResult):
         return ""
 
     def json_fields(self) -> dict[str, Any]:
-        """What is known: without an anchor only the prediction and the reason."""
+        """Return the known fields: without an anchor only the prediction and the reason."""
         if self.refused:
             return attributes_of(self, "reading", "ranks", "predicted_s", "refused")
         names = ("reading", "ranks", "predicted_s", "frozen_s", "anchored_s", "interval_s", "level", "warning")

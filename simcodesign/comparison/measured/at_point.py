@@ -40,7 +40,7 @@ def measured_at(
 
 
 def of_what_runs(measured: MeasuredTimes, point: DesignPoint, whole_program: bool) -> MeasuredTimes | None:
-    """What was measured of the phases that run: if some are left out, total and components are of another program.
+    """Measured times of the phases that run: if some are left out, total and components are of another program.
     None if that is nothing."""
     phases = point.workload.phases()
     if whole_program:
@@ -74,7 +74,7 @@ def holds_at(
 
 
 def _value(name: str, point: DesignPoint, measured: MeasuredTimes) -> FloatOrArray | str:
-    """What a name is worth at design points: of the workload, or of the machine."""
+    """Value of a name at design points: of the workload, or of the machine."""
     machine = point.machine
     known: dict[str, FloatOrArray | str] = {**machine.varying(), **point.values, "nodes": float(machine.nodes)}
     known["network.topology.kind"] = machine.network.topology.kind

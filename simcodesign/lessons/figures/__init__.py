@@ -1,1 +1,1 @@
-"""What single figures need besides lattices and traces: events with the lines that run, stations, what would help."""
+"""Data of single figures other than lattices and traces: events with the lines that run, stations, elasticities."""

@@ -18,7 +18,7 @@ FOLDER = Path(reference_engine.__file__).resolve().parent
 CALENDAR = "environment.py"
 #: Functions with which something happens to an operation, or to the message of a send.
 BEGIN, END, ARRIVE, REQUEST, GRANT = MARKS = ("begin", "end", "arrive", "request", "grant")
-#: What the engine calls the operation, or the send whose message it is, that a function is about.
+#: Names in the engine of the operation, or the send of the message, that a function is about.
 _OPERATION = ("op", "send")
 
 Returned = TypeVar("Returned")
@@ -26,7 +26,7 @@ Returned = TypeVar("Returned")
 
 @dataclass
 class Passage:
-    """Lines that run one after another for one operation. ``step``: of the calendar; ``mark``: the function that says
+    """Lines that run one after another for one operation. ``step``: of the calendar; ``mark``: the function that marks
     what happens, empty if there is none; ``station``: at which, or -1; ``lines``: code and line, in order."""
 
     step: int
@@ -102,7 +102,7 @@ class LineRecorder:
 
 
 def _operation(frame: FrameType) -> int | None:
-    """The operation that a function of the engine is about, or the one that called it."""
+    """The operation that a function of the engine is about, or the function that called it."""
     one: FrameType | None = frame
     while one is not None and one.f_code.co_name != "step":
         for name in _OPERATION:
@@ -141,7 +141,7 @@ class Sources:
         return self._numbers[code]
 
     def of(self, lines: list[tuple[CodeType, int]]) -> list[list[int]]:
-        """Of each function, in the order in which it first ran: its number, then its lines that ran, from 0 on."""
+        """For each function, in the order in which it first ran: its number, then its lines that ran, from 0 on."""
         found: dict[int, list[int]] = {}
         for code, line in lines:
             number = self.number(code)

@@ -39,7 +39,7 @@ def events_at(run: Run, stops: Stops) -> dict[str, Any]:
     """``functions`` of the reference engine that run (name, file, first line, text), and for every rung of the ladder
     the ``rungs``: rows in the order in which the engine goes through them.
 
-    A row: ``time`` in s; ``rank``, of a message the one that sends it; ``what``: waits, begins, ends, arrives, asks
+    A row: ``time`` in s; ``rank``, for a message its sender; ``what``: waits, begins, ends, arrives, asks
     (for a station) or granted; ``operation``, ``bytes``, ``peer``; ``waits_for``: a rank whose message is waited for;
     ``station``, and ``holder``: the message, [from, to], or the [rank] that has the station while this one waits;
     ``lines``: of each function its number and which of its lines run. InputError for a run that is too long to read.
@@ -69,7 +69,7 @@ class _Reader:
         self.timeline: Timeline = result.timeline
         self.sources = sources
         services = result.timeline.services
-        # By operation and time: the place among services, whose names are not the numbers that the engine has.
+        # By operation and time: the place among services, whose names are not the engine's numbers.
         self.asked: dict[tuple[int, float], list[int]] = {}
         self.begun: dict[tuple[int, float], list[int]] = {}
         if services is not None:
@@ -79,7 +79,7 @@ class _Reader:
                 self.begun.setdefault((op, float(services.begin_s[place])), []).append(place)
 
     def rows(self, passages: list[Passage]) -> list[Row]:
-        """Of all passages in which something happens."""
+        """Rows for all passages in which something happens."""
         rows: list[Row] = []
         for one in together(passages):
             if one.op < len(self.timeline.rank):
@@ -114,7 +114,7 @@ class _Reader:
         return row
 
     def at_station(self, one: Passage) -> Row:
-        """The station that is asked for, or granted, and who has it if that is somebody else."""
+        """The requested, or granted, station, and its holder if that is another operation."""
         services = self.timeline.services
         known = (self.asked if one.mark == REQUEST else self.begun).get((one.op, one.time_s), [])
         if services is None or not known:
@@ -126,7 +126,7 @@ class _Reader:
         return row
 
     def holder(self, place: int) -> list[int] | None:
-        """Whom the station serves when this one comes to it."""
+        """Operation that the station serves when this one arrives at it."""
         services = self.timeline.services
         assert services is not None
         came_s = services.requested_s[place]

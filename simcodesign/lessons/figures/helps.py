@@ -1,4 +1,4 @@
-"""What would help a run: the table of ``--why`` at some of its stops."""
+"""Elasticities of a run: the table of ``--why`` at some of its stops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_SHOWN, MOST_ALGORITHMS = 12, 6
 #: Shares of the time that are too small to be shown.
 _LEAST = 5e-4
 _INSTEAD = ", instead by "
-#: What a student reads instead of paths in a machine file.
+#: Texts for students instead of paths in a machine file.
 PLAIN_WORDS = {
     "processor.rate": "rate of the processors",
     "processor.clock": "clock of the processors",
@@ -33,7 +33,8 @@ PLAIN_WORDS = {
 
 
 def helps_at(run: Run, stops: Stops) -> dict[str, Any]:
-    """By what fraction forecast and simulation, with the effects before the first random one, get longer (negative:
+    """The fractions by which forecast and simulation, with the effects before the first random one, get longer
+    (negative:
     shorter) when one thing gets better: ``rows`` of what (and in plain ``words``), forecast and simulated, what helps
     most first; ``algorithms``: the best others, with what each is ``instead_of``; ``improvement``: by what fraction;
     ``little``: how many changes move neither reading by 0.05 %; ``bottleneck``: sentences."""

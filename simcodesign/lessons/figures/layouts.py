@@ -21,8 +21,8 @@ _BITS_GROW, _BITS_TURN = 3.3, 18.0
 
 
 def grid(coordinates: Sequence[Ints]) -> Floats:
-    """Of the coordinates of each dimension, that to the right first: the second goes down, the third obliquely up,
-    as one draws a cube; the fourth and the fifth lay out copies of these, and so on."""
+    """Place hosts by the coordinates of each dimension, the first to the right: the second goes down, the third
+    obliquely up, as one draws a cube; the fourth and the fifth lay out copies of these, and so on."""
     position = np.zeros((len(coordinates[0]), 2))
     for first in range(0, len(coordinates), 3):
         position = _grid_of_three(position, coordinates[first : first + 3])
@@ -30,7 +30,7 @@ def grid(coordinates: Sequence[Ints]) -> Floats:
 
 
 def _grid_of_three(inner: Floats, coordinates: Sequence[Ints]) -> Floats:
-    """Copies of what stands at ``inner``, along up to three more dimensions."""
+    """Copies of the points ``inner``, along up to three more dimensions."""
     width, height = (np.ptp(inner, axis=0) if len(inner) else np.zeros(2)).tolist()
     gap = _GAP if width or height else 0.0
     extents = [int(one.max(initial=0)) + 1 for one in coordinates]
@@ -63,7 +63,7 @@ def bits(hosts: int) -> Floats:
 
 
 def around_bus(hosts: int) -> Floats:
-    """Hosts above and below a line in turn; the last two points are the ends of the line."""
+    """Hosts alternately above and below a line; the last two points are the ends of the line."""
     host = np.arange(hosts)
     position = np.stack([host * 0.6, np.where(host % 2 == 0, -1.0, 1.0)], axis=1)
     return np.concatenate([position, [[-0.6, 0.0], [0.6 * hosts, 0.0]]])
@@ -106,6 +106,6 @@ def _in_circles(graph: nx.Graph, members: list[list[int]]) -> Floats:
         order = sorted(those, key=lambda v: (nearest[v], v))
         turn |= {v: place / len(order) for place, v in enumerate(order)}
         rings.append(np.array(order))
-    # Half the width of a group forward, so that each group is centred on the one that it hangs on.
+    # Half the width of a group forward, so that each group is centred on its parent.
     around = [np.array([turn[int(v)] for v in ring]) - 0.5 * (1 / len(rings[0]) - 1 / len(ring)) for ring in rings]
     return circles(rings, around)

@@ -16,7 +16,8 @@ OF_STATIONS = ("stations", "served", "served_times")
 
 
 def station_names(run: Run, stops: Stops, trace: Mapping[str, NDArray[np.generic]]) -> dict[str, list[str]]:
-    """Of every rung, and draw of it, the names of the stations that served somebody, in their order in the trace."""
+    """For every rung, and draw of it, the names of the stations that served any operation, in their order in the
+    trace."""
     machine = scenario_at(run, stops).bind().machine
     return {
         key: [station_name(machine, int(kind), int(unit)) for kind, unit in np.asarray(array)]

@@ -39,8 +39,8 @@ class Roof:
 
 
 def roofs(machine: Machine) -> Iterator[Roof]:
-    """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number; the roofs of one
-    processor that has the memory of its node for itself, that finds its data in each cache with a bandwidth or at
+    """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number; the roofs of
+    one processor that has the memory of its node for itself, that finds its data in each cache with a bandwidth or at
     another socket, and that has its part of the memory; and the roof of all processors of a node."""
     one = machine.accelerator
     if one is not None and one.memory_per_byte_s is not None:

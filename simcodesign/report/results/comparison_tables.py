@@ -109,7 +109,7 @@ def component_table(comparison: Comparison) -> Table:
 
 def overlapped_line(comparison: Comparison) -> list[RenderableType]:
     """Text for components whose error would be meaningless."""
-    text = "ranks do it, but mostly concurrently with other work or off the critical path, which the simulated time measures"
+    text = "ranks do it, but mostly during other work or off the critical path, which the simulated time measures"
     said = comparison.overlapped or comparison.overlapped_phases
     return [paragraph(f"{OVERLAPPED}: {text}.")] if said else []
 

@@ -38,7 +38,8 @@ _PLACES = (0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85)
 
 def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] = (0.0, inf)) -> None:
     """A bar for each operation, from begin to end, a row for each rank; paler while it waits. Only the first
-    ones of many ranks are drawn, as the title mentions; messages have arrows if they are few, and their bytes if there is room.
+    ones of many ranks are drawn, as the title mentions; messages have arrows if they are few, and their bytes if there
+    is room.
 
     ``window_s``: from when to when. Raises InputError for a result without a timeline, for more operations than can be
     distinguished, for a path that cannot be written, and without Matplotlib.

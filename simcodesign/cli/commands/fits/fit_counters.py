@@ -19,8 +19,8 @@ def run(options: FitCountersOptions) -> None:
 
     --profile WORKLOAD MACHINE finds out whether such models can be trusted: it profiles simulated runs on the numbers
     of processes of --vary P=2,4,8, predicts the targets, and compares with simulations of the targets and with two
-    simpler models. Another size is then a preset or a parameter: --target P=128,preset=B or P=128,n=102; volume=4 tells
-    by how much messages grow.
+    simpler models. Another size is then a preset or a parameter: --target P=128,preset=B or P=128,n=102; volume=4 is
+    the factor by which messages grow.
     """
     options.check()
     use_one_thread()

@@ -11,7 +11,7 @@ from simcodesign.cli.sections import Section
 
 @command(app, "fit-formula", section=Section.MEASURE, no_args_is_help=True, outputs=FILES)
 def run(options: FitFormulaOptions) -> None:
-    """Fit the coefficients of formulas of your own, beside the best model of the normal form.
+    """Fit the coefficients of formulas of your own, and compare them with the best model of the normal form.
 
     Each name in a formula that is neither a parameter of the measurements, nor set with --set, nor a constant of
     --machine (t_s, network.startup) is a coefficient.

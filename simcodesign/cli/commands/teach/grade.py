@@ -39,7 +39,7 @@ class GradeOptions:
 
 
 def _marks(marks: Any, path: Path) -> str:
-    """Write the table of answers beside the marks, and return the marks."""
+    """Write the table of answers next to the marks, and return the marks."""
     from simcodesign.core.files.atomic_files import replacing_text
     from simcodesign.lessons.grading.marks import answers_of, marks_csv
 

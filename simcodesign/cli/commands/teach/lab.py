@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class LabOptions:
-    """What is served, and where."""
+    """Lessons to serve, and address."""
 
     lesson: Annotated[
         str | None,

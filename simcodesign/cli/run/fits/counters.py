@@ -29,7 +29,7 @@ from simcodesign.studies.extrapolation.virtual_profiler import latencies_of
 
 TARGET_FORMS = "--target P=128, or --target P=256,size=1e6"
 LABEL_FORMS = "FILE@P=4,size=1e6,clock=2.5GHz,class=C,rank=0,repetition=2,kernel=main,summed"
-#: What may stand behind the @ of a file, and which label it is.
+#: Labels that may follow the @ of a file.
 LABELS = {
     "P": "processes",
     "processes": "processes",
@@ -42,7 +42,7 @@ LABELS = {
     "summed": "summed",
 }
 NO_GUARD = "none"
-#: Dimensions by whose surface messages grow, unless --dimensions says otherwise.
+#: Default number of dimensions by whose surface messages grow (--dimensions).
 DIMENSIONS = 3.0
 
 
@@ -108,7 +108,7 @@ def _study(options: FitCountersOptions) -> CounterPredictions:
     if (recorded.volume is not None or options.dimensions is not None) and not any(
         forecast.prediction.volume_ratio != 1 for forecast in fitted.forecasts
     ):
-        complain("note: --volume and --dimensions say nothing here: no message grows with another size")
+        complain("note: --volume and --dimensions have no effect here: no message grows with another size")
     return fitted
 
 
@@ -168,7 +168,7 @@ def parsed_guard(text: str) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:
-        raise InputError("not a guard", Place("--guard"), value=text, allowed="a share such as 1e-4, or none")
+        raise InputError("not a guard", Place("--guard"), value=text, allowed="a fraction such as 1e-4, or none")
     return value
 
 
@@ -176,7 +176,7 @@ def parsed_guard(text: str) -> float | None:
 
 
 def runs_of(files: Sequence[str], format: str | None) -> CounterTable:
-    """The rows of all files. A file that says the same run as one before it is taken as a repetition of it."""
+    """The rows of all files. A file with the same run as a previous one is taken as a repetition of it."""
     for at, file in enumerate(files):
         if file in files[:at]:
             raise InputError("a file is given twice", Place(file), allowed="each file once")
@@ -191,13 +191,13 @@ def runs_of(files: Sequence[str], format: str | None) -> CounterTable:
 
 
 def _keys(table: CounterTable) -> Iterator[object]:
-    """What tells every row from all others: its kernel, run and rank."""
+    """Identity of every row: its kernel, run and rank."""
     ranks = [None if math.isnan(rank) else rank for rank in table.column(RANK).tolist()]
     return zip(table.kernels, run_keys(table), ranks, strict=True)
 
 
 def _numbered(table: CounterTable, file_of: Mapping[object, str], file: str) -> CounterTable:
-    """The table, with a number of repetition that is free where it lacks one and says a run that there is."""
+    """The table, with a free number of repetition if it lacks one and repeats a run."""
     before = next((file_of[key] for key in _keys(table) if key in file_of), None)
     column = NUMBERS.index("repetition")
     if before is None or not all(map(math.isnan, table.values[:, column].tolist())):

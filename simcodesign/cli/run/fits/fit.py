@@ -93,7 +93,7 @@ def level_of(options: ModelOptions) -> float:
 
 
 def measurements_of(options: ModelOptions, files: Sequence[Path]) -> Measurements:
-    """The measurements of all files, of the regions and metrics that are chosen."""
+    """The measurements of all files, of the chosen regions and metrics."""
     try:
         parts = [
             read_measurements(file, options.format, partial=options.partial or None, value=options.value)
@@ -128,7 +128,7 @@ def _fitted(
     *,
     digests: bool,
 ) -> tuple[Digest, Heading]:
-    """What tables and plots show; each series is printed and written as soon as it is fitted. ``blocks`` takes all."""
+    """Data for tables and plots; each series is printed and written as soon as it is fitted. ``blocks`` takes all."""
     arguments, heading = arguments_and_heading(options, measurements, options.files)
     if options.as_json:
         outputs = [*outputs, (JsonWriter, write)]
@@ -145,7 +145,7 @@ def _fitted(
             on_progress=on_progress,
             **arguments,
         )
-        with closing(every):  # type: ignore[type-var] # a generator: an error ends the processes at once
+        with closing(every):  # type: ignore[type-var] # a generator: an error ends the processes immediately
             for fits, overview, parts in every:
                 if digests and fits is not None and overview is not None:
                     digest.add(fits, overview)
@@ -161,7 +161,7 @@ def _fitted(
 def arguments_and_heading(
     options: ModelOptions, measurements: Measurements, files: Sequence[Path], more: Mapping[str, object] | None = None
 ) -> tuple[FitKeywords, Heading]:
-    """What ``fit`` takes, and what all answers have in common; ``more``: options beside those of the normal form."""
+    """Arguments of ``fit``, and the common part of all answers; ``more``: options in addition to the normal form's."""
     arguments = fit_arguments(options)
     given = _target_of(options.target, measurements)
     target = tuple(given or default_target(measurements).tolist())
@@ -208,7 +208,7 @@ def parsed_demands(items: Iterable[str]) -> dict[str, str]:
 
 
 def _hinted(error: InputError) -> InputError:
-    """The error of a file, with a word on ``fit-counters`` where it may hold hardware counters."""
+    """The error of a file, with a word on ``fit-counters`` if it may hold hardware counters."""
     try:
         recognised(Path(error.place.file if error.place else ""))
     except (InputError, OSError):

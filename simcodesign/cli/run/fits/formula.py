@@ -1,4 +1,4 @@
-"""``fit-formula``: forms of the user's own, fitted and judged beside the best model of the normal form."""
+"""``fit-formula``: forms of the user's own, fitted and compared with the best model of the normal form."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run_fit_formula(options: FitFormulaOptions) -> None:
 
 
 def _totals(options: FitFormulaOptions, measurements: Measurements) -> Measurements:
-    """Of a sweep only the times of the whole program, unless --metric chooses: those of the simulation if there are
+    """Select from a sweep only the times of the whole program, unless --metric chooses: simulated ones if there are
     any, otherwise of the forecast."""
     for total in () if options.metric else TOTALS:
         if total in measurements.metrics:

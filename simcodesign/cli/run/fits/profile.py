@@ -24,7 +24,7 @@ TARGET_FORMS = "P=128, or with another size P=128,preset=C or P=128,n=64, and vo
 def run_fit_profile(options: FitCountersOptions) -> None:
     """Profile, predict, simulate, print and draw."""
     requested = FILES.requested(options.write)
-    requested.refuse(["workload"], "models of simulated runs", "FILE... in place of --profile")
+    requested.refuse(["workload"], "models of simulated runs", "FILE... instead of --profile")
     ladder = options.simulated.ladder
     large = None if ladder is None else parsed_share(ladder, "--ladder")
     evaluated, explained = _evaluated(options, large)
