@@ -21,7 +21,7 @@ Flat = NDArray[Any]
 
 
 class Scattered:
-    """Items of a derived datatype in memory, with gaps or in another order than that of sending.
+    """Items of a derived datatype in memory, with gaps or in another order than they are sent.
 
     ``layout``: of one item, ``dtype``: of its basic elements.
     """

@@ -1,4 +1,4 @@
-"""What counts as computation of a program that uses mpi4py, in the words of ``--compute``."""
+"""Times counted as computation of a program that uses mpi4py, in the words of ``--compute``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at in a run in addition to its operations: lines as phases, and the memory of NumPy arrays."""
+"""Observations of a run in addition to its operations: lines as phases, and the memory of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _look(values: Iterable[Any], found: dict[int, int], seen: set[int], depth: i
 
 
 def _inner(value: Any) -> Iterable[Any]:
-    """What a container or an object contains."""
+    """Contents of a container or an object."""
     if isinstance(value, dict):
         return value.values() if len(value) <= _MOST_ENTRIES else ()
     if isinstance(value, list | tuple | set):

@@ -18,7 +18,7 @@ _ERRORS = {
 }
 #: Classes whose objects are copied as such of their other classes.
 _KINDS = (*_ERRORS, "Status", "Message")
-#: Of which no object of mpi4py is made.
+#: Types of which no object of mpi4py is made.
 _NOT_COPIED = (int, str, tuple)
 
 
@@ -100,7 +100,7 @@ class Quick(Handled, metaclass=SimulatedKind):
     copied_with: ClassVar[str] = ""
 
     def __new__(cls, *given: Any, **named: Any) -> Any:
-        """Return a new object, with the state of the one that it is made of, if any."""
+        """Return a new object, with the state of its original, if any."""
         made = super().__new__(cls)
         if _is_copy(cls, given, named):
             state = given[0].state()

@@ -17,7 +17,7 @@ from simcodesign.mpi.values.errors import MpiError
 
 
 class Op(Simulated):
-    """An operation of two values; ``buffers``: of two arrays, where it differs. ``commutes``: in any order."""
+    """An operation of two values; ``buffers``: of two arrays, if it differs. ``commutes``: in any order."""
 
     empty_is_null = is_predefined = True
     _user: Callable[..., Any] | None = None
@@ -125,7 +125,7 @@ def _second(x: Any, y: Any) -> Any:
     return y
 
 
-#: By name, as in ``MPI.SUM``.
+#: Operators by name, as in ``MPI.SUM``.
 OPERATORS = {
     "SUM": Op("sum", lambda x, y: x + y, np.add),
     "PROD": Op("prod", lambda x, y: x * y, np.multiply),
@@ -139,7 +139,7 @@ OPERATORS = {
     "BXOR": Op("bxor", lambda x, y: x ^ y, np.bitwise_xor),
     "MAXLOC": Op("maxloc", _located(lambda x, y: x > y), _located_in_buffers(np.greater)),
     "MINLOC": Op("minloc", _located(lambda x, y: x < y), _located_in_buffers(np.less)),
-    # Of windows: the value given replaces the one there, or leaves it.
+    # For windows: the given value replaces the present one, or leaves it.
     "REPLACE": Op("replace", _second, _second, commutes=False),
     "NO_OP": Op("no_op", _first, _first, commutes=False),
     "OP_NULL": Op.__new__(Op),

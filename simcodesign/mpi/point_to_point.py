@@ -331,5 +331,5 @@ class PointToPoint(Quick):
 
 
 def unpickled(data: Any) -> Any:
-    """Return an object that was sent; None of an empty message, as mpi4py does."""
+    """Return a sent object; None for an empty message, as mpi4py does."""
     return PICKLE.loads(data) if len(data) else None

@@ -16,7 +16,7 @@ Statuses = Sequence[Status] | None
 
 
 class Completion(Quick):
-    """What can be done with one request."""
+    """Methods to complete one request."""
 
     world: World
 
@@ -89,7 +89,7 @@ class Completion(Quick):
 
 
 class OfSeveral(Completion):
-    """What is done with several requests."""
+    """Methods to complete several requests."""
 
     @classmethod
     def waitall(cls, requests: Sequence[Completion], statuses: Statuses = None) -> list[Any]:

@@ -32,7 +32,7 @@ from simcodesign.mpi.stand_in import installed
 MOST_RUNS = 5
 #: A run, and the states of its ranks.
 Ran = tuple[World, ProcessState]
-#: What the order in which messages from any rank are received may change.
+#: Possible consequences of the order in which messages from any rank are received.
 CHANGES = ("nothing", "operations", "lines", "deadlock", "error")
 
 
@@ -191,7 +191,7 @@ def _until_settled(once: Callable[[Clock], Ran], recorded: Callable[[World], Rec
     while True:
         runs += 1
         began_s = time.process_time()
-        with _uncollected():  # as long as the logs of all ranks are there, through which a collection goes
+        with _uncollected():  # as long as the logs of all ranks exist, which a collection would go through
             world, state = once(known)
             recording = recorded(world)
         cpu_s = time.process_time() - began_s
@@ -199,7 +199,7 @@ def _until_settled(once: Callable[[Clock], Ran], recorded: Callable[[World], Rec
         if not (world.log.clock_reads or world.in_time):
             settled = True
         elif before is not None and same_operations(recording, before) and world.clock.reads_s == known.reads_s:
-            settled = not late  # the simulation would be the one before
+            settled = not late  # the simulation would equal the previous one
             return _Settled(world, state, recording, known, runs, cpu_s, settled, late)
         else:
             seen = simulated_times(world.log, recording, machine)
@@ -212,7 +212,7 @@ def _until_settled(once: Callable[[Clock], Ran], recorded: Callable[[World], Rec
 
 
 def _change(again: Callable[[], Ran], recording: Recording, state: ProcessState) -> str:
-    """What another run of the program changes: one of ``CHANGES``."""
+    """Consequence of another run of the program: one of ``CHANGES``."""
     try:
         world, other = again()
     except DeadlockError:
@@ -260,7 +260,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _eager_bytes(machine: Machine) -> float:
-    """The longest message that is sent without its receiver; infinite of a machine without rendezvous."""
+    """The longest message sent without its receiver; infinite for a machine without rendezvous."""
     network = machine.network
     limit = None if network is None else network.message_model.rendezvous_above_bytes
     return float("inf") if limit is None else float(np.min(np.asarray(limit)))

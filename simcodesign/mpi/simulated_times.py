@@ -19,7 +19,7 @@ from simcodesign.mpi.ranks.log import Log
 from simcodesign.mpi.ranks.matching import ANY_SOURCE, ANY_TAG, Mailbox, Taken
 from simcodesign.mpi.ranks.world import Sent
 
-#: Of the rows of a timeline.
+#: Kind of rows of a timeline.
 _SEND = 1
 
 
@@ -35,7 +35,7 @@ class SimulatedTimes:
 def simulated_times(log: Log, recording: Recording, machine: Machine) -> SimulatedTimes:
     """Simulate a recording; return when ranks read clocks, and when messages are sent and arrive."""
     entries = len(recording.op)
-    numbered = replace(recording, line=np.arange(entries))  # so that the timeline says which entry a row is of
+    numbered = replace(recording, line=np.arange(entries))  # so that the timeline has the entry of each row
     workload = workload_of_recording(numbered, "times")
     timeline = simulate(workload, machine, {"P": recording.ranks}, timeline=True).timeline
     assert timeline is not None

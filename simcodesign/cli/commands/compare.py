@@ -55,7 +55,7 @@ def run(options: CompareOptions) -> None:
     limit = tolerance_of(options.verdict, bool(options.formula))
     if options.anchor and (options.more or options.vary or options.replication.replicates):
         raise InputError(
-            "--anchor is of one workload on one machine, once", allowed="sweep --anchor for several points"
+            "--anchor needs one workload on one machine, once", allowed="sweep --anchor for several points"
         )
     scenario, usable = options.scenario, ("settings", "effects", "engine", "seed", "tolerance", "as_json")
     if options.aspen.apply_to(scenario.workload, scenario.machine, *options.more, other_options=usable):

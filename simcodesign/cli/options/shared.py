@@ -305,7 +305,6 @@ class VerdictOptions:
             metavar="SHARE",
             help="Exit with 1 when an error of the total is larger, e.g. 5%: with --measured the error of the simulation "
             "(of the forecast, if nothing is simulated) against the measurement; otherwise of our forecast, or of "
-            "(of the forecast, if nothing is simulated) against the measurement; otherwise the error of our forecast, or of "
             "any --formula given, against the simulation.",
         ),
     ] = None

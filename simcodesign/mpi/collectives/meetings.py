@@ -22,7 +22,7 @@ from simcodesign.mpi.values.errors import MpiError
 
 Given = ParamSpec("Given")
 Combine = Callable[[list[Any]], Sequence[Any]]
-#: Operations that are recorded as another one: the messages of an exclusive scan are those of a scan.
+#: Operations recorded under another name: an exclusive scan has the messages of a scan.
 _RECORDED_AS = {"exscan": "scan"}
 
 

@@ -17,7 +17,7 @@ from simcodesign.mpi.ranks.world import mpi_call
 from simcodesign.mpi.values.errors import MpiError
 from simcodesign.mpi.values.markers import BottomType, InPlaceType
 
-#: What an operation on buffers returns: nothing, or, of its nonblocking form, a request.
+#: Result of an operation on buffers: nothing, or, for its nonblocking form, a request.
 NoneOrRequest = Any
 
 

@@ -38,7 +38,7 @@ class Comm(Probes, PersistentMessages, Exchanges, TopologyCreation):
         return False
 
     def Is_intra(self) -> bool:
-        """Return whether the ranks are of one group."""
+        """Return whether the ranks belong to one group."""
         return not self.Is_inter()
 
     is_inter, is_intra = property(lambda self: self.Is_inter()), property(Is_intra)

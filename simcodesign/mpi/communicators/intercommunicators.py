@@ -102,7 +102,7 @@ class Intercomm(Comm):
 
     @mpi_call
     def Merge(self, high: bool = False) -> Any:
-        """Return the communicator of both groups, first the one that gives False for ``high``."""
+        """Return the communicator of both groups, first the group that gives False for ``high``."""
         highs = self._agreed("merge", bool(high))
         is_second = bool(high) if len(set(highs.values())) > 1 else self.side == 1
         return self.both.Split(0, is_second * self.world.size + self.rank)
@@ -244,7 +244,7 @@ class Intercomm(Comm):
 
     @mpi_call
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) -> None:
-        """Combine the buffers of the other group in the one of the rank that gives ROOT."""
+        """Combine the buffers of the other group in the buffer of the rank that gives ROOT."""
         if root == ROOT:
             self.both.Recv(recvbuf, self._other())
         elif root != PROC_NULL:
@@ -262,7 +262,7 @@ class Intercomm(Comm):
 
     @mpi_call
     def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
-        """Put the buffers of the other group one after another into the one of the rank that gives ROOT."""
+        """Put the buffers of the other group one after another into the buffer of the rank that gives ROOT."""
         if root == ROOT:
             self.both.Recv(recvbuf, self._other())
         elif root != PROC_NULL:

@@ -1,4 +1,4 @@
-"""What each rank keeps with a communicator: a name, attributes, hints, a handler of errors."""
+"""State that each rank keeps with a communicator: a name, attributes, hints, a handler of errors."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ class Kept(KeptByRanks, Attributed):
         return found
 
     def Get_attr(self, keyval: int) -> Any:
-        """Return the value of an attribute, None if there is none; and what MPI knows of itself, as ``TAG_UB``."""
+        """Return the value of an attribute, None if there is none; also the predefined attributes of MPI, as
+        ``TAG_UB``."""
         known = {
             TAG_UB: MOST_TAG,
             IO: self.world.current,

@@ -74,7 +74,7 @@ class DiskFile:
         os.ftruncate(self._descriptor, size)
 
     def close(self) -> None:
-        """Close the file, and remove it if its mode says so."""
+        """Close the file, and remove it if its mode requests that."""
         self._close()
         if self.amode & MODE_DELETE_ON_CLOSE:
             remove(self.path)

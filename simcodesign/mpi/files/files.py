@@ -1,6 +1,6 @@
 """Files that the ranks of a communicator open together: one object for all of them.
 
-Data are on the disk of this computer at once. Each rank's part is an access to the disk of the simulated machine.
+Data are on the disk of this computer immediately. Each rank's part is an access to the disk of the simulated machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BYTE = DATATYPES["BYTE"]
 
 
 class _View:
-    """What a rank sees of a file: the bytes that ``filetype``, one after another from byte ``disp`` on, has data in.
+    """View of a rank on a file: the bytes in which ``filetype``, repeated from byte ``disp`` on, has data.
 
     Places in it are elements of type ``etype``.
     """

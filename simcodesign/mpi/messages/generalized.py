@@ -1,4 +1,4 @@
-"""Generalized requests: operations of a program itself, which says when they are done."""
+"""Generalized requests: operations of a program itself, which decides when they are done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from simcodesign.mpi.values.errors import MpiError, called
 
 
 class Grequest(Request):
-    """An operation of the program. Its functions are asked for the status, told of the end, and of a cancellation."""
+    """An operation of the program. It calls functions of the program for the status, at the end, and at a
+    cancellation."""
 
     copied_with = "_functions"
     _result: Any = None

@@ -1,4 +1,4 @@
-"""Persistent requests: messages that are described once and begun again and again."""
+"""Persistent requests: messages that are defined once and started repeatedly."""
 
 from __future__ import annotations
 

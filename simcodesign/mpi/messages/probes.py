@@ -39,7 +39,7 @@ class Message(Simulated):
 
     @classmethod
     def Probe(cls, comm: Probes, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
-        """Wait until a message is there, and take it out."""
+        """Wait until a message has arrived, and take it out."""
         return comm.Mprobe(source, tag, status)
 
     @classmethod
@@ -126,18 +126,18 @@ class Probes(PointToPoint):
 
     @mpi_call
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Wait until a message is there; it stays."""
+        """Wait until a message has arrived; it stays."""
         self._awaited(source, tag, status)
         return True
 
     @mpi_call
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Return whether a message is there; it stays. Others have a turn if not."""
+        """Return whether a message has arrived; it stays. Others have a turn if not."""
         return self._there(source, tag, status)
 
     @mpi_call
     def Mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
-        """Wait until a message is there, and take it out, so that only the one returned can be received."""
+        """Wait until a message has arrived, and take it out, so that only the one returned can be received."""
         self._awaited(source, tag, status)
         return Message(self, None if source == PROC_NULL else self.own_box.take_out(source, tag))
 
@@ -170,7 +170,7 @@ class Probes(PointToPoint):
             status.note(message)
 
     def _there(self, source: int, tag: int, status: Status | None) -> bool:
-        """Return whether a message is there. Others have a turn if not."""
+        """Return whether a message has arrived. Others have a turn if not."""
         if source == PROC_NULL:
             if status is not None:
                 status.clear(PROC_NULL)

@@ -380,7 +380,7 @@ def _basic(name: str, dtype: np.dtype[Any], alignment: int) -> Datatype:
     return Datatype(f"MPI_{name}", dtype, layout, is_predefined=True)
 
 
-#: By name, as in ``MPI.DOUBLE``.
+#: Datatypes by name, as in ``MPI.DOUBLE``.
 DATATYPES = {
     "DATATYPE_NULL": Datatype("MPI_DATATYPE_NULL", np.dtype(np.uint8), EMPTY),
     **{name: _basic(name, np.dtype(code), np.dtype(code).alignment) for name, code in _CODES.items()},

@@ -16,7 +16,7 @@ from simcodesign.mpi.values.errors import MpiError
 Given = ParamSpec("Given")
 Made = TypeVar("Made", bound="Enveloped")
 Numbers = list[int]
-#: Arguments that are addresses, by the way of making; all other ones are integers.
+#: Arguments that are addresses, by constructor; all other ones are integers.
 _ADDRESSES = {
     "HVECTOR": ("stride",),
     "HINDEXED": ("displacements",),
@@ -57,7 +57,7 @@ class Enveloped:
         return self.is_named or self.how[0] in _F90
 
     def Get_envelope(self) -> tuple[int, int, int, int, int]:
-        """Return how many integers, addresses, large counts and datatypes it was made of, and the way of making."""
+        """Return how many integers, addresses, large counts and datatypes it was made of, and its constructor."""
         integers, addresses, counts, datatypes = self._contents()
         return len(integers), len(addresses), len(counts), len(datatypes), self.combiner
 
@@ -73,7 +73,7 @@ class Enveloped:
     envelope, contents = property(Get_envelope), property(Get_contents)
 
     def decode(self) -> tuple[Any, str, dict[str, Any]]:
-        """Return the datatype before, the way of making and the arguments, with which it can be made again.
+        """Return the original datatype, the constructor and the arguments, with which it can be made again.
 
         The datatype before is the same one of one of MPI's own, and null if there is none, as of a struct.
         """

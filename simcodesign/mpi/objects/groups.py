@@ -65,7 +65,7 @@ class Group(Simulated):
 
     @classmethod
     def Union(cls, group1: Group, group2: Group) -> Group:
-        """Return the ranks of the first group, then those of the second that are not in it."""
+        """Return the ranks of the first group, then the ranks of the second that are not in it."""
         return cls(group1.world, dict.fromkeys(group1.members + group2.members))
 
     @classmethod

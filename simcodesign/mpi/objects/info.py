@@ -139,7 +139,7 @@ class Info(Simulated, MutableMapping[str, str], metaclass=_Kind):
 
 
 class Errhandler(Simulated):
-    """What a program wants to happen with errors: ``function`` is called by ``Call_errhandler``.
+    """A program's handler of errors: ``function`` is called by ``Call_errhandler``.
 
     Errors of calls are exceptions under every handler, and end the run unless the program catches them.
     """
@@ -172,7 +172,7 @@ class Errhandler(Simulated):
     __hash__ = None  # type: ignore[assignment]
 
 
-#: By name, as in ``MPI.ERRORS_RETURN``.
+#: Handlers by name, as in ``MPI.ERRORS_RETURN``.
 ERROR_HANDLERS = {
     "ERRORS_RETURN": Errhandler(None),
     "ERRORS_ABORT": Errhandler(None, ends_run=True),

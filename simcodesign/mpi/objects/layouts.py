@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Places = NDArray[np.int64]
-#: Types by the bytes that are copied at once.
+#: Types by the number of bytes copied together.
 _UNITS: dict[int, np.dtype[Any]] = {
     16: np.dtype("c16"),
     8: np.dtype("u8"),
@@ -46,24 +46,24 @@ class Layout:
 
     @cached_property
     def true_bounds(self) -> tuple[int, int]:
-        """First byte, and the one after the last, of one item without gaps at its ends."""
+        """First byte, and end, of one item without gaps at its ends."""
         if not self.size:
             return 0, 0
         return int(self.offsets.min()), int((self.offsets + self.lengths).max())
 
     def bounds_of(self, count: int) -> tuple[int, int]:
-        """Return first byte, and the one after the last, of ``count`` items, from the place of the first one."""
+        """Return first byte, and end, of ``count`` items, from the place of the first one."""
         (low, high), last = self.true_bounds, (count - 1) * self.extent
         return min(0, last) + low, max(0, last) + high
 
     @cached_property
     def is_dense(self) -> bool:
-        """Whether items one after another have no gaps and begin where they are said to."""
+        """Whether items one after another have no gaps and begin at their nominal place."""
         return len(self.offsets) == 1 and not self.offsets[0] and not self.lb and self.extent == self.lengths[0]
 
     @cached_property
     def unit(self) -> int:
-        """Bytes that can be copied at once: a power of two up to 16."""
+        """Bytes that can be copied together: a power of two up to 16."""
         common = gcd(16, self.extent, *map(int, np.unique(self.offsets)), *map(int, np.unique(self.lengths)))
         return common & -common
 
@@ -142,7 +142,7 @@ def _bounded(blocks: tuple[Places, Places], lb: int, ub: int, alignment: int, re
 def of_grid(layout: Layout, sizes: Sequence[int], kept: Sequence[Places], *, fortran: bool) -> Layout:
     """Return the layout of the items of a grid that have ``kept[d]`` as their places in dimension d.
 
-    The extent is that of the whole grid. ``fortran``: the first dimension is the fastest, otherwise the last.
+    The extent is the whole grid's. ``fortran``: the first dimension is the fastest, otherwise the last.
     """
     shape, chosen = (list(sizes), list(kept)) if not fortran else (list(sizes)[::-1], list(kept)[::-1])
     items = np.zeros(1, np.int64)
@@ -155,7 +155,7 @@ def of_grid(layout: Layout, sizes: Sequence[int], kept: Sequence[Places], *, for
 
 
 def _joined(offsets: Places, lengths: Places) -> tuple[Places, Places]:
-    """Return blocks of which none begins where the one before it ends."""
+    """Return blocks of which none begins at the end of the previous one."""
     filled = lengths > 0
     offsets, lengths = offsets[filled], lengths[filled]
     if not len(offsets):

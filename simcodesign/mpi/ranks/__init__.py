@@ -1,1 +1,1 @@
-"""Ranks that take turns in one process: their order in time, state, messages on the way and log."""
+"""Ranks that take turns in one process: their order in time, state, messages in flight and log."""

@@ -14,7 +14,7 @@ from simcodesign.describe.recordings.rank_log import RankLog
 
 
 class Log:
-    """The operations of P ranks in their order, ``of_rank[rank]``, and where each asked for the time: ``reads[rank]``,
+    """The operations of P ranks in their order, ``of_rank[rank]``, and the reads of the time of each: ``reads[rank]``,
     the entries that came before."""
 
     def __init__(self, size: int, script: str) -> None:
@@ -42,7 +42,7 @@ class Log:
         return known[0]
 
     def place_of(self, rank: int, entry: int) -> Place:
-        """Return the line of the program in which an entry of a rank stands."""
+        """Return the line of the program for an entry of a rank."""
         return Place(self._script, self.of_rank[rank].line_of(entry))
 
     def read_clock(self, rank: int) -> None:
@@ -51,7 +51,7 @@ class Log:
 
     @contextmanager
     def parts(self, note: RankLog) -> Iterator[None]:
-        """What a rank notes within are messages of a collective operation, not of the program."""
+        """Note operations of a rank as messages of a collective operation, not of the program."""
         begin = len(note)
         yield
         self.parts_of[note.rank].extend(range(begin, len(note)))

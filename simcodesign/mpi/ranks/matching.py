@@ -18,10 +18,10 @@ ANY_SOURCE, ANY_TAG = -1, -1
 
 @dataclass(eq=False, slots=True)
 class Message:
-    """A message on its way. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks and
+    """A message in flight. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks and
     ``entry`` the place of the send in its log.
 
-    ``is_held``: its sender waits until a receive takes it up; ``arrival_s``: when it is there; ``taken_s``: when it was
+    ``is_held``: its sender waits until a receive takes it up; ``arrival_s``: when it arrives; ``taken_s``: when it was
     taken up, None before.
     """
 

@@ -17,7 +17,7 @@ _ALL_TO_ALL = ("all_to_all", "all_broadcast")
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """In s: the sender is busy, it may send again, the message is there, the receiver is busy."""
+    """Times in s: the sender is busy, it may send again, the message arrives, the receiver is busy."""
 
     send_s: float
     next_send_s: float

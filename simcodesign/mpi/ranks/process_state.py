@@ -69,7 +69,7 @@ def _is_own(file: Path, folder: str) -> bool:
 
 
 class ProcessState:
-    """The states of all ranks; that of the rank whose turn it is holds in the process."""
+    """The states of all ranks; the process holds the state of the rank whose turn it is."""
 
     def __init__(self, world: World, script: Path, source: bytes, arguments: Sequence[str], seed: int) -> None:
         self._world = world
@@ -87,7 +87,7 @@ class ProcessState:
 
     @property
     def lines(self) -> tuple[tuple[int, str], ...]:
-        """What was printed, with the ranks, in the order of time."""
+        """Printed lines, with the ranks, in the order of time."""
         return tuple(one[1:] for one in sorted(self._lines, key=lambda one: one[0]))
 
     def body(self, rank: int) -> None:
@@ -139,7 +139,7 @@ class ProcessState:
 
     @contextmanager
     def _free_imports(self) -> Iterator[None]:
-        """Let imports take no time: the first rank pays for those of all."""
+        """Let imports take no time: the first rank pays for the imports of all."""
         plain, importing = builtins.__import__, [False] * self._world.size
 
         def timed(*given: Any, **named: Any) -> ModuleType:

@@ -19,7 +19,7 @@ class RandomStreams:
     """The streams of all ranks, from ``seed`` if the program does not seed them.
 
     NumPy takes 0.4 ms to return and to set its state. A turn that draws nothing therefore copies its memory only. This
-    has all of the state except for a normal number that is kept for the next call, which is there or not.
+    has all of the state except for a normal number that is kept for the next call, which may or may not exist.
     """
 
     def __init__(self, seed: int) -> None:

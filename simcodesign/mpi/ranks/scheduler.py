@@ -1,7 +1,7 @@
 """Ranks that take turns in one process: each runs until it must wait for another.
 
 A rank is a greenlet, and has a clock: the time that has passed for it. Only one runs at a time, and the next one is the
-one whose turn is due at the earliest time; of several, the one that has waited for it the longest. The same program
+rank whose turn is due at the earliest time; of several, the rank that has waited longest. The same program
 therefore always runs in the same order. A rank may be ahead of others. What depends on their order in time, as a
 receive from any rank does, it does in ``wait_until``, which returns when no other rank can do anything earlier.
 """

@@ -70,7 +70,7 @@ class World:
     """A run of a program on ``size`` ranks.
 
     ``speed``: of a processor of the machine over this one's, None to leave computation out; ``eager_bytes``: longest
-    message that is sent without its receiver; ``times``: of messages; ``known``: of the run before; ``is_late``: a
+    message sent without its receiver; ``times``: of messages; ``known``: of the run before; ``is_late``: a
     receive from any rank takes the last message that can come, as MPI allows; ``declared``: whether declared
     computation counts.
     """
@@ -144,7 +144,7 @@ class World:
         return begin_s + times.arrival_s
 
     def _known_send(self, rank: int, target: int, size_bytes: int) -> Sent | None:
-        """The same send in the run before, as long as the rank sends the same messages."""
+        """The corresponding send in the previous run, as long as the rank sends the same messages."""
         if target == rank:
             return None
         number, sends = self._sent[rank], self._known.sends[rank]
@@ -221,7 +221,7 @@ class World:
             self.begin_computing()
 
     def begin_phase(self, name: str) -> str:
-        """Begin a phase of the current rank; return the name of the one before."""
+        """Begin a phase of the current rank; return the name of the previous one."""
         self.begin_call()
         before, self._phases[self.current] = self._phases[self.current], name
         self.log.has_phases = True
@@ -254,7 +254,7 @@ class World:
                 self._since_s += time.process_time() - began_s
 
     def now(self) -> float:
-        """Return the simulated time, in s; in the first run that of the scheduler."""
+        """Return the simulated time, in s; in the first run the scheduler's."""
         self.begin_call()
         rank = self.current
         self.scheduler.goes_on()
@@ -293,8 +293,8 @@ class World:
 def mpi_call(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
     """Make a method of an object that has a ``world`` a call of MPI, whose time is no computation.
 
-    What is called has the method's own parameters: to pass on ``*given, **named`` takes 0.3 us, and in each rank that
-    waits more of the stack.
+    The generated function has the method's own parameters: to pass on ``*given, **named`` takes 0.3 us, and in each
+    rank that waits more of the stack.
     """
     code: CodeType = method.__code__
     names = code.co_varnames[: code.co_argcount]
@@ -308,7 +308,7 @@ def mpi_call(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Conc
 
 @cache
 def _call_of(parameters: int) -> CodeType:
-    """Return the code of what is called with so many parameters."""
+    """Return the code of a function with this number of parameters."""
     made: dict[str, Any] = {}
     text = _CALL.format(", ".join(f"given_{place}" for place in range(parameters)))
     exec(compile(text, __file__, "exec"), made)

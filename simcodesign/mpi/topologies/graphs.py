@@ -31,7 +31,7 @@ class Graphcomm(Topocomm):
         return len(self.index), len(self.edges)
 
     def Get_topo(self) -> tuple[list[int], list[int]]:
-        """Return where each rank's neighbours end among all, and these."""
+        """Return the end of each rank's neighbours among all, and these."""
         return self.index, self.edges
 
     def Get_neighbors(self, rank: int) -> list[int]:
@@ -59,7 +59,7 @@ class Graphcomm(Topocomm):
 
 @kind
 class Distgraphcomm(Topocomm):
-    """A graph of which each rank knows its own neighbours."""
+    """A graph of which each rank has its own neighbours."""
 
     copied_with = "_edges"
 

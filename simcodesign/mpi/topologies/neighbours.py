@@ -1,4 +1,4 @@
-"""What neighbours exchange: a message for each edge of the topology, all of them begun together."""
+"""Exchanges between neighbours: a message for each edge of the topology, all of them begun together."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class MPIPoolExecutor(futures.Executor):
         return 0 if self._is_shut else max(1, len(self._workers))
 
     def bootup(self, wait: bool = True) -> MPIPoolExecutor:
-        """Return itself: the workers are there. Raises RuntimeError after ``shutdown``."""
+        """Return itself: the workers exist. Raises RuntimeError after ``shutdown``."""
         self._check_open()
         return self
 

@@ -153,4 +153,4 @@ class Pool:
 
 
 class ThreadPool(Pool):
-    """The same: there are no threads."""
+    """Like Pool: there are no threads."""

@@ -128,7 +128,7 @@ class Counter:
 
 
 class Held:
-    """What is acquired and released, also by ``with``."""
+    """Base of objects that are acquired and released, also by ``with``."""
 
     def acquire(self, blocking: bool = True) -> bool:
         """Acquire; return whether it is acquired."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-#: Objects that were given numbers, and the numbers by the identities of the objects.
+#: Numbered objects, and the numbers by the identities of the objects.
 _objects: dict[int, Any] = {}
 _numbers: dict[int, int] = {}
 

@@ -29,7 +29,7 @@ class _Lock:
 
 
 class Epochs(Simulated):
-    """The part of windows that synchronizes ranks. Ranks are those of the communicator ``comm``."""
+    """The part of windows that synchronizes ranks. Ranks are ranks of the communicator ``comm``."""
 
     def __init__(self, comm: Any) -> None:
         self.world: World = comm.world
@@ -204,7 +204,7 @@ class Epochs(Simulated):
 
     @mpi_call
     def Test(self) -> bool:
-        """Return whether Wait would end at once; if so, it is done. Others have a turn if not."""
+        """Return whether Wait would end immediately; if so, it is done. Others have a turn if not."""
         self._in_time()
         times = [self._transfers.expected_s(rank, COMPLETED) for rank in self._posted[self.group_rank]]
         known = [time_s for time_s in times if time_s is not None]

@@ -1,8 +1,8 @@
-"""What accesses to windows take: messages in the log of the rank that begins them, and of the one whose memory it is.
+"""Messages of accesses to windows: in the log of the rank that begins them, and of the rank whose memory it is.
 
-Data move at once, when an access is called; only its time is a matter of messages.
+Data move immediately, when an access is called; only its time is a matter of messages.
 
-- A put is a message. The other rank receives it beside what it does.
+- A put is a message. The other rank receives it concurrently with its work.
 - A get between fences is a request, and an answer that the other rank sends in its next fence.
 - In other epochs the other rank's processor takes no part, as in networks with remote memory access. A get is then an
   empty message and one with the data, both of which its own rank sends: the data are priced in the wrong direction.
@@ -17,12 +17,12 @@ from simcodesign.mpi.ranks.world import World
 from simcodesign.mpi.requests import Request
 
 _GIVEN, _ASKED, _ANSWERED = range(3)  # tags
-#: Of empty messages between ranks that synchronize.
+#: Tags of empty messages between ranks that synchronize.
 POSTED, COMPLETED, HANDED_OVER = range(3, 6)
 
 
 class _Transfer(Request):
-    """A message of a window, which is there at ``there_s``."""
+    """A message of a window, which arrives at ``there_s``."""
 
     def __init__(self, world: World, place: int | None, there_s: float) -> None:
         super().__init__(world, place)
@@ -38,7 +38,8 @@ class _Transfer(Request):
 
 
 class _Epoch:
-    """What a rank waits for: ``own`` accesses, those of others that ``arrive``, and, before, what it has to answer."""
+    """Operations that a rank waits for: ``own`` accesses, accesses of others that ``arrive``, and, before, what it has
+    to answer."""
 
     def __init__(self) -> None:
         self.own: list[Request] = []
@@ -130,7 +131,7 @@ class Transfers(PointToPoint):
             self._receive(rank, tag, None)
 
     def expected_s(self, rank: int, tag: int) -> float | None:
-        """Return when an empty message is there; None while it is not known."""
+        """Return when an empty message arrives; None while it is not known."""
         if self.members[rank] == self.world.current:
             return 0.0
         message = self._box(self.rank).first(rank, tag)

@@ -102,7 +102,7 @@ class Win(KeptByRanks, Attributed, Epochs):
         del own[found]
 
     def _memory(self, rank: int, begin: int, low: int, high: int) -> tuple[Flat, int]:
-        """Return the memory of a rank that has the bytes from ``low`` to ``high`` of a place, and where it is there.
+        """Return the memory of a rank that has the bytes from ``low`` to ``high`` of a place, and their position there.
 
         A place of a dynamic window is an address.
         """
@@ -222,7 +222,7 @@ class Win(KeptByRanks, Attributed, Epochs):
         return self._transfers.ask(rank, request_bytes, answer_bytes, is_answered=is_answered)
 
     def _accumulate(self, name: str, origin: Any, result: Any, rank: int, target: Any, op: Op) -> Request:
-        """Combine with what is there; ``result``: room for what was there before, None if it is not wanted."""
+        """Combine with the present value; ``result``: room for the previous value, None if it is not wanted."""
         if rank == PROC_NULL:
             return Request(self.world)
         if not op.is_predefined:
