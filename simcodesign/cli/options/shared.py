@@ -303,7 +303,7 @@ class VerdictOptions:
         str | None,
         Option(
             metavar="SHARE",
-            help="Exit with 1 when an error of the total is larger, e.g. 5%: with --measured the error of the simulation "
+            help="Exit with 1 when an error of the total is larger, e.g. 5%: with --measured of the simulation "
             "(of the forecast, if nothing is simulated) against the measurement; otherwise of our forecast, or of "
             "any --formula given, against the simulation.",
         ),
