@@ -41,7 +41,7 @@ class FormulaRuns:
         return Scenario.of(self.workload, self.machine, {**self.constants, **self.points[label]}, phases=phases)
 
     def formula_s(self, label: Label) -> float:
-        """What the formula says. InputError where it says nothing."""
+        """What the formula says. InputError if it says nothing."""
         point = self._scenario(label).bind()
         formulas = point.workload.formulas
         if self.formula not in formulas:
@@ -79,7 +79,7 @@ def formula_case(
     axis: str = "",
     quick: bool = True,
 ) -> Case:
-    """A case ``classics/NAME``: the simulation is as the formula says, ``within`` a share of it, at every point.
+    """A case ``classics/NAME``: the simulation is as the formula says, ``within`` a fraction of it, at every point.
 
     Where the formula fails, at one point at least, ``fails`` says why in words, and ``largest`` is the step of its
     ladder that must change the time most at every point that fails: ``left out of the formula``, ``dependencies and

@@ -75,7 +75,7 @@ def predictions(reading: str) -> tuple[Predicted, ...]:
 
 
 def figures(reading: str) -> dict[str, float]:
-    """Of a reading: how many rows, median errors as it is and anchored, the share of intervals of 90 % that have the
+    """Of a reading: how many rows, median errors as it is and anchored, the fraction of intervals of 90 % that have the
     measurement, and the anchored median errors of rows without a warning and with one."""
     every = predictions(reading)
     steady = [one.anchored_error for one in every if not one.anchored.warning]

@@ -50,7 +50,7 @@ class Explained:
 
     @property
     def ladder(self) -> str:
-        """What the ladder says: the share of the gap of each effect, and what is not explained."""
+        """What the ladder says: the fraction of the gap of each effect, and what is not explained."""
         return "" if self.forecast_s is None else shares(self.row, self.forecast_s, self.steps)
 
     @property

@@ -66,7 +66,7 @@ def machine(hot: bool, one_speed: bool = False) -> Machine:
 
 
 def parameters(n: int) -> dict[str, object]:
-    """The run of a matrix of order n, but for columns beyond the last whole panel."""
+    """The run of a matrix of order n, except for columns beyond the last whole panel."""
     return {"P": RANKS, "q": GRID, "b": BLOCK, "n": n // BLOCK * BLOCK, "train": 1e9}
 
 

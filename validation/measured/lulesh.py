@@ -60,7 +60,7 @@ def largest_of(count: int, variation: float) -> tuple[float, float]:
 
 
 def spread(ranks: int) -> float:
-    """How far the largest of so many draws is from its mean, as a share: two standard deviations."""
+    """How far the largest of so many draws is from its mean, as a fraction: two standard deviations."""
     mean, deviation = largest_of(ranks, _variation())
     return 2 * deviation / mean
 

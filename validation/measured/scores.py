@@ -28,7 +28,7 @@ SMPI_MODEL, SMPI_RUN = "D1_het", "2019-03"
 
 
 def predicted_s(row: MeasuredRow, reading: str) -> float | None:
-    """Predict a row in seconds; None where this reading has no prediction."""
+    """Predict a row in seconds; None if this reading has no prediction."""
     machine, operation = row.group.split("/")
     return _PREDICTORS.get(operation if machine != "fugaku" else machine, _load)(row, reading)
 

@@ -52,7 +52,7 @@ QUEUES = {
     "M/D/1": Queue(0.7, constant=True),
     "M/M/2/5": Queue(2.5, servers=2, capacity=5),
 }
-#: Four standard errors of every recorded mean are less than this share of it.
+#: Four standard errors of every recorded mean are less than this fraction of it.
 MARGIN = 0.04
 #: Requests of a simulation of ours, and the first of its seeds.
 REQUESTS, SEED = 500_000, 7900

@@ -17,7 +17,7 @@ from .record import machine, table, workload
 
 #: Source, target, bytes.
 Messages = tuple[tuple[int, int, int], ...]
-#: The flow model with nothing but links: no factors for TCP, no acknowledgements, shares of all flows computed anew.
+#: The flow model with nothing but links: no factors for TCP, no acknowledgements, shares of all flows computed again.
 PLAIN = {
     "network/model": "CM02",
     "cpu/model": "Cas01",

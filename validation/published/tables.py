@@ -47,13 +47,13 @@ def text(name: str, column: str, **where: object) -> str:
 
 
 def value(name: str, column: str, **where: object) -> float | None:
-    """A cell as a number, None where it is empty."""
+    """A cell as a number, None if it is empty."""
     printed = text(name, column, **where)
     return float(printed) if printed else None
 
 
 def number(name: str, column: str, **where: object) -> float:
-    """A cell that must hold a number. InputError where it is empty."""
+    """A cell that must hold a number. InputError if it is empty."""
     cell = value(name, column, **where)
     if cell is None:
         raise InputError(f"{name}: nothing is published in {column} of {where}")

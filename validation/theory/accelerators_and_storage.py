@@ -45,7 +45,7 @@ THINK_S, OPERATION_S, ROUNDS = 6.0, 0.5, 20
 
 
 def _machine(ranks: int, accelerator: Accelerator | None = None, storage: Storage | None = None) -> Machine:
-    """One node for all ranks where they share an accelerator, else one for each."""
+    """One node for all ranks where they share an accelerator, otherwise one for each."""
     nodes = 1 if accelerator is not None else ranks
     network, per_node = Network(build_topology("crossbar", nodes)), ranks // nodes
     return Machine(
@@ -234,7 +234,7 @@ def _at_random_case() -> Case:
 
 def metadata_s(clients: int) -> float:
     """The end of ``ROUNDS`` rounds: all come first at the same time, and never again if the server is not saturated,
-    so that the last one goes on by itself; else the server has no pause from the first operation on."""
+    so that the last one continues by itself; otherwise the server has no pause from the first operation on."""
     if clients * OPERATION_S <= THINK_S + OPERATION_S:
         return THINK_S + clients * OPERATION_S + (ROUNDS - 1) * (THINK_S + OPERATION_S)
     return THINK_S + ROUNDS * clients * OPERATION_S

@@ -24,7 +24,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Tolerance
 
 #: Startup (s), latency of a hop (s), time per byte of a message and of a link (s/B), bytes. A link is faster than a
-#: message, so that formulas with one in place of the other give something else.
+#: message, so that formulas with one instead of the other give something else.
 TS, TH, TW, TL, M = 10e-6, 0.3e-6, 2e-9, 1.5e-9, 4096.0
 ROUNDING = Tolerance("closed forms; up to some 10^4 additions of doubles, each rounded by 1.1e-16", relative=1e-11)
 EXACT = Tolerance("whole numbers below 2^53, which doubles hold exactly")

@@ -180,7 +180,7 @@ def simulated_node_s(ranks: int, remote: float) -> float:
 
 def triad_s(with_stores: bool, depth: int, streams: int) -> float:
     """Seconds of a triad whose accesses wait for nothing but memory: the first line of each vector, and all others as
-    far as they are not fetched ahead; or those of all bytes. ``with_stores``: the lines of one vector go back, but for
+    far as they are not fetched ahead; or those of all bytes. ``with_stores``: the lines of one vector go back, except for
     those that are left in the cache: three of the last eight lines in each of its 64 sets."""
     ahead = TRIAD_LINES - 3 if streams >= 3 else 0.0
     moved = TRIAD_LINES * 4 / 3 - 3 * 64 if with_stores else TRIAD_LINES

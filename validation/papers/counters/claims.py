@@ -116,7 +116,7 @@ def platform_case() -> Case:
 
 
 def share_case(name: str, place: str, above: bool) -> Case:
-    """The share of a function, which makes it a kernel or not."""
+    """The fraction of a function, which makes it a kernel or not."""
     key = f"{name}-{place}"
     claim = (
         "is a kernel: its share is above the threshold" if above else "is no kernel: its share is below the threshold"

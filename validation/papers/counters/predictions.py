@@ -293,7 +293,7 @@ def exact_case() -> Case:
 
 
 def parallel_case() -> Case:
-    """EP without effects is work over P but for four collectives of some microseconds."""
+    """EP without effects is work over P except for four collectives of some microseconds."""
     target = 128
 
     def measure() -> Readings:

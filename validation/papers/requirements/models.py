@@ -1,4 +1,4 @@
-"""The requirement models of Calotoiu et al., CLUSTER 2018, and what follows from them, computed anew.
+"""The requirement models of Calotoiu et al., CLUSTER 2018, and what follows from them, computed again.
 
 Table II is evaluated term by term with the standard library; sizes that fill a memory are found by bisection.
 Nothing here is a part of the system that is compared with it.
@@ -69,7 +69,7 @@ def additive_flop(n: float, p: float) -> float:
 
 @cache
 def largest(app: str, p: float, m: float, bases: Bases = LOG2) -> float:
-    """The size of a process whose footprint is its memory; 0 where that of the smallest, 1, is larger."""
+    """The size of a process whose footprint is its memory; 0 if that of the smallest, 1, is larger."""
     if model(app, "bytes_used", 1.0, p, bases) > m:
         return 0.0
     low, high = 0.0, math.log(MOST)
@@ -90,7 +90,7 @@ def factor(upgrade: str, column: str) -> float:
 
 @cache
 def ratios(app: str, upgrade: str, p: float, m: float, bases: Bases = LOG2) -> dict[str, float]:
-    """A column of Table V for a machine of p processes with a memory of m; all 0 where nothing fits after it."""
+    """A column of Table V for a machine of p processes with a memory of m; all 0 if nothing fits after it."""
     new_p, new_m = p * factor(upgrade, "p"), m * factor(upgrade, "m")
     if app == "baseline":
         size = new_m / m

@@ -1,7 +1,7 @@
 """Requirements co-design simulated: the counters of simulations have the ratios of the models, and what the times do.
 
 Nothing here is published: Calotoiu et al., CLUSTER 2018, leave times out on purpose. What is expected are the models of
-their Table II, computed anew (``requirements_models``), at the number of processes that is simulated. The times are shown
+their Table II, computed again (``requirements_models``), at the number of processes that is simulated. The times are shown
 in notes.
 """
 

@@ -34,7 +34,7 @@ def study(
 
 
 def time_of(app: str, column: str, system: str, bases: own.Bases = own.LOG2, problem: float | None = None) -> float:
-    """An entry of Table VII by the system; not a number where there is none."""
+    """An entry of Table VII by the system; not a number if there is none."""
     system_result = study(app, bases, None, problem).systems[own.SYSTEMS.index(system)]
     if column == "N":
         return system_result.overall

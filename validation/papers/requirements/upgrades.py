@@ -68,7 +68,7 @@ def study(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> UpgradeStud
 
 
 def study_ratios(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> dict[str, float]:
-    """Ratios by the columns of Table V; 0 where nothing fits after the upgrade."""
+    """Ratios by the columns of Table V; 0 if nothing fits after the upgrade."""
     result = study(app, upgrade, p, m)
     if app == "baseline":
         return {column: result.baseline[name] for column, name in NAMES.items()}

@@ -1,7 +1,7 @@
 """SPECseis96: the resource-usage equations 2 to 4.
 
 Source: Armstrong and Eigenmann, Performance Forecasting: Characterization of Applications on Current and Future
-Architectures. The equations are evaluated here anew, from the constants of Table 6 (published) and the counts and sizes
+Architectures. The equations are evaluated here again, from the constants of Table 6 (published) and the counts and sizes
 of ``published/seismic-structure.csv`` and ``seismic-datasets.csv`` (reconstructed, not the values of the benchmark):
 these cases test that the system computes the equations, not that the counts are right.
 """

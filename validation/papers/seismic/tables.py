@@ -271,7 +271,7 @@ def figure_4_case() -> Case:
 
 
 def slopes(reading: str, phase: int) -> dict[str, float]:
-    """Disk rate and, but for phase 1, network rate in MB/s and half-performance message in B, from two sample sizes."""
+    """Disk rate and, except for phase 1, network rate in MB/s and half-performance message in B, from two sample sizes."""
     runs = []
     for sample_bytes in (4, 8):
         one = READINGS[reading](

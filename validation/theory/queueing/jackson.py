@@ -148,7 +148,7 @@ def _by_rank(values: Sequence[float]) -> str:
 
 
 def _moved(state: tuple[int, ...], origin: int | None, target: int | None, most: Sequence[int]) -> tuple[int, ...]:
-    """One request from here to there; it is lost where there are more than matter."""
+    """One request from here to there; it is lost if there are more than matter."""
     after = list(state)
     if origin is not None:
         after[origin] -= 1

@@ -30,7 +30,7 @@ Move = tuple[float, Hashable, float]
 
 
 def requests_for(spread: float, margin: float) -> int:
-    """How many values, so that DEVIATIONS standard deviations of their mean are this share of it."""
+    """How many values, so that DEVIATIONS standard deviations of their mean are this fraction of it."""
     return math.ceil((DEVIATIONS * spread / margin) ** 2)
 
 
@@ -117,7 +117,7 @@ class Chain:
         return math.sqrt(self._variance(rest, self.counted) / per_s)
 
     def spread_of_share(self, of: Callable[[Hashable], float]) -> float:
-        """Of the share of what is counted that is counted in such states (1 or 0 for each)."""
+        """Of the fraction of what is counted that is counted in such states (1 or 0 for each)."""
         inside = self._of_states(of)[self.origin] * self.counted
         per_s = self.counted_per_s
         share = float(self.steady[self.origin] @ (self.rate * inside)) / per_s

@@ -36,7 +36,7 @@ from .long_runs import DEVIATIONS, requests_for
 #: Mean service of a disk, in seconds.
 S = 0.01
 EXPONENTIAL = Distribution("exponential")
-#: Room of a simulated mean, as a share of it: an error of 5 % in a formula lies three standard deviations beyond it.
+#: Room of a simulated mean, as a fraction of it: an error of 5 % in a formula lies three standard deviations beyond it.
 MARGIN = 0.03
 #: Requests that are simulated at once: a run of so many fits in the memory of any machine.
 AT_ONCE = 250_000

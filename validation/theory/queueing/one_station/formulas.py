@@ -28,7 +28,7 @@ def erlang_c(servers: int, load: float) -> Derived:
 
 
 def mmc_response(servers: int, load: float, share: Derived) -> Derived:
-    """The response of M/M/c, of the share that waits."""
+    """The response of M/M/c, of the fraction that waits."""
     return Derived("T/S", "1 + C/(c*(1 - rho))", {"C": share.value, "c": servers, "rho": load})
 
 
