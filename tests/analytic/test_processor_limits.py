@@ -84,6 +84,6 @@ def test_the_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     forecast = command(capfd, "forecast")
     shown = " ".join(forecast("stencil", "sandy-bridge", "-P", 8).out.split())
     assert "Memory bound: what limits the time of each rank on its processor is the bandwidth of memory" in shown
-    assert "The 8 ranks that share a memory controller keep it busy for" in shown
+    assert "The 8 ranks of a memory controller keep it busy for" in shown
     assert "it limits them (effect memory)" in shown
     assert "emory bound" not in forecast("jacobi", "torus-cluster", "-P", 8).out

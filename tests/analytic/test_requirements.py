@@ -121,7 +121,7 @@ def test_kernels_count_their_own_accesses() -> None:
     assert twice.weighted_accesses == pytest.approx(2 * requirement.weighted_accesses)
     with pytest.raises(CapacityError, match="too many"):
         requirements("matmul", {"n": 400, "b": 4, "P": 2}, phases=["naive"])
-    with pytest.raises(InputError, match="one size"):
+    with pytest.raises(InputError, match="single size"):
         requirements("matmul", {"n": [16, 32], "b": 4, "P": 2})
 
 

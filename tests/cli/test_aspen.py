@@ -161,7 +161,7 @@ def test_all_sockets(capsys: pytest.CaptureFixture[str], pair: list[str]) -> Non
 def test_a_simulation(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
     text = out(capsys, "compare", *pair, "--socket", "Cpu", "--engine", "simpy")
     assert "Simulated: waves on Pair (Cpu), kernel main" in text
-    assert "The simulation (simpy) takes as long as the closed form says." in text
+    assert "The simulation (simpy) takes as long as the closed form predicts." in text
     result = answer(capsys, "compare", *pair, "--socket", "Cpu", "--effects", "none")
     assert result["simulation"]["simulated_s"] == result["seconds"] == 13
     assert [rung["effect"] for rung in result["simulation"]["ladder"]] == ["shared instances"]

@@ -308,7 +308,7 @@ def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
         "weights of resources",
         "smaller machine | whole machine",
         "The requirements, against the simulated time: ",
-        "What the time ratios depend on (by the forecast)",
+        "Sensitivity of the time ratios (by the forecast)",
         "No ratio changes by 1% with",
         "what is assumed says so",
     ):

@@ -231,7 +231,7 @@ def test_a_confined_study_names_no_file_outside(tmp_path: Path, capsys: pytest.C
 def test_two_questions_do_not_share_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     two = "  a b: {forecast: jacobi torus-cluster}\n  a-b: {forecast: jacobi torus-cluster}\n"
     assert run("study", written(tmp_path / "odd", study=f"simcodesign: 1\nquestions:\n{two}")) == 2
-    assert "the files would be those of 'a b'" in capsys.readouterr().err
+    assert "its files would overwrite the files of 'a b'" in capsys.readouterr().err
 
 
 def test_texts_of_a_study_are_text_on_the_page(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_both_readings(folder: Path) -> None:
     named = invoke(*arguments, "--store", store)
     last = named.stderr.splitlines()[-1]
     assert named.exit_code == 2
-    assert last.startswith(f"error: {store}: is there already (allowed: to continue with it: simcodesign sweep")
+    assert last.startswith(f"error: {store}: exists already (allowed: to continue with it: simcodesign sweep")
     assert f" --resume {store}; " in last
     other = invoke(*arguments, "--set", "s_i=20", "--resume", store)
     assert other.exit_code == 2
@@ -437,7 +437,7 @@ def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
     meta = json.loads((folder / "t.csv.meta.json").read_text(encoding="utf-8"))
     assert meta["machine"] == "mesh-256 with network.startup=1 us"
     assert (meta["effects"], meta["parameters"], meta["seed"]) == (["hops", "links"], {"P": 4.0}, 0)
-    assert "m ends at 512 KiB: steps of x8 do not come to 1 MiB" in result.stderr
+    assert "m ends at 512 KiB: steps of x8 do not reach 1 MiB" in result.stderr
     assert "links includes hops" in result.stderr
     assert "m (KiB)" in result.stdout
     (store,) = (str(path.relative_to(folder)) for path in (folder / "sweeps").glob("*.sqlite"))

@@ -139,8 +139,8 @@ def test_what_is_needed_is_asked_for() -> None:
     ("line", "words"),
     [
         ("simulate jacobi mesh-256 -P 4 --replications 2 --write counters.csv", "shows one run"),
-        ("compare jacobi mesh-256 torus-cluster -P 4 --write trace.json", "is of one comparison"),
-        ("compare jacobi mesh-256 --vary P=2,4 --write trace.json", "is of one comparison"),
+        ("compare jacobi mesh-256 torus-cluster -P 4 --write trace.json", "needs a single comparison"),
+        ("compare jacobi mesh-256 --vary P=2,4 --write trace.json", "needs a single comparison"),
         ("compare jacobi mesh-256 -P 4 --replications 2 --write plot.png", "shows one run"),
         ("show mesh-256 --write equations:-", "a machine has no equations"),
         ("show jacobi --json --write equations:-", "exclude each other"),

@@ -119,7 +119,7 @@ def test_some_runs_summed_and_others_not(summed: tuple[int, ...], weak: bool) ->
         own = 8e9 if weak else 8e9 / P
         size = 1e6 * P if weak else 1e6
         rows.append(run(P, size=size, instructions=own * (P if P in summed else 1), time_s=1.0, cycles=HZ))
-    (note,) = [note for note in plausibility_notes(table(*rows)) if "all processes together, it seems" in note]
+    (note,) = [note for note in plausibility_notes(table(*rows)) if "seem to be the sum over all processes" in note]
     first = summed[0]
     other = next(P for P in (2, 4, 8, 16) if P not in summed)
     unit = 8e9 / 1e6

@@ -118,11 +118,11 @@ def test_labels_count_for_more_than_comments_and_rows_for_more_than_both(tmp_pat
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (Labels(size=5e6), ":2: column size: .* says 1000000, got 5000000.0"),
-        (Labels(processes=8), ":2: column processes: .* says 4, got 8"),
-        (Labels(kernel="other"), ":2: column kernel: .* says 'solve', got 'other'"),
-        (Labels(problem_class="B"), ":2: column problem_class: .* says 'A', got 'B'"),
-        (Labels(frequency_hz=1e9), ":2: column frequency_hz: .* says 2000000000, got 1000000000.0"),
+        (Labels(size=5e6), ":2: column size: .* has 1000000, got 5000000.0"),
+        (Labels(processes=8), ":2: column processes: .* has 4, got 8"),
+        (Labels(kernel="other"), ":2: column kernel: .* has 'solve', got 'other'"),
+        (Labels(problem_class="B"), ":2: column problem_class: .* has 'A', got 'B'"),
+        (Labels(frequency_hz=1e9), ":2: column frequency_hz: .* has 2000000000, got 1000000000.0"),
     ],
 )
 def test_labels_that_contradict_a_column(tmp_path: Path, labels: Labels, words: str) -> None:

@@ -84,7 +84,7 @@ def test_changes_of_a_dictionary() -> None:
         (sc.Machine.load, {"name": "x", "nodes": 2, "processor": {"rate": "1 GB"}, "network": {}}, r"processor\.rate"),
         (sc.Machine.load, {"extends": "no-such"}, "extends: no such machine"),
         (sc.Machine.load, [("name", "x")], "a dictionary"),
-        (sc.Machine.load, {"name": {1, 2}}, "name: cannot stand in a file"),
+        (sc.Machine.load, {"name": {1, 2}}, "name: not possible in a file"),
         (
             sc.Workload.load,
             {"name": "x", "program": [{"compute": {"flops": "8*"}}]},

@@ -246,7 +246,7 @@ def test_rows_of_benchmarks_count_where_their_operation_is_a_phase(tmp_path: Pat
     (times,) = read_measured(table, load_workload("broadcast"))
     assert times.at == {"P": 4.0, "m": 1024.0}
     assert times.role == "evidence"
-    with pytest.raises(InputError, match=r"no row is of a phase of burst.*ping_pong, broadcast"):
+    with pytest.raises(InputError, match=r"no row belongs to a phase of burst.*ping_pong, broadcast"):
         read_measured(table, load_workload("burst"))
     table.write_text(BENCHMARK_ROWS.replace("broadcast", "sweep"), encoding="utf-8")
     with pytest.raises(InputError, match="jacobi has no parameter in bytes"):

@@ -597,8 +597,8 @@ def test_parameters_that_vary_together() -> None:
     q = np.array([1.0, 2, 4, 8, 16, 32])
     tied = fit(measured((q**2)[None], np.stack([100 * q, q], 1)))[0]
     assert [text for kind, text in tied.warnings if kind == diagnostics.TOGETHER] == [
-        "p and n vary together at all points: nothing tells what each of them does, and away from such points the model "
-        "and its interval say nothing."
+        "p and n vary together at all points: the effect of each one is unknown, and away from such points the model "
+        "and its interval are meaningless."
     ]
     apart = np.array([(100 * x, x) for x in q] + [(100.0, 32.0)])
     for points in (apart, truth_sets.GRID):

@@ -362,7 +362,7 @@ def test_notes() -> None:
         ("c", "visits"): model(1),
     }
     notes = notes_of(known(parts))
-    assert "loads left out: no stack distance says where they are served (in a)" in notes
+    assert "loads left out: no stack distance determines the serving level (in a)" in notes
     assert "stack distance left out: there are no loads and stores that have it (in b)" in notes
     assert "metric 'visits' is left out" in notes
     assert "seconds" in notes_of(known({("r", "time"): model(1), ("r", "bytes_sent"): model(1)}))

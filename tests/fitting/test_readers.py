@@ -411,12 +411,12 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "profile.cubex").write_bytes(b"x")
     for path, message in (
         (tmp_path / "none", "No such file"),
-        (tmp_path / "profile.cubex", "a file in place of a folder of runs"),
+        (tmp_path / "profile.cubex", "a file instead of a folder of runs"),
         (tmp_path, "a folder without runs"),
     ):
         with pytest.raises(InputError, match=message):
             read_measurements(path)
-    with pytest.raises(InputError, match="a folder in place of a file"):
+    with pytest.raises(InputError, match="a folder instead of a file"):
         read_measurements(tmp_path, format="csv")
     with pytest.raises(InputError, match=r"a file of no known format, got 'hello' .*talpas"):
         read(tmp_path, "hello", "a.dat")

@@ -203,7 +203,7 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[CaseOutc
         "Of 11 cases, published number reproduced: 1, reproduced under a chosen reading: 0, own consistency check: 6"
         in visible
     )
-    assert "Of the others, 1 source inconsistent, 1 not recoverable, 2 differs." in visible
+    assert "The others: 1 source inconsistent, 1 not recoverable, 2 differs." in visible
 
 
 def test_the_story_names_the_worst(outcomes: list[CaseOutcome]) -> None:

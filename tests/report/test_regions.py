@@ -173,7 +173,7 @@ def test_numbers_are_whole_in_eighty_columns(
         (["--vary", "ts", "--vary", "s_i"], "useful flops change with s_i"),
         ([*OVER, "--effects", "hops"], "--effects needs --simulate"),
         ([*OVER, "--points", "3"], "with --simulate"),
-        ([*OVER, "--solver", "enumeration"], "--solver: has no meaning for a region"),
+        ([*OVER, "--solver", "enumeration"], "--solver: does not apply to a region"),
         ([*OVER, "--subject-to", "time <= 1 s"], "--subject-to: a region needs one bound"),
     ],
 )

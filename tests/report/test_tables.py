@@ -13,7 +13,7 @@ from rich.text import Text
 
 from simcodesign.report.common.tables import new_table
 
-SAME = "The same in every row"
+SAME = "Equal in every row"
 WORDS = st.text("abc0123456789.", min_size=1, max_size=9)
 PHRASES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
 

@@ -44,7 +44,7 @@ def test_rows_of_every_benchmark_are_read(tmp_path: Path, name: str) -> None:
     workload = workload_of(operations or ["other"])
     times = [row for row in rows if row.quantity == "time" and row.operation in operations]
     if not times:
-        with pytest.raises(InputError, match="no row is of a phase of w"):
+        with pytest.raises(InputError, match="no row belongs to a phase of w"):
             read_measured(path, workload)
         return
     if any(row.component not in ("communication", "computation", "disk", "memory", "total") for row in times):

@@ -295,7 +295,7 @@ def test_bad_options_are_one_line(run: Any, runs: Path, options: list[str], word
         ("a.json", b'{"parameters": ["p"], "measu', "is the file cut off?"),
         ("a.bin", bytes(range(256)) * 4, "a.bin"),
         ("a.txt", bytes(range(128, 256)), "not text in UTF-8"),
-        ("a.cubex", b"x", "a file in place of a folder of runs"),
+        ("a.cubex", b"x", "a file instead of a folder of runs"),
     ],
 )
 def test_bad_files_are_one_line(run: Any, tmp_path: Path, name: str, content: bytes, words: str) -> None:
@@ -327,7 +327,7 @@ def test_one_point_constant_zero_and_negative_values_work(run: Any, tmp_path: Pa
     file.write_text("p,value\n4,1.5\n")
     ran = run(file)
     assert (ran.status, ran.err) == (0, "")
-    assert "There is one point only: nothing says how the values grow." in ran.out
+    assert "There is one point only: the growth of the values is unknown." in ran.out
     for values, text in (([2] * 5, "2"), ([0] * 5, "0")):
         file.write_text("p,value\n" + "".join(f"{2**k},{value}\n" for k, value in enumerate(values)))
         assert run(file, "--json").json["fits"][0]["model"]["text"] == text

@@ -131,7 +131,7 @@ def test_options_of_the_models(run: Any, runs: Path) -> None:
 
 
 def test_ratios_of_volumes_that_nothing_needs_are_told(run: Any, runs: Path) -> None:
-    assert "say nothing here" in run(runs, "--target", "P=32", "--volume", "3").err
+    assert "have no effect here" in run(runs, "--target", "P=32", "--volume", "3").err
     assert run(runs, "--target", "P=32,size=8e6", "--volume", "3").err == ""
 
 
@@ -397,7 +397,7 @@ def test_labels_that_contradict_the_file(run: Any, runs: Path) -> None:
     ran = run(f"{runs}@size=5e6")
     assert ran.status == 2
     assert "runs.csv:2: column size:" in ran.err
-    assert "says 1000000, got 5000000" in ran.err
+    assert "has 1000000, got 5000000" in ran.err
 
 
 def test_counts_of_our_own_names_that_are_summed(run: Any, runs: Path, tmp_path: Path) -> None:

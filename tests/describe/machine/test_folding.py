@@ -168,7 +168,7 @@ def test_an_even_line_closes(even: int) -> None:
         ({"job": [4, 4, 4], "axes": PAIRS[:2]}, "axes", "3 lists"),
         ({"job": [50, 2, 2]}, "job", "at most 48 nodes"),
         ({"job": [4, 4, 4], "axes": [["X", "a"], ["Y", "b"], ["Q"]]}, "axes", "X, Y, Z, a, b, c"),
-        ({"job": [4, 4], "axes": [["X", "a"], ["Y", "a"]]}, "axes", "named twice"),
+        ({"job": [4, 4], "axes": [["X", "a"], ["Y", "a"]]}, "axes", "duplicate dimension"),
         ({"job": [4, 4], "axes": [["X"], []]}, "axes", "without a dimension"),
         ({"job": [4, 4], "order": "YZX"}, "order", "X, Y once"),
         ({"job": [4, 4, 4], "order": "XXY"}, "order", "X, Y, Z once"),

@@ -142,7 +142,7 @@ def test_attributes_that_are_no_bandwidth_or_latency_are_refused(name: str, valu
 
 @pytest.mark.parametrize("more", ["hop_latency: 1 us, ", "link_bandwidth: 8 GB/s, ", "link_per_byte: 0.1 ns/B, "])
 def test_constants_of_all_links_are_refused_where_every_link_has_its_own(more: str) -> None:
-    with pytest.raises(InputError, match=r"m\.yaml:6.*says nothing"):
+    with pytest.raises(InputError, match=r"m\.yaml:6.*has no effect"):
         read("kind: torus, shape: [4, 4], bandwidth: [1 GB/s, 2 GB/s], latency: [0, 1 us]", more=more)
 
 
@@ -155,7 +155,7 @@ def test_links_of_their_own_may_be_slower_than_messages_but_not_those_of_the_net
 def test_constants_of_all_links_cannot_be_set_either() -> None:
     topology = build_topology("torus", 4, (2, 2), latency=[1e-6, 2e-6])
     made = machine(network(4, startup_s=1e-6))
-    with pytest.raises(InputError, match="hop_latency says nothing"):
+    with pytest.raises(InputError, match="hop_latency has no effect"):
         made.with_topology(topology).with_constants({"network.hop_latency": 1e-6})
 
 

@@ -239,7 +239,7 @@ def test_nccl_versions_without_devices_count_ranks_by_their_blocks(tmp_path: Pat
 def test_nccl_blocks_of_unknown_ranks_and_types_have_no_bytes(tmp_path: Path) -> None:
     table = read(tmp_path, outputs.NCCL_ALLGATHER.replace("float", "newtype"))
     assert [dict(row.parameters) for row in table.rows] == [{}, {}]
-    assert table.notes == ("nothing tells the ranks of allgather: its rows have no bytes.",)
+    assert table.notes == ("the number of ranks of allgather is unknown: its rows have no bytes.",)
 
 
 def test_nccl_ranks_by_blocks_where_lines_of_devices_are_cut(tmp_path: Path) -> None:

@@ -191,10 +191,10 @@ def test_values_beyond_floats_are_refused() -> None:
 @pytest.mark.parametrize(
     ("formula", "kinds", "words"),
     [
-        ("a + b*P + c*P*2 + d*m", [UNDETERMINED], ["b and c cannot be told apart"]),
+        ("a + b*P + c*P*2 + d*m", [UNDETERMINED], ["b and c cannot be distinguished"]),
         ("a + b + c*P + d*log2(P) + e*log2(P)/3", [UNDETERMINED] * 2, ["a and b cannot", "d and e cannot"]),
         ("a*P + b*(P > 100)", [NO_EFFECT], ["b has no effect"]),
-        ("a*b*P + c", [UNDETERMINED], ["a and b cannot be told apart"]),
+        ("a*b*P + c", [UNDETERMINED], ["a and b cannot be distinguished"]),
     ],
 )
 def test_undetermined(formula: str, kinds: list[str], words: list[str]) -> None:

@@ -118,9 +118,9 @@ def test_word_and_symbols(tmp_path: object) -> None:
     [
         ("c*log2(M)", "M is neither a parameter"),
         ("network.startup*c", "--machine"),
-        ("ceil(m/k)*a", "k stands in"),
-        ("where(m > k, a, b)", "k stands in"),
-        ("(m // k)*a", "k stands in"),
+        ("ceil(m/k)*a", "k is in a comparison"),
+        ("where(m > k, a, b)", "k is in a comparison"),
+        ("(m // k)*a", "k is in a comparison"),
         ("a + b*floor(c)", "c stands in"),
         ("P**a + P**b + P**c + P**d + P**e + P**f + P**g", "7 coefficients"),
         ("_a*P", "name '_a'"),

@@ -91,7 +91,7 @@ def test_a_precision_of_the_difference() -> None:
     ("options", "words"),
     [
         ({"level": 0.9}, "level needs replications"),
-        ({"replications": 2, "timeline": True}, "a timeline is of one simulation"),
+        ({"replications": 2, "timeline": True}, "a timeline shows a single simulation"),
         ({"replications": 2, "formulas": "1e-3"}, "replications of one machine have no formulas"),
     ],
 )

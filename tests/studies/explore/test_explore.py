@@ -276,7 +276,7 @@ def test_formulas_in_a_file(tmp_path: Path) -> None:
     [
         ("seed: 7", "sead: 7", 12, "did you mean 'seed'"),
         ("seed: 7", "seed: -7", 12, "whole number"),
-        ("seed: 7", "formulas: {a: '1'}", 12, "in place of a workload"),
+        ("seed: 7", "formulas: {a: '1'}", 12, "replace a workload"),
         ("seed: 7", "minimize: time", 12, "duplicate key"),
         ("seed: 7", "units: {a: lenght}", 12, "unknown dimension"),
         ("  - time <= 1 s", "  - time <= 1 GB", 10, "unit of size"),

@@ -91,7 +91,7 @@ def test_every_row_comes_back_exactly(tmp_path: Path, written: list[PointResult]
 def test_a_point_is_added_once_and_all_of_a_batch_or_nothing(path: Path) -> None:
     with Store.create(path, META) as store:
         store.add(rows(1))
-        with pytest.raises(StoreError, match="there already"):
+        with pytest.raises(StoreError, match="exists already"):
             store.add(rows(2, 1))
         assert store.done().tolist() == [1]
         store.add(rows(2))
@@ -109,7 +109,7 @@ def test_forgotten_failures_are_left_to_do(path: Path) -> None:
 
 def test_a_store_is_never_made_over_another_file(path: Path) -> None:
     path.write_text("mine")
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="exists already"):
         Store.create(path, META)
     assert path.read_text() == "mine"
 
@@ -179,7 +179,7 @@ def test_the_store_of_the_sweep_is_taken(path: Path) -> None:
         ({"seed": 2}, "seed: 1 in the store, 2 now"),
         ({"effects": "none"}, "effects"),
         ({"settings": {"n": "500"}}, r"parameters: \{\} in the store, \{'n': 500\.0\} now"),
-        ({"settings": {"network.startup": "1 us"}}, "machine content: the machine says something else"),
+        ({"settings": {"network.startup": "1 us"}}, "machine content: the machine has changed"),
     ],
 )
 def test_the_store_of_another_sweep_is_refused_with_what_differs(
@@ -193,7 +193,7 @@ def test_rows_of_another_sweep_are_found_by_their_keys(path: Path) -> None:
     sweep, other = small(), small(seed=2)
     with Store.create(path, sweep.meta()) as store:
         store.add([sweep.row(other.point(1), {"t": 1.0})])
-        with pytest.raises(StoreError, match="point 1 is not that of this sweep"):
+        with pytest.raises(StoreError, match="point 1 does not belong to this sweep"):
             store.check_sweep(sweep)
 
 
