@@ -101,7 +101,11 @@ def test_with_weak_scaling_a_constant_time_scales() -> None:
             0.05,
             "two runs of kernel 'a' on 2",
         ),
-        (joined([table({"a": [1]}, (P,), size=size) for P, size in ((2, 1), (4, 1), (8, 3))]), 0.05, "need a single size"),
+        (
+            joined([table({"a": [1]}, (P,), size=size) for P, size in ((2, 1), (4, 1), (8, 3))]),
+            0.05,
+            "need a single size",
+        ),
         (
             joined([table({"a": [1]}, (P,), problem_class=name) for P, name in ((2, "A"), (4, "B"), (8, "A"))]),
             0.05,

@@ -481,7 +481,9 @@ def test_a_file_that_is_not_compressed_as_its_suffix_says(tmp_path: Path) -> Non
         if suffix:
             path = tmp_path / f"t.din{suffix}"
             path.write_bytes(b"0 10\n")
-            with pytest.raises(InputError, match=rf"byte 0: the file is not compressed as its suffix {suffix} suggests"):
+            with pytest.raises(
+                InputError, match=rf"byte 0: the file is not compressed as its suffix {suffix} suggests"
+            ):
                 open_trace(path)
 
 
