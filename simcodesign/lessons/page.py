@@ -94,8 +94,10 @@ def page(
 </section>
 <noscript><p>{NEEDS_SCRIPT[lesson.language]}</p></noscript>
 {"".join(steps)}
+<lesson-summary></lesson-summary>
 </main>
-<footer class="wrap"><lesson-export></lesson-export><p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
+<footer class="wrap"><lesson-export></lesson-export><lesson-import></lesson-import>
+<p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
 <script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
 <script>{_asset("lesson.js")}</script>
 </body>

@@ -2,6 +2,7 @@
 import { enter } from "./code.js";
 import { unpack } from "./data.js";
 import { provide } from "./figure.js";
+import { keep, recalled } from "./keep.js";
 import { Lesson } from "./lesson.js";
 import { numbersIn } from "./numbers.js";
 import { Clock, Store } from "./store.js";
@@ -15,15 +16,17 @@ import { Events } from "./views/events.js";
 import { Free } from "./views/free.js";
 import { Gantt } from "./views/gantt.js";
 import { Helps } from "./views/helps.js";
+import { Import } from "./views/import.js";
 import { Ladder } from "./views/ladder.js";
 import { Network } from "./views/network.js";
 import { Question } from "./views/question.js";
 import { Sliders } from "./views/sliders.js";
+import { Summary } from "./views/summary.js";
 import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, free: Free };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, summary: Summary, free: Free };
 
 async function begin() {
   remember();
@@ -35,16 +38,19 @@ async function begin() {
   const { code, started } = await enter(lesson);
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
+  const { keptStops, ...earlier } = recalled(lesson, code);
   const store = new Store({
-    stops, rungs: lesson.steps.map((step) => firstRung(lesson, step)), draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
-    predicted: false, opened: !lesson.asksPrediction, allOpen: false, predictions: {}, answers: {}, code, started,
+    rungs: lesson.steps.map((step) => firstRung(lesson, step)), draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
+    predicted: false, opened: !lesson.asksPrediction, allOpen: false, openSteps: [], predictions: {}, pencils: {}, answers: {}, drafts: {}, code, started,
+    ...earlier, stops: { ...stops, ...keptStops },
   });
   const clock = new Clock(store);
   provide(lesson, store, clock);
   store.subscribe((changed) => {
     if (changed.has("stops") || changed.has("rungs") || changed.has("draw")) measureEnd(lesson, store);
-    if (changed.has("predicted") || changed.has("opened") || changed.has("answers")) openSteps(lesson, store);
+    if (changed.has("predicted") || changed.has("opened") || changed.has("openSteps") || changed.has("answers")) openSteps(lesson, store);
   });
+  keep(lesson, store);
   measureEnd(lesson, store);
   store.flush();
   for (const [name, element] of Object.entries(ELEMENTS)) customElements.define(`lesson-${name}`, element);
@@ -76,20 +82,20 @@ function lockSteps(lesson, store) {
     const note = document.createElement("p"), waits = step.dataset.afterAnswer !== undefined;
     note.className = "locked";
     note.innerHTML = `<span>${text(waits ? "lockedAnswer" : "locked")}</span> <button type="button">${text(waits ? "openStep" : "openAnyway")}</button>`;
-    note.querySelector("button").addEventListener("click", () => (waits ? step.classList.add("is-open") : store.set({ opened: true, predicted: true, allOpen: true })));
+    note.querySelector("button").addEventListener("click", () => (waits ? store.set({ openSteps: [...store.state.openSteps, step.id] }) : store.set({ opened: true, predicted: true, allOpen: true })));
     step.append(note);
   }
   openSteps(lesson, store);
 }
 
 function openSteps(lesson, store) {
-  const { predicted, opened, allOpen, answers } = store.state, isOpen = predicted || opened;
+  const { predicted, opened, allOpen, openSteps: chosen, answers } = store.state, isOpen = predicted || opened;
   if (isOpen) store.set({ opened: true });
   document.body.classList.toggle("is-open", isOpen);
   const asked = new Set(lesson.steps.flatMap((step) => step.questions.map((one) => one.name)));
   for (const step of document.querySelectorAll("[data-after-answer]")) {
     const { afterAnswer } = step.dataset;
-    if (allOpen || afterAnswer in answers || !asked.has(afterAnswer)) step.classList.add("is-open");
+    if (allOpen || chosen.includes(step.id) || afterAnswer in answers || !asked.has(afterAnswer)) step.classList.add("is-open");
   }
 }
 
