@@ -2,6 +2,7 @@
 // exam. Warns before the page is left with answers that are neither kept nor exported.
 import { answersIn, pencilsIn, questionsOf, stopsIn } from "./answers.js";
 import { checkedCode, sha256 } from "./code.js";
+import { isEmbedded } from "./links.js";
 
 const KEPT = ["answers", "drafts", "predictions", "pencils", "predicted", "opened", "allOpen", "openSteps", "stops", "rungs", "code", "started"];
 /** Milliseconds from a change to writing it, so that a stroke is written once. */
@@ -18,7 +19,9 @@ export function recalled(lesson, code) {
   if (lesson.exam || !(lesson.asksPrediction || questionsOf(lesson).length)) return {};
   // Pages with a teacher's changes have other steps.
   const changes = lesson.changes ? sha256(JSON.stringify(lesson.changes))[0].toString(16) : "";
-  key = ["simcodesign", lesson.name, lesson.content, lesson.language, changes, code].join("/");
+  // Steps are open in a page inside another one, which is not to open them elsewhere.
+  const place = isEmbedded(location.hash) ? ["embedded"] : [];
+  key = ["simcodesign", ...place, lesson.name, lesson.content, lesson.language, changes, code].join("/");
   try {
     // A browser may refuse the storage, or refuse to write: both show here.
     localStorage.setItem("simcodesign", "");

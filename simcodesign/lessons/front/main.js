@@ -4,7 +4,9 @@ import { unpack } from "./data.js";
 import { provide } from "./figure.js";
 import { keep, recalled } from "./keep.js";
 import { Lesson } from "./lesson.js";
+import { codeIn, followLinks } from "./links.js";
 import { numbersIn } from "./numbers.js";
+import { connect } from "./scorm.js";
 import { Clock, Store } from "./store.js";
 import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
@@ -20,13 +22,14 @@ import { Import } from "./views/import.js";
 import { Ladder } from "./views/ladder.js";
 import { Network } from "./views/network.js";
 import { Question } from "./views/question.js";
+import { Share } from "./views/share.js";
 import { Sliders } from "./views/sliders.js";
 import { Summary } from "./views/summary.js";
 import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, summary: Summary, free: Free };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, share: Share, summary: Summary, free: Free };
 
 async function begin() {
   remember();
@@ -35,10 +38,12 @@ async function begin() {
   numbersIn(lesson.language);
   termsIn(lesson.language);
   fillTexts(document);
-  const { code, started } = await enter(lesson);
+  const platform = connect();
+  const { code, started } = await enter(lesson, platform?.code || codeIn(location.hash));
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
   const { keptStops, ...earlier } = recalled(lesson, code);
+  if (platform) earlier.answers = { ...earlier.answers, ...platform.answersOf(lesson) };
   const store = new Store({
     rungs: lesson.steps.map((step) => firstRung(lesson, step)), draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
     predicted: false, opened: !lesson.asksPrediction, allOpen: false, openSteps: [], predictions: {}, pencils: {}, answers: {}, drafts: {}, code, started,
@@ -51,6 +56,7 @@ async function begin() {
     if (changed.has("predicted") || changed.has("opened") || changed.has("openSteps") || changed.has("answers")) openSteps(lesson, store);
   });
   keep(lesson, store);
+  platform?.follow(lesson, store);
   measureEnd(lesson, store);
   store.flush();
   for (const [name, element] of Object.entries(ELEMENTS)) customElements.define(`lesson-${name}`, element);
@@ -60,6 +66,7 @@ async function begin() {
     if (jump) store.set({ stops: { ...store.state.stops, ...JSON.parse(jump.dataset.stops) }, time: Number(jump.dataset.clock), playing: false });
   });
   markSteps();
+  followLinks(lesson, store);
   document.body.classList.add("is-ready");
 }
 

@@ -54,7 +54,7 @@ export class Summary extends Figure {
   note() {
     const note = this.querySelector(".note");
     note.textContent = this.lesson.exam ? "" : `${text("summaryNote")} ${text(keepsAnswers() ? "keptHere" : "keptNowhere")} `;
-    if (this.lesson.exam || !keepsAnswers()) return;
+    if (this.lesson.exam || !keepsAnswers() || document.body.dataset.scorm !== undefined) return; // a platform gives the answers again
     const button = Object.assign(document.createElement("button"), { type: "button", className: "again", textContent: text("forget") });
     button.addEventListener("click", () => confirm(text("forgetSure")) && forget());
     note.append(button);
