@@ -93,6 +93,37 @@ def run_check(options: CheckLessonOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NotebookOptions:
+    """Which notebook is written, and where to."""
+
+    notebook: Annotated[str, Argument(metavar="NOTEBOOK", help="A bundled notebook: simpy_by_hand, for example.")]
+    write: Write = field(default_factory=list)
+
+
+NOTEBOOK_FILES = Outputs(
+    Output("jupyter", (".ipynb",), "the notebook for Jupyter"),
+    Output("marimo", (".py",), "the notebook for marimo, which is also a script"),
+)
+
+
+@command(lesson, "notebook", outputs=NOTEBOOK_FILES)
+def run_notebook(options: NotebookOptions) -> None:
+    """Write a bundled notebook for courses that program, for Jupyter or marimo."""
+    from importlib.util import find_spec
+
+    from simcodesign.lessons.courses.jupyter import write_notebook
+    from simcodesign.report.common.terminal import write
+
+    for output, path in NOTEBOOK_FILES.requested(options.write, needed=True).files:
+        write_notebook(options.notebook, path)
+        program = f"jupyter lab {path}" if output.word == "jupyter" else f"marimo edit {path}"
+        install = (
+            "" if output.word == "jupyter" or find_spec("marimo") else "pip install 'simcodesign[notebooks]', then "
+        )
+        write(f"{path}: {install}{program}\n")
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuildLessonOptions:
     """Which lesson is built, and where to."""
 
