@@ -194,6 +194,10 @@ def test_score_status_and_answers_reach_the_platform(package: Path, platform: st
     assert (kept["cmi.core.score.raw"], kept["cmi.core.lesson_status"]) == ("71.43", "completed")
     assert frame.evaluate(f"Object.keys({state}.answers).length") == 4
     assert "is-right" in frame.locator("[data-question='0'] .feedback").get_attribute("class")
+    frame.locator("lesson-summary").scroll_into_view_if_needed()
+    frame.locator("lesson-summary .total b").wait_for(timeout=5000)
+    assert "platform receives the score" in frame.locator("lesson-summary .note").inner_text()
+    assert "sent nowhere" not in frame.locator("footer").inner_text()
     assert errors == []
     page.context.close()
 

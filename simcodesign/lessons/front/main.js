@@ -37,8 +37,9 @@ async function begin() {
   useLanguage(lesson.language);
   numbersIn(lesson.language);
   termsIn(lesson.language);
+  const platform = (lesson.platform = connect());
+  if (platform) document.querySelector("[data-text=made]").dataset.text = "madeReported";
   fillTexts(document);
-  const platform = connect();
   const { code, started } = await enter(lesson, platform?.code || codeIn(location.hash));
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));

@@ -52,9 +52,9 @@ export class Summary extends Figure {
   }
 
   note() {
-    const note = this.querySelector(".note");
-    note.textContent = this.lesson.exam ? "" : `${text("summaryNote")} ${text(keepsAnswers() ? "keptHere" : "keptNowhere")} `;
-    if (this.lesson.exam || !keepsAnswers() || document.body.dataset.scorm !== undefined) return; // a platform gives the answers again
+    const note = this.querySelector(".note"), { exam, platform } = this.lesson, where = platform ? "keptPlatform" : keepsAnswers() ? "keptHere" : "keptNowhere";
+    note.textContent = exam ? "" : `${text("summaryNote")} ${text(where)} `;
+    if (exam || where !== "keptHere") return;
     const button = Object.assign(document.createElement("button"), { type: "button", className: "again", textContent: text("forget") });
     button.addEventListener("click", () => confirm(text("forgetSure")) && forget());
     note.append(button);
