@@ -128,6 +128,11 @@ def check_package(files: dict[str, ET.Element]) -> None:
     references = {one.get("href"): one.get("identifier") for one in test.iter(f"{{{QTI}}}assessmentItemRef")}
     assert references == {name: root.get("identifier") for name, root in items.items()}
     assert {one.get("identifierref") for one in manifest.iter(f"{{{CP}}}dependency")} == set(references.values())
+    # Rule set 2 of the schema: test, parts, sections and items have identifiers of their own.
+    inside = [
+        one.get("identifier") for one in test.iter() if one.tag.rpartition("}")[2].startswith(("assess", "testPart"))
+    ]
+    assert len(set(inside)) == len(inside)
     identifiers = [one.get("identifier") for one in resources]
     assert len(set(identifiers)) == len(identifiers)
 

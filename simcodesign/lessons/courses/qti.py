@@ -76,7 +76,7 @@ def _resource(resources: ET.Element, name: str, kind: str, file: str) -> ET.Elem
 
 def _test(bank: Bank) -> ET.Element:
     """Return a test with a section for each question, of which one variant is drawn; its score is the sum."""
-    root = _root("assessmentTest", QTI, _QTI_SCHEMA, identifier=identifier(bank.lesson), title=bank.title)
+    root = _root("assessmentTest", QTI, _QTI_SCHEMA, identifier=f"test_{identifier(bank.lesson)}", title=bank.title)
     _outcome(root, "SCORE", "float", "0")
     part = ET.SubElement(root, "testPart", identifier="part", navigationMode="nonlinear", submissionMode="individual")
     for topic in bank.topics:

@@ -25,13 +25,13 @@ export function linked(hash, lesson) {
   return { step: place < 0 ? null : place, stops, effects: words.get("effects"), embed: isEmbedded(hash) };
 }
 
-/** The hash of a link to what is shown: the step, sliders that are not where they start, and the last effect that is on. */
+/** The hash of a link to what is shown: the step, sliders that are not where they start, and the last effect that is on, if the page begins with another one. */
 export function linkTo(lesson, { stops, rungs }, step) {
   const words = [`step=${step + 1}`];
   for (const [name, slider] of Object.entries(lesson.sliders))
     if (stops[name] !== slider.start) words.push(`${encodeURIComponent(name)}=${encodeURIComponent(slider.stops[stops[name]].text.replace(/\u00a0/g, " "))}`);
   const effects = effectsOf(lesson, step);
-  if (effects.length) words.push(`effects=${rungs[step] ? effects[Math.min(rungs[step], effects.length) - 1].name : "none"}`);
+  if (effects.length && rungs[step] !== lesson.firstRungs[step]) words.push(`effects=${rungs[step] ? effects[Math.min(rungs[step], effects.length) - 1].name : "none"}`);
   return `#${words.join("&")}`;
 }
 

@@ -43,10 +43,11 @@ async function begin() {
   const { code, started } = await enter(lesson, platform?.code || codeIn(location.hash));
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
+  lesson.firstRungs = lesson.steps.map((step) => firstRung(lesson, step));
   const { keptStops, ...earlier } = recalled(lesson, code);
   if (platform) earlier.answers = { ...earlier.answers, ...platform.answersOf(lesson) };
   const store = new Store({
-    rungs: lesson.steps.map((step) => firstRung(lesson, step)), draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
+    rungs: lesson.firstRungs, draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
     predicted: false, opened: !lesson.asksPrediction, allOpen: false, openSteps: [], predictions: {}, pencils: {}, answers: {}, drafts: {}, code, started,
     ...earlier, stops: { ...stops, ...keptStops },
   });
