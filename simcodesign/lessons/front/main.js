@@ -91,7 +91,11 @@ function lockSteps(lesson, store) {
     const note = document.createElement("p"), waits = step.dataset.afterAnswer !== undefined;
     note.className = "locked";
     note.innerHTML = `<span>${text(waits ? "lockedAnswer" : "locked")}</span> <button type="button">${text(waits ? "openStep" : "openAnyway")}</button>`;
-    note.querySelector("button").addEventListener("click", () => (waits ? store.set({ openSteps: [...store.state.openSteps, step.id] }) : store.set({ opened: true, predicted: true, allOpen: true })));
+    note.querySelector("button").addEventListener("click", () => {
+      if (!waits) return store.set({ opened: true, predicted: true, allOpen: true });
+      step.classList.add("is-open");
+      store.set({ openSteps: [...store.state.openSteps, step.id] });
+    });
     step.append(note);
   }
   openSteps(lesson, store);
