@@ -72,7 +72,7 @@ def lesson_hash(lesson: Lesson) -> str:
 
 
 def shipped_folder(name: str) -> Path:
-    """Return a folder that is shipped beside the lessons, such as ``notebooks``."""
+    """Return a bundled folder next to the lessons, such as ``notebooks``."""
     return _folder() / name
 
 

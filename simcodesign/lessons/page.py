@@ -40,8 +40,8 @@ def build_lesson(
 ) -> Lesson:
     """Write the page of a lesson's folder, or its exam, in its own language or another that it has.
 
-    ``on_withheld`` is told what of texts and figures an exam lacks. ``is_scorm``: write a package of SCORM 1.2 with the
-    page. InputError for a lesson, a path or changes that cannot be used.
+    ``on_withheld`` is called for each text and figure that an exam lacks. ``is_scorm``: write a package of SCORM 1.2
+    with the page. InputError for a lesson, a path or changes that cannot be used.
     """
     original = read_lesson(folder)
     lesson = in_language(original, language)

@@ -179,7 +179,7 @@ def test_a_reload_loses_nothing(student: Any, built: Path) -> None:
     assert "×1.10" in asked(page, 2).locator(".feedback").inner_text()
     one.reload(page)
     assert "×1.10" in asked(page, 2).locator(".feedback").text_content()
-    # Another code begins anew, and the first one comes back.
+    # Another code has no answers yet, and the first one still has its own.
     one.reload(page, "s002")
     assert page.evaluate(f"Object.keys({STATE}.answers).length") == 0
     assert page.locator("#step-2 lesson-clock").is_visible() is False

@@ -24,7 +24,7 @@ from simcodesign.lessons.values import digits_in
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language
 
-#: What a page accepts around a known mistake at least (``front/views/question.js``).
+#: Minimum relative tolerance of a known mistake in a page (``front/views/question.js``).
 _MISTAKE_TOLERANCE = 0.02
 #: Buttons that set the clock of a page, and characters that no XML file may have.
 _BUTTON = re.compile("</?button[^>]*>")

@@ -19,7 +19,7 @@ CP = "http://www.imsglobal.org/xsd/imscp_v1p1"
 _QTI_SCHEMA = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1p1.xsd"
 _CP_SCHEMA = f"{CP} http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd"
 _WORDS = {"en": ("Answer", "Hint"), "de": ("Antwort", "Hinweis")}
-#: Identifiers of feedback; those of choices begin with "choice_".
+#: Identifiers of feedback to numbers; identifiers of choices begin with "choice_".
 _RIGHT, _OTHERWISE = "right", "otherwise"
 
 

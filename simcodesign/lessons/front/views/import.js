@@ -1,5 +1,5 @@
 // Reads a file of answers that the page has exported, and shows them as given here.
-import { answersIn, pencilsOf } from "../answers.js";
+import { answersIn, pencilsOf, questionsOf } from "../answers.js";
 import { Figure } from "../figure.js";
 import { text } from "../texts.js";
 
@@ -9,6 +9,7 @@ export class Import extends Figure {
   static uses = [];
 
   build() {
+    if (!questionsOf(this.lesson).length && !this.lesson.asksPrediction) return;
     this.innerHTML = `<button type="button" class="ghost">${text("import")}</button><input type="file" accept=".json,application/json" hidden aria-label="${text("import")}"><p class="note" role="status"></p>`;
     const field = this.querySelector("input");
     this.querySelector("button").addEventListener("click", () => field.click());

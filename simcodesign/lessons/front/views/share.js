@@ -8,6 +8,7 @@ export class Share extends Figure {
   static uses = [];
 
   build() {
+    if (!this.lesson.steps.length) return; // the laboratory by itself
     this.innerHTML = `<button type="button" class="ghost">${text("share")}</button>`;
     this.firstChild.addEventListener("click", () => this.open());
   }
