@@ -1,6 +1,6 @@
 # An mpi4py program on 256 nodes that you do not have: `marimo edit heat_on_ranks.py`, or `python heat_on_ranks.py`.
 # In Jupyter the magic `%%simulate -n 256 --on fugaku --compute flops --ladder` above the program does the same.
-import marimo
+import marimo  # pip install 'simcodesign[notebooks]', or: simcodesign lesson notebook heat_on_ranks --write n.ipynb
 
 app = marimo.App()
 

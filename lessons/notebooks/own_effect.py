@@ -1,5 +1,5 @@
 # An effect of your own on the ladder: every third link is slow. `marimo edit own_effect.py`, or `python own_effect.py`.
-import marimo
+import marimo  # pip install 'simcodesign[notebooks]', or: simcodesign lesson notebook own_effect --write n.ipynb
 
 app = marimo.App()
 

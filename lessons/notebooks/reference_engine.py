@@ -1,5 +1,5 @@
 # The same broadcast by the reference engine of simcodesign, which is SimPy too: `python reference_engine.py`.
-import marimo
+import marimo  # pip install 'simcodesign[notebooks]', or: simcodesign lesson notebook reference_engine --write n.ipynb
 
 app = marimo.App()
 

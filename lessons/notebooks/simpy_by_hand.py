@@ -1,5 +1,5 @@
 # A broadcast as SimPy processes, with links as resources. `marimo edit simpy_by_hand.py`, or `python simpy_by_hand.py`.
-import marimo
+import marimo  # pip install 'simcodesign[notebooks]', or: simcodesign lesson notebook simpy_by_hand --write n.ipynb
 
 app = marimo.App()
 

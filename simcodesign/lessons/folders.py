@@ -71,6 +71,11 @@ def lesson_hash(lesson: Lesson) -> str:
     return digest.hexdigest()[:16]
 
 
+def shipped_folder(name: str) -> Path:
+    """Return a bundled folder next to the lessons, such as ``notebooks``."""
+    return _folder() / name
+
+
 def _folder() -> Path:
     """Inside the installed package, or at the top of a checkout."""
     here = Path(__file__).resolve().parent

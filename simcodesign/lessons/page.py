@@ -12,6 +12,7 @@ from simcodesign.core.files.input_files import is_file, read_text
 from simcodesign.core.palette import page_colours
 from simcodesign.lessons.compute import Numbers, OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
+from simcodesign.lessons.courses.scorm import write_scorm
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.grading.changes import Changes, changed
 from simcodesign.lessons.grading.withheld import OnWithheld, Withheld
@@ -35,15 +36,19 @@ def build_lesson(
     changes: Changes | None = None,
     language: str | None = None,
     on_withheld: OnWithheld | None = None,
+    is_scorm: bool = False,
 ) -> Lesson:
     """Write the page of a lesson's folder, or its exam, in its own language or another that it has.
 
-    ``on_withheld`` is told what of texts and figures an exam lacks. InputError for a lesson, a path or changes that
-    cannot be used.
+    ``on_withheld`` is called for each text and figure that an exam lacks. ``is_scorm``: write a package of SCORM 1.2
+    with the page. InputError for a lesson, a path or changes that cannot be used.
     """
     original = read_lesson(folder)
     lesson = in_language(original, language)
-    text = page(lesson, numbers_of(original, workers, fresh, on_progress), exam, changes, on_withheld)
+    text = page(lesson, numbers_of(original, workers, fresh, on_progress), exam, changes, on_withheld, is_scorm)
+    if is_scorm:
+        write_scorm(lesson.name, lesson.title, text, output)
+        return lesson
     with replacing_text(output) as file:
         file.write(text)
     return lesson
@@ -55,8 +60,12 @@ def page(
     exam: bool = False,
     changes: Changes | None = None,
     on_withheld: OnWithheld | None = None,
+    is_scorm: bool = False,
 ) -> str:
-    """The HTML of a lesson, or of its exam, with a teacher's changes."""
+    """Return the HTML of a lesson, or of its exam, with a teacher's changes.
+
+    ``is_scorm``: the page reports its score to a learning platform, and has no dialog for teachers.
+    """
     changes = changes or Changes()
 
     def on_shown(one: Withheld) -> None:
@@ -65,7 +74,7 @@ def page(
 
     header, arrays = contents(lesson, numbers, exam, on_shown)
     header = changed(header, changes)
-    teacher = "" if exam else "<lesson-teacher></lesson-teacher>"
+    teacher = "" if exam or is_scorm else "<lesson-teacher></lesson-teacher>"
     steps = [_step(number, one, lesson) for number, one in enumerate(header["steps"], start=1)]
     # The texts are in the page already.
     for one in header["steps"]:
@@ -79,7 +88,7 @@ def page(
 <title>{escape(lesson.title)}</title>
 <style>{page_colours()}{_asset("lesson.css")}</style>
 </head>
-<body{' data-needs-code=""' if exam or lesson.seeded else ""}>
+<body{' data-needs-code=""' if exam or lesson.seeded else ""}{' data-scorm=""' if is_scorm else ""}>
 <a class="skip" href="#step-1" data-text="skip"></a>
 <header class="bar"><div class="wrap">
 <span class="brand">simcodesign <i data-text="lesson"></i></span>
@@ -94,8 +103,10 @@ def page(
 </section>
 <noscript><p>{NEEDS_SCRIPT[lesson.language]}</p></noscript>
 {"".join(steps)}
+<lesson-summary></lesson-summary>
 </main>
-<footer class="wrap"><lesson-export></lesson-export><p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
+<footer class="wrap"><lesson-export></lesson-export><lesson-import></lesson-import><lesson-share></lesson-share>
+<p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
 <script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
 <script>{_asset("lesson.js")}</script>
 </body>

@@ -48,6 +48,7 @@ LINES = [
     "lesson check small",
     "lesson list",
     "lesson new mine",
+    "lesson notebook simpy_by_hand --write simpy.ipynb",
     "list",
     "locality --generate blocked_matmul --set n=16 --set b=4 --caches 1KiB:2,4KiB:8 --groups",
     "score predictions.csv",

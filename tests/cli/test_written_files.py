@@ -189,6 +189,7 @@ LINES = [
     "requirements sum.py -n 2,3,4,5,8 --on crossbar-16 --compute none ALL",
     "validate --cases my_cases -j 1 ALL",
     "lesson build small -j 1 ALL",
+    "lesson notebook simpy_by_hand ALL",
     "grade answers.json --lesson small -j 1 ALL",
 ]
 OSU = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n" + "".join(
@@ -245,6 +246,8 @@ def is_right(word: str, path: Path) -> bool:
             return bool(len(np.load(path)["address" if word == "trace" else "distance"]))
         case ".tex":
             return b"\\begin{tabular}" in data if word in ("table", "models") else b"T_" in data
+        case ".ipynb":
+            return len(json.loads(data)["cells"]) > 2
         case ".py":
             return bool(compile(data, "models.py", "exec"))
         case ".yaml" | ".yml":

@@ -11,10 +11,11 @@ from simcodesign import cli
 from simcodesign.core.errors import InputError
 from simcodesign.lessons.checking import check_lesson
 from simcodesign.lessons.contents import contents
+from simcodesign.lessons.courses.bank import bank_of, read_bank
+from simcodesign.lessons.courses.moodle import quiz_of, write_moodle
 from simcodesign.lessons.folders import lesson_folder
 from simcodesign.lessons.grading.changes import changes_of
 from simcodesign.lessons.grading.marking import is_near
-from simcodesign.lessons.grading.moodle import build_questions, quiz_of
 from simcodesign.lessons.lattice import Lattice, formula_times
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language
@@ -41,7 +42,7 @@ def quiz(folder: Path) -> ET.Element:
 def written(folder: Path, **options: object) -> ET.Element:
     """The root of a file, which a parser reads."""
     path = folder.parent / "quiz.xml"
-    build_questions(folder, path, 1, **options)  # type: ignore[arg-type]
+    write_moodle(read_bank(folder, 1, **options), path)  # type: ignore[arg-type]
     return ET.parse(path).getroot()
 
 
@@ -146,10 +147,10 @@ def test_languages_have_the_same_answers() -> None:
     lesson = read_lesson(lesson_folder("exam"))
     numbers = numbers_without_simulating(lesson, Lattice, formula_times)
     told = [contents(in_language(lesson, language), numbers)[0] for language in (None, "de")]
-    english, german = (quiz_of(one, one, None)[0] for one in told)
+    english, german = (quiz_of(bank_of(one, one, None)) for one in told)
     for one in (english, german):
         check_structure(one)
-    assert quiz_of(told[0], told[0], None)[1] == ["sketch"]
+    assert bank_of(told[0], told[0], None).left_out == ("sketch",)
     assert len(of_name(english, "near")) == 9
     assert len(of_name(english, "slowest")) == 3
     for path in ("question/name/text", "question[@type='numerical']/answer/text", "question/answer/tolerance"):
@@ -163,7 +164,7 @@ def test_what_cannot_be_written(folder: Path) -> None:
     for variants in (0, 5):
         with pytest.raises(InputError, match=r"variants.*1 to 4"):
             written(folder, variants=variants)
-    with pytest.raises(InputError, match="no question that Moodle"):
+    with pytest.raises(InputError, match="no question that a learning"):
         written(folder, changes=changes_of(["number", "choice", "factor"], [], []))
 
 

@@ -62,15 +62,15 @@ export function codeForm(done, toSave = false) {
   return form;
 }
 
-/** Waits for the student's code where the page needs it, and puts texts, questions and sliders to its stops. */
-export async function enter(lesson) {
-  if (document.body.dataset.needsCode === undefined) return { code: "", started: new Date().toISOString() };
+/** Waits for the student's code if the page needs one that is not `given`, and puts texts, questions and sliders to its stops. */
+export async function enter(lesson, given) {
+  if (document.body.dataset.needsCode === undefined) return { code: given, started: new Date().toISOString() };
   const section = document.createElement("section");
   section.className = "enter";
   section.setAttribute("aria-label", text("code"));
-  const code = await new Promise((done) => {
+  document.querySelector(".hero").after(section);
+  const code = given || await new Promise((done) => {
     section.append(codeForm(done));
-    document.querySelector(".hero").after(section);
     document.body.classList.add("asks-code");
   });
   section.innerHTML = `<p>${text("codeIs", `<b>${escaped(code)}</b>`)}</p>`;

@@ -2,8 +2,11 @@
 import { enter } from "./code.js";
 import { unpack } from "./data.js";
 import { provide } from "./figure.js";
+import { keep, recalled } from "./keep.js";
 import { Lesson } from "./lesson.js";
+import { codeIn, followLinks } from "./links.js";
 import { numbersIn } from "./numbers.js";
+import { connect } from "./scorm.js";
 import { Clock, Store } from "./store.js";
 import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
@@ -15,15 +18,18 @@ import { Events } from "./views/events.js";
 import { Free } from "./views/free.js";
 import { Gantt } from "./views/gantt.js";
 import { Helps } from "./views/helps.js";
+import { Import } from "./views/import.js";
 import { Ladder } from "./views/ladder.js";
 import { Network } from "./views/network.js";
 import { Question } from "./views/question.js";
+import { Share } from "./views/share.js";
 import { Sliders } from "./views/sliders.js";
+import { Summary } from "./views/summary.js";
 import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, free: Free };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, share: Share, summary: Summary, free: Free };
 
 async function begin() {
   remember();
@@ -31,20 +37,28 @@ async function begin() {
   useLanguage(lesson.language);
   numbersIn(lesson.language);
   termsIn(lesson.language);
+  const platform = (lesson.platform = connect());
+  if (platform) document.querySelector("[data-text=made]").dataset.text = "madeReported";
   fillTexts(document);
-  const { code, started } = await enter(lesson);
+  const { code, started } = await enter(lesson, platform?.code || codeIn(location.hash));
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
+  lesson.firstRungs = lesson.steps.map((step) => firstRung(lesson, step));
+  const { keptStops, ...earlier } = recalled(lesson, code);
+  if (platform) earlier.answers = { ...earlier.answers, ...platform.answersOf(lesson) };
   const store = new Store({
-    stops, rungs: lesson.steps.map((step) => firstRung(lesson, step)), draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
-    predicted: false, opened: !lesson.asksPrediction, allOpen: false, predictions: {}, answers: {}, code, started,
+    rungs: lesson.firstRungs, draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
+    predicted: false, opened: !lesson.asksPrediction, allOpen: false, openSteps: [], predictions: {}, pencils: {}, answers: {}, drafts: {}, code, started,
+    ...earlier, stops: { ...stops, ...keptStops },
   });
   const clock = new Clock(store);
   provide(lesson, store, clock);
   store.subscribe((changed) => {
     if (changed.has("stops") || changed.has("rungs") || changed.has("draw")) measureEnd(lesson, store);
-    if (changed.has("predicted") || changed.has("opened") || changed.has("answers")) openSteps(lesson, store);
+    if (changed.has("predicted") || changed.has("opened") || changed.has("openSteps") || changed.has("answers")) openSteps(lesson, store);
   });
+  keep(lesson, store);
+  platform?.follow(lesson, store);
   measureEnd(lesson, store);
   store.flush();
   for (const [name, element] of Object.entries(ELEMENTS)) customElements.define(`lesson-${name}`, element);
@@ -54,6 +68,7 @@ async function begin() {
     if (jump) store.set({ stops: { ...store.state.stops, ...JSON.parse(jump.dataset.stops) }, time: Number(jump.dataset.clock), playing: false });
   });
   markSteps();
+  followLinks(lesson, store);
   document.body.classList.add("is-ready");
 }
 
@@ -76,20 +91,24 @@ function lockSteps(lesson, store) {
     const note = document.createElement("p"), waits = step.dataset.afterAnswer !== undefined;
     note.className = "locked";
     note.innerHTML = `<span>${text(waits ? "lockedAnswer" : "locked")}</span> <button type="button">${text(waits ? "openStep" : "openAnyway")}</button>`;
-    note.querySelector("button").addEventListener("click", () => (waits ? step.classList.add("is-open") : store.set({ opened: true, predicted: true, allOpen: true })));
+    note.querySelector("button").addEventListener("click", () => {
+      if (!waits) return store.set({ opened: true, predicted: true, allOpen: true });
+      step.classList.add("is-open");
+      store.set({ openSteps: [...store.state.openSteps, step.id] });
+    });
     step.append(note);
   }
   openSteps(lesson, store);
 }
 
 function openSteps(lesson, store) {
-  const { predicted, opened, allOpen, answers } = store.state, isOpen = predicted || opened;
+  const { predicted, opened, allOpen, openSteps: chosen, answers } = store.state, isOpen = predicted || opened;
   if (isOpen) store.set({ opened: true });
   document.body.classList.toggle("is-open", isOpen);
   const asked = new Set(lesson.steps.flatMap((step) => step.questions.map((one) => one.name)));
   for (const step of document.querySelectorAll("[data-after-answer]")) {
     const { afterAnswer } = step.dataset;
-    if (allOpen || afterAnswer in answers || !asked.has(afterAnswer)) step.classList.add("is-open");
+    if (allOpen || chosen.includes(step.id) || afterAnswer in answers || !asked.has(afterAnswer)) step.classList.add("is-open");
   }
 }
 

@@ -1,12 +1,13 @@
 // The texts of the interface. {0}, {1} ... are filled in.
 
+import { COURSE } from "./texts-course.js";
 import { LAB } from "./texts-lab.js";
 
 const TEXTS = {
   en: {
-    ...LAB.en,
+    ...COURSE.en, ...LAB.en,
     skip: "Skip to the lesson", lesson: "lessons", minutes: "{0} minutes", step: "Step {0}", steps: "Steps of the lesson",
-    objectives: "You will be able to", made: "All numbers were computed by simcodesign when this file was built. Predictions and answers stay in this page until you export them.",
+    objectives: "You will be able to", made: "All numbers were computed by simcodesign when this file was built. Predictions and answers are sent nowhere.",
     formula: "Formula", simulation: "Simulation", you: "You", measured: "Measured", theme: "Dark or light", export: "Export answers",
     waiting_rung: "Messages, order, waiting", waiting_adds: "messages that the formula leaves out, the order of operations, and waiting for messages", off: "off", plus: "+{0}", drawPoint: "Your prediction at {0}", compare: "Compare", redraw: "Draw again",
     drawFirst: "Drag across the figure, or use the arrow keys.", locked: "This step opens when you have drawn your prediction in an earlier one and compared it.", openAnyway: "Open all steps", lockedAnswer: "This step opens when you have answered the question before it.", openStep: "Open this step", slidersStay: "The sliders can be moved when the prediction has been compared.",
@@ -35,9 +36,9 @@ const TEXTS = {
     effect_conflicts: "Conflicts", effect_caches: "Caches", effect_interference: "Interference", effect_imbalance: "Imbalance", effect_noise: "Noise", effect_background: "Background", effect_failures: "Failures",
   },
   de: {
-    ...LAB.de,
+    ...COURSE.de, ...LAB.de,
     skip: "Zur Lektion springen", lesson: "Lektionen", minutes: "{0} Minuten", step: "Schritt {0}", steps: "Schritte der Lektion",
-    objectives: "Danach können Sie", made: "Alle Zahlen hat simcodesign beim Erzeugen dieser Datei berechnet. Vorhersagen und Antworten bleiben auf dieser Seite, bis Sie sie exportieren.",
+    objectives: "Danach können Sie", made: "Alle Zahlen hat simcodesign beim Erzeugen dieser Datei berechnet. Vorhersagen und Antworten werden nirgendwohin gesendet.",
     formula: "Formel", simulation: "Simulation", you: "Sie", measured: "Gemessen", theme: "Dunkel oder hell", export: "Antworten exportieren",
     waiting_rung: "Nachrichten, Reihenfolge, Warten", waiting_adds: "Nachrichten, die in der Formel fehlen, die Reihenfolge der Operationen und das Warten auf Nachrichten", off: "aus", plus: "+{0}", drawPoint: "Ihre Vorhersage bei {0}", compare: "Vergleichen", redraw: "Neu zeichnen",
     drawFirst: "Ziehen Sie über das Bild, oder nehmen Sie die Pfeiltasten.", locked: "Dieser Schritt öffnet sich, wenn Sie in einem früheren Ihre Vorhersage gezeichnet und verglichen haben.", openAnyway: "Alle Schritte öffnen", lockedAnswer: "Dieser Schritt öffnet sich, wenn Sie die Frage davor beantwortet haben.", openStep: "Diesen Schritt öffnen", slidersStay: "Die Regler lassen sich bewegen, wenn die Vorhersage verglichen ist.",

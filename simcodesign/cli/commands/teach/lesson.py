@@ -93,6 +93,37 @@ def run_check(options: CheckLessonOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NotebookOptions:
+    """Which notebook is written, and where to."""
+
+    notebook: Annotated[str, Argument(metavar="NOTEBOOK", help="A bundled notebook: simpy_by_hand, for example.")]
+    write: Write = field(default_factory=list)
+
+
+NOTEBOOK_FILES = Outputs(
+    Output("jupyter", (".ipynb",), "the notebook for Jupyter"),
+    Output("marimo", (".py",), "the notebook for marimo, which is also a script"),
+)
+
+
+@command(lesson, "notebook", outputs=NOTEBOOK_FILES)
+def run_notebook(options: NotebookOptions) -> None:
+    """Write a bundled notebook for courses that program, for Jupyter or marimo."""
+    from importlib.util import find_spec
+
+    from simcodesign.lessons.courses.jupyter import write_notebook
+    from simcodesign.report.common.terminal import write
+
+    for output, path in NOTEBOOK_FILES.requested(options.write, needed=True).files:
+        write_notebook(options.notebook, path)
+        program = f"jupyter lab {path}" if output.word == "jupyter" else f"marimo edit {path}"
+        install = (
+            "" if output.word == "jupyter" or find_spec("marimo") else "pip install 'simcodesign[notebooks]', then "
+        )
+        write(f"{path}: {install}{program}\n")
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuildLessonOptions:
     """Which lesson is built, and where to."""
 
@@ -127,7 +158,7 @@ class BuildLessonOptions:
         int | None,
         Option(
             metavar="N",
-            help="Write the questions for Moodle of the codes 1 to N (default: every combination of slider positions).",
+            help="Write the questions of the codes 1 to N (default: every combination of slider positions).",
         ),
     ] = None
     fresh: Annotated[bool, Option(help="Compute everything again, even what has not changed.")] = False
@@ -140,12 +171,14 @@ class BuildLessonOptions:
 FILES = Outputs(
     Output("page", (".html",), "the lesson as one page"),
     Output("moodle", (".xml",), "its questions with answers and feedback as Moodle XML, one category for each"),
+    Output("qti", (".zip",), "the same questions as a package of QTI 2.1, one section for each"),
+    Output("scorm", (".zip",), "the lesson as a package of SCORM 1.2, which reports the score to a learning platform"),
 )
 
 
 @command(lesson, "build", outputs=FILES)
 def run_build(options: BuildLessonOptions) -> None:
-    """Write a lesson as one HTML file that opens without installation, server or network, or its questions for Moodle.
+    """Write a lesson as one HTML file that opens without installation, server or network, or for a learning platform.
 
     Keeps the simulated times in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until their inputs change. The
     first build of a lesson takes up to a few minutes, later ones seconds.
@@ -162,21 +195,27 @@ def run_build(options: BuildLessonOptions) -> None:
     if more:
         raise InputError("a file at a time", Place("--write"), value=str(more[0][1]), allowed="one file")
     if options.variants is not None:
-        files.refuse(["page"], "--variants is for questions for Moodle", "moodle:FILE.xml")
+        files.refuse(["page", "scorm"], "--variants is for questions", "moodle:FILE.xml, qti:FILE.zip")
+    if options.exam:
+        files.refuse(["scorm"], "an exam has no score to report", "--exam with page:FILE.html, moodle: or qti:")
     stored = read_changes(options.changes) if options.changes else Changes()
     changes = stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance))
     withheld: list[Withheld] = []
     with ProgressBar("simulations of the lesson", counted=True) as on_progress:
         folder, jobs = lesson_folder(options.lesson), options.jobs or usable_cpus()
-        shared = (folder, path, jobs, options.fresh, on_progress, options.exam, changes, options.language)
-        if output.word == "moodle":
-            from simcodesign.lessons.grading.moodle import build_questions
+        how = (jobs, options.fresh, on_progress, options.exam, changes, options.language)
+        if output.word in ("moodle", "qti"):
+            from simcodesign.lessons.courses.bank import read_bank
+            from simcodesign.lessons.courses.moodle import write_moodle
+            from simcodesign.lessons.courses.qti import write_qti
 
-            report = build_questions(*shared, options.variants, withheld.append)
+            bank = read_bank(folder, *how, options.variants, withheld.append)
+            (write_moodle if output.word == "moodle" else write_qti)(bank, path)
+            report = bank.summary
         else:
             from simcodesign.lessons.page import build_lesson
 
-            build_lesson(*shared, withheld.append)
+            build_lesson(folder, path, *how, withheld.append, output.word == "scorm")
             report = f"{path.stat().st_size / 1e6:.2f} MB"
     if withheld:
         complain(note_on_withheld(withheld))

@@ -34,7 +34,25 @@ export class Curve extends Figure {
     addEventListener("pointerup", () => (this.isDrawing = false));
     this.svg.addEventListener("keydown", (event) => this.key(event));
     this.setting = { ...this.state.stops };
+    this.recall();
+    this.store.subscribe((changed) => changed.has("imported") && this.recall());
+  }
+
+  /** Show the prediction that was drawn before: when the page opens, and after answers were imported. */
+  recall() {
+    const earlier = this.state.pencils[this.dataset.step];
+    if (earlier) {
+      this.pencil = new Map(earlier.points);
+      this.setting = { ...this.state.stops, ...earlier.at };
+      if (!this.asks && !this.isDrawn()) this.pencil.clear(); // all steps were opened before it was compared
+    }
     this.actions();
+    this.allowCompare();
+    this.redraw();
+  }
+
+  keepPencil() {
+    this.store.set({ pencils: { ...this.state.pencils, [this.dataset.step]: { at: this.setting, points: [...this.pencil] } } });
   }
 
   get asks() {
@@ -307,7 +325,17 @@ export class Curve extends Figure {
 
   drawn(points) {
     this.draw();
-    this.querySelector(".compare")?.toggleAttribute("disabled", !points.every((row) => this.pencil.has(row.number)));
+    this.keepPencil();
+    this.allowCompare(points);
+  }
+
+  /** Whether all points that the student is to draw are there. */
+  isDrawn(points = this.open(this.rows().filter((row) => row.simulated))) {
+    return points.every((row) => this.pencil.has(row.number));
+  }
+
+  allowCompare(points) {
+    this.querySelector(".compare")?.toggleAttribute("disabled", !this.isDrawn(points));
   }
 
   actions() {
@@ -320,6 +348,7 @@ export class Curve extends Figure {
       this.shown = undefined;
       this.pencil.clear();
       this.setting = { ...this.state.stops };
+      this.keepPencil();
       this.store.set({ predicted: false });
       this.actions();
     });
@@ -347,13 +376,19 @@ export class Curve extends Figure {
       at(REVEAL.points + (count + 2) * each, undefined)];
   }
 
-  /** By what factor pencil and formula miss the simulation, in the geometric mean over the points that were drawn. */
+  /** By what factor pencil and formula miss the simulation, in the geometric mean over the points that were drawn; null before. */
+  missed(open = this.open(this.rows().filter((row) => row.simulated))) {
+    if (this.asks || !this.showsPencil() || !this.isDrawn(open)) return null;
+    const off = (value) => Math.exp(open.reduce((sum, row) => sum + Math.abs(Math.log(Math.max(value(row), 1e-12) / row.simulated.mean)), 0) / open.length);
+    return { you: off((row) => this.pencil.get(row.number)), formula: off((row) => row.forecast) };
+  }
+
   score(points, rows) {
     const shown = this.querySelector(".score");
     if (this.asks || !this.showsPencil() || this.shown !== undefined) return void (shown.innerHTML = "");
-    const open = this.open(points);
-    const off = (value) => Math.exp(open.reduce((sum, row) => sum + Math.abs(Math.log(Math.max(value(row), 1e-12) / row.simulated.mean)), 0) / open.length);
-    const you = off((row) => this.pencil.get(row.number)), formula = off((row) => row.forecast);
+    const missed = this.missed(this.open(points));
+    if (!missed) return void (shown.innerHTML = "");
+    const { you, formula } = missed;
     const bar = (role, value) => `<div class="bar-row"><span>${text(role)}</span><i class="${role}" style="width:${Math.min(100, (100 * Math.log(value)) / Math.log(Math.max(you, formula, 1.05)))}%"></i><b>${text("offBy", local(value.toFixed(2)))}</b></div>`;
     shown.innerHTML = `<div>${bar("you", you)}${bar("formula", formula)}</div><p>${text(you < formula ? "closerYou" : "closerFormula")}</p>`;
   }

@@ -2,6 +2,7 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
 import { clamp, duration, escaped, local } from "../numbers.js";
+import { missOf } from "../score.js";
 import { text } from "../texts.js";
 import { stopLabels } from "./labels.js";
 import { Question } from "./question.js";
@@ -123,32 +124,34 @@ export class Drawing extends Question {
     this.touched = stop;
     this.isJudged = false;
     this.draw();
+    this.allowSubmit();
+    this.draft(Object.fromEntries(this.pencil));
+  }
+
+  allowSubmit() {
     this.querySelector("button").toggleAttribute("disabled", !this.question.open.every((one) => this.pencil.has(one)));
   }
 
-  /** As lessons/grading/marking.py marks a curve: by the area between both, over the width of the axis. */
+  putBack(drawn) {
+    for (const stop of this.question.open) if (drawn?.[stop] > 0) this.pencil.set(stop, drawn[stop]);
+    this.allowSubmit();
+    this.redraw();
+  }
+
   submit() {
-    const { open, truth, tolerance, right, wrong } = this.question;
-    const value = Object.fromEntries(open.map((stop) => [stop, this.pencil.get(stop)]));
-    if (this.lesson.exam) return this.keepSilently(value);
-    const miss = missedShare(open.map((stop) => this.axis.stops[stop].value), open.map((stop) => this.pencil.get(stop)), truth);
+    const value = Object.fromEntries(this.question.open.map((stop) => [stop, this.pencil.get(stop)]));
+    this.keep(value, this.respond(value));
+    this.redraw();
+  }
+
+  /** As lessons/grading/marking.py marks a curve: by the area between both, over the width of the axis. */
+  respond(value) {
+    if (this.lesson.exam) return this.showKept();
+    const { tolerance, right, wrong } = this.question, miss = missOf(this.question, value, this.lesson);
     const isRight = miss <= tolerance * (1 + 1e-9);
     this.isJudged = true;
     const off = text("offBy", local((1 + miss).toFixed(2)));
     this.feedback(isRight, `${off[0].toUpperCase()}${off.slice(1)}. ${isRight ? right : wrong}`);
-    this.keep(value, isRight);
-    this.draw();
+    return isRight;
   }
-}
-
-/** By what share a curve misses another in the geometric mean over the axis (marking.py, missed_share). */
-export function missedShare(values, drawn, truth) {
-  const x = values[0] > 0 ? values.map(Math.log) : values;
-  const apart = drawn.map((value, k) => Math.log(value) - Math.log(truth[k]));
-  let area = 0;
-  for (let k = 1; k < x.length; k++) {
-    const first = apart[k - 1], second = apart[k], size = Math.abs(first) + Math.abs(second);
-    area += (x[k] - x[k - 1]) * (first * second < 0 ? (first * first + second * second) / (2 * size) : size / 2);
-  }
-  return Math.expm1(area / (x.at(-1) - x[0]));
 }

@@ -1,6 +1,7 @@
 // Questions with feedback: numbers with a tolerance and known mistakes, and choices. In an exam answers are kept only.
 import { Figure } from "../figure.js";
 import { escaped, inFull } from "../numbers.js";
+import { isNear } from "../score.js";
 import { text } from "../texts.js";
 import { readings, writesThousands } from "../typed.js";
 
@@ -23,6 +24,9 @@ export class Question extends Figure {
       this.submit();
     });
     for (const one of this.querySelectorAll("[data-choice]")) one.addEventListener("click", () => this.choose(Number(one.dataset.choice)));
+    this.querySelector("input")?.addEventListener("input", (event) => this.draft(event.target.value));
+    this.recall();
+    this.store.subscribe((changed) => changed.has("imported") && this.recall());
   }
 
   /** What is answered with. */
@@ -49,11 +53,41 @@ export class Question extends Figure {
   }
 
   choose(number) {
-    const choice = this.question.choices[number];
-    this.querySelectorAll("[data-choice]").forEach((one, k) => one.setAttribute("aria-pressed", String(k === number)));
-    if (this.lesson.exam) return this.keepSilently(choice.id);
+    const { id } = this.question.choices[number];
+    this.keep(id, this.respond(id));
+  }
+
+  /** Show what the page replies to a value, and whether it is right; undefined in an exam. */
+  respond(value, note = "") {
+    return this.question.choices ? this.respondToChoice(value) : this.respondToNumber(value, note);
+  }
+
+  respondToChoice(id) {
+    const { choices } = this.question, choice = choices.find((one) => one.id === id);
+    this.querySelectorAll("[data-choice]").forEach((one, k) => one.setAttribute("aria-pressed", String(choices[k] === choice)));
+    if (this.lesson.exam) return this.showKept();
     this.feedback(choice.right, choice.feedback);
-    this.keep(choice.id, choice.right);
+    return choice.right;
+  }
+
+  /** What is typed or drawn, but not an answer yet. */
+  draft(value) {
+    this.store.set({ drafts: { ...this.state.drafts, [this.question.name]: value } });
+  }
+
+  /** Show what was answered before: when the page opens, and after answers were imported. */
+  recall() {
+    const { name } = this.question, answer = this.state.answers[name], draft = this.state.drafts[name];
+    if (answer === undefined && draft === undefined) return;
+    this.putBack(draft ?? answer.typed ?? answer.value);
+    // A text that can be read in two ways has no reply yet.
+    if (draft === undefined && (this.question.choices || typeof answer.value !== "string")) this.respond(answer.value);
+  }
+
+  /** Put a typed text or a number into the field. */
+  putBack(value) {
+    const field = this.querySelector("input");
+    if (field) field.value = typeof value === "number" ? inFull(value, false) : String(value);
   }
 
   submit() {
@@ -73,7 +107,7 @@ export class Question extends Figure {
   /** Of two readings: the right one in practice; otherwise that of thousands, if the question itself writes them so. */
   meant(found) {
     if (found.length === 1) return found[0];
-    const right = this.lesson.exam ? undefined : found.find((value) => this.isNear(value));
+    const right = this.lesson.exam ? undefined : found.find((value) => isNear(value, this.question));
     return right ?? (writesThousands(this.question.html, this.lesson.language) ? found[0] : undefined);
   }
 
@@ -88,20 +122,20 @@ export class Question extends Figure {
     return this.question.unit ? `${digits}\u00a0${escaped(this.question.unit)}` : digits;
   }
 
-  isNear(value) {
-    const { answer, tolerance } = this.question;
-    return Math.abs(value - answer) <= Math.max(tolerance, 1e-9) * Math.abs(answer) + 1e-12;
-  }
-
   /** Right within the tolerance; else the nearest of the known mistakes, or whether it is too small or too large. */
   settle(value, typed, found) {
-    const shown = this.withUnit(inFull(value)), note = found.length > 1 && value === found[0] ? ` ${text("thousands")}` : "";
-    if (this.lesson.exam) return this.keepSilently(value, text("keptAs", shown, note), typed);
-    const { answer, tolerance, right, wrong, mistakes } = this.question, isRight = this.isNear(value);
+    const note = found.length > 1 && value === found[0] ? ` ${text("thousands")}` : "";
+    this.keep(value, this.respond(value, note), typed);
+  }
+
+  respondToNumber(value, note) {
+    const shown = this.withUnit(inFull(value));
+    if (this.lesson.exam) return this.showKept(text("keptAs", shown, note));
+    const { answer, tolerance, right, wrong, mistakes } = this.question, isRight = isNear(value, this.question);
     const mistake = mistakes.find((one) => Math.abs(value - one.answer) <= Math.max(tolerance, 0.02) * Math.abs(one.answer));
     const html = isRight ? right : mistake ? mistake.html : `${text(value < answer ? "low" : "high")} ${wrong}`;
     this.feedback(isRight, `<span class="faint">${text("understood", shown)}${note}</span> ${html}`);
-    this.keep(value, isRight, typed);
+    return isRight;
   }
 
   feedback(isRight, html) {
@@ -110,8 +144,7 @@ export class Question extends Figure {
     shown.innerHTML = `<b>${isRight ? "✓ " + text("right") : this.lesson.exam ? "" : text("notYet")}</b> ${html}`;
   }
 
-  keepSilently(value, words = text("kept"), typed = undefined) {
-    this.keep(value, undefined, typed);
+  showKept(words = text("kept")) {
     const shown = this.querySelector(".feedback");
     shown.className = "feedback is-kept";
     shown.innerHTML = words;
@@ -122,6 +155,7 @@ export class Question extends Figure {
     const { answers } = this.store.state, earlier = answers[this.question.name], last = typed === undefined ? { value } : { value, typed };
     const one = { ...last, tries: [...(earlier?.tries ?? []), { ...last, at: new Date().toISOString() }] };
     if (isRight !== undefined) one.right = isRight || Boolean(earlier?.right);
-    this.store.set({ answers: { ...answers, [this.question.name]: one } });
+    const { [this.question.name]: _, ...drafts } = this.state.drafts;
+    this.store.set({ answers: { ...answers, [this.question.name]: one }, drafts });
   }
 }

@@ -24,9 +24,6 @@ export class Export extends Figure {
   build() {
     this.innerHTML = `<button type="button" class="ghost">${text("export")}</button>`;
     this.firstChild.addEventListener("click", () => (this.state.code ? this.save() : this.ask()));
-    // The two buttons are at both ends of the page; one of them guards answers that are not saved yet.
-    if (this.lesson.exam && this.closest("footer"))
-      addEventListener("beforeunload", (event) => this.state.answers !== this.state.exported && Object.keys(this.state.answers).length && event.preventDefault());
   }
 
   /** Which of `count` combinations is that of a code, for tests. */
