@@ -105,6 +105,13 @@ class BuildLessonOptions:
             "correct answers and feedback."
         ),
     ] = False
+    teacher: Annotated[
+        bool,
+        Option(
+            help="Build the guide for teachers instead: notes with numbers, answers with the intervals that are "
+            "accepted, and usual mistakes."
+        ),
+    ] = False
     hide: Annotated[
         list[str],
         Option(metavar="NAME", help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable."),
@@ -145,7 +152,9 @@ FILES = Outputs(
 
 @command(lesson, "build", outputs=FILES)
 def run_build(options: BuildLessonOptions) -> None:
-    """Write a lesson as one HTML file that opens without installation, server or network, or its questions for Moodle.
+    """Write a lesson as one HTML file that opens without installation, server or network.
+
+    Instead of the page for students, writes the guide for teachers, or the questions for Moodle.
 
     Keeps the simulated times in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until their inputs change. The
     first build of a lesson takes up to a few minutes, later ones seconds.
@@ -163,6 +172,10 @@ def run_build(options: BuildLessonOptions) -> None:
         raise InputError("a file at a time", Place("--write"), value=str(more[0][1]), allowed="one file")
     if options.variants is not None:
         files.refuse(["page"], "--variants is for questions for Moodle", "moodle:FILE.xml")
+    if options.teacher:
+        files.refuse(["moodle"], "the guide for teachers is a page", "--teacher with page:FILE.html")
+        if options.exam:
+            raise InputError("--teacher writes all answers, --exam none", allowed="one of the two")
     stored = read_changes(options.changes) if options.changes else Changes()
     changes = stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance))
     withheld: list[Withheld] = []
@@ -173,6 +186,10 @@ def run_build(options: BuildLessonOptions) -> None:
             from simcodesign.lessons.grading.moodle import build_questions
 
             report = build_questions(*shared, options.variants, withheld.append)
+        elif options.teacher:
+            from simcodesign.lessons.teacher.guide import build_guide
+
+            report = build_guide(folder, path, jobs, options.fresh, on_progress, changes, options.language)
         else:
             from simcodesign.lessons.page import build_lesson
 
