@@ -47,7 +47,9 @@ def free_page() -> str:
     )
     start = {"machine": shipped_text("machine", FIRST_MACHINE), "workload": shipped_text("workload", FIRST_WORKLOAD)}
     list_ = f'<section class="lab-lessons"><h2 data-text="labLessons"></h2><ul>{links}</ul></section>'
-    html = page(lesson, Numbers({}, {})).replace('href="#step-1"', 'href="#free"')  # there are no steps
+    html = page(lesson, Numbers({}, {}), is_lesson=False).replace(
+        'href="#step-1"', 'href="#free"'
+    )  # there are no steps
     return _with_panel(html, {**start, "parameters": {"P": 64}, "axis": "P"}, "", list_)
 
 

@@ -21,6 +21,7 @@ from simcodesign.lessons.yaml.translation import in_language
 
 NEEDS_SCRIPT = {"en": "This lesson needs JavaScript.", "de": "Diese Lektion braucht JavaScript."}
 BUNDLE = Path(__file__).with_name("bundle")
+_THEME = "<lesson-theme></lesson-theme>"
 #: The page asks for nothing: styles, scripts and data stand in it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:"
 
@@ -55,8 +56,12 @@ def page(
     exam: bool = False,
     changes: Changes | None = None,
     on_withheld: OnWithheld | None = None,
+    is_lesson: bool = True,
 ) -> str:
-    """The HTML of a lesson, or of its exam, with a teacher's changes."""
+    """The HTML of a lesson, or of its exam, with a teacher's changes.
+
+    Without ``is_lesson`` the page shows figures alone: it has no list of steps, no answers to export, nothing to teach.
+    """
     changes = changes or Changes()
 
     def on_shown(one: Withheld) -> None:
@@ -65,8 +70,10 @@ def page(
 
     header, arrays = contents(lesson, numbers, exam, on_shown)
     header = changed(header, changes)
-    teacher = "" if exam else "<lesson-teacher></lesson-teacher>"
-    steps = [_step(number, one, lesson) for number, one in enumerate(header["steps"], start=1)]
+    skip, made = ("skip", "made") if is_lesson else ("skipRun", "madeRun")
+    tools, export = _tools(exam) if is_lesson else (_THEME, "")
+    links = f'<nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>' if is_lesson else "<nav></nav>"
+    steps = [_step(number, one, lesson, is_lesson) for number, one in enumerate(header["steps"], start=1)]
     # The texts are in the page already.
     for one in header["steps"]:
         del one["html"]
@@ -80,11 +87,11 @@ def page(
 <style>{page_colours()}{_asset("lesson.css")}</style>
 </head>
 <body{' data-needs-code=""' if exam or lesson.seeded else ""}>
-<a class="skip" href="#step-1" data-text="skip"></a>
+<a class="skip" href="#step-1" data-text="{skip}"></a>
 <header class="bar"><div class="wrap">
-<span class="brand">simcodesign <i data-text="lesson"></i></span>
-<nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>
-<span class="tools"><lesson-theme></lesson-theme>{teacher}<lesson-export></lesson-export></span>
+<span class="brand">simcodesign{' <i data-text="lesson"></i>' if is_lesson else ""}</span>
+{links}
+<span class="tools">{tools}</span>
 </div></header>
 <main class="wrap">
 <section class="hero">
@@ -95,12 +102,19 @@ def page(
 <noscript><p>{NEEDS_SCRIPT[lesson.language]}</p></noscript>
 {"".join(steps)}
 </main>
-<footer class="wrap"><lesson-export></lesson-export><p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
+<footer class="wrap">{export}<p data-text="{made}"></p><ul>{_items(lesson.sources)}</ul></footer>
 <script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
 <script>{_asset("lesson.js")}</script>
 </body>
 </html>
 """
+
+
+def _tools(exam: bool) -> tuple[str, str]:
+    """The buttons of a lesson at the head of its page, and at its end."""
+    export = "<lesson-export></lesson-export>"
+    teacher = "" if exam else "<lesson-teacher></lesson-teacher>"
+    return f"<lesson-slides></lesson-slides>{_THEME}{teacher}{export}", export
 
 
 def _asset(name: str) -> str:
@@ -124,7 +138,7 @@ def _links(steps: list[dict[str, Any]]) -> str:
     )
 
 
-def _step(number: int, step: dict[str, Any], lesson: Lesson) -> str:
+def _step(number: int, step: dict[str, Any], lesson: Lesson, is_numbered: bool) -> str:
     """A step: text and questions beside rows of figures."""
     rows: dict[int, list[str]] = {}
     for place, view in enumerate(step["views"]):
@@ -136,12 +150,12 @@ def _step(number: int, step: dict[str, Any], lesson: Lesson) -> str:
         for place, one in enumerate(step["questions"])
         for kind in ["drawing" if "open" in one else "question"]
     )
+    counted = f'<p class="number"><span data-text="step" data-count="{number}"></span></p>\n' if is_numbered else ""
     later = ' data-after-prediction=""' if step["after_prediction"] else ""
     if step["after_answer"]:
         later = f' data-after-answer="{escape(step["after_answer"])}"'
     return f"""<section class="step" id="step-{number}"{later} tabindex="-1" aria-labelledby="head-{number}">
-<div class="prose"><p class="number"><span data-text="step" data-count="{number}"></span></p>
-<h2 id="head-{number}">{escape(step["name"])}</h2>
+<div class="prose">{counted}<h2 id="head-{number}">{escape(step["name"])}</h2>
 {step["html"]}</div>
 <div class="stage">{stage}</div>
 <div class="questions">{questions}</div>

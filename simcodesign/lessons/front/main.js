@@ -4,6 +4,8 @@ import { unpack } from "./data.js";
 import { provide } from "./figure.js";
 import { Lesson } from "./lesson.js";
 import { numbersIn } from "./numbers.js";
+import { printLight } from "./print.js";
+import { Slides } from "./slides.js";
 import { Clock, Store } from "./store.js";
 import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
@@ -23,7 +25,7 @@ import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, free: Free };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, free: Free, slides: Slides };
 
 async function begin() {
   remember();
@@ -41,6 +43,7 @@ async function begin() {
   });
   const clock = new Clock(store);
   provide(lesson, store, clock);
+  printLight(store);
   store.subscribe((changed) => {
     if (changed.has("stops") || changed.has("rungs") || changed.has("draw")) measureEnd(lesson, store);
     if (changed.has("predicted") || changed.has("opened") || changed.has("answers")) openSteps(lesson, store);

@@ -1,10 +1,12 @@
 // The texts of the interface. {0}, {1} ... are filled in.
 
 import { LAB } from "./texts-lab.js";
+import { TEACH } from "./texts-teach.js";
 
 const TEXTS = {
   en: {
     ...LAB.en,
+    ...TEACH.en,
     skip: "Skip to the lesson", lesson: "lessons", minutes: "{0} minutes", step: "Step {0}", steps: "Steps of the lesson",
     objectives: "You will be able to", made: "All numbers were computed by simcodesign when this file was built. Predictions and answers stay in this page until you export them.",
     formula: "Formula", simulation: "Simulation", you: "You", measured: "Measured", theme: "Dark or light", export: "Export answers",
@@ -36,6 +38,7 @@ const TEXTS = {
   },
   de: {
     ...LAB.de,
+    ...TEACH.de,
     skip: "Zur Lektion springen", lesson: "Lektionen", minutes: "{0} Minuten", step: "Schritt {0}", steps: "Schritte der Lektion",
     objectives: "Danach können Sie", made: "Alle Zahlen hat simcodesign beim Erzeugen dieser Datei berechnet. Vorhersagen und Antworten bleiben auf dieser Seite, bis Sie sie exportieren.",
     formula: "Formel", simulation: "Simulation", you: "Sie", measured: "Gemessen", theme: "Dunkel oder hell", export: "Antworten exportieren",
