@@ -16,6 +16,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.lessons.compute import OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
+from simcodesign.lessons.equations import without_mathml
 from simcodesign.lessons.grading.changes import Changes, changed
 from simcodesign.lessons.grading.marking import max_error
 from simcodesign.lessons.grading.questions import of_case
@@ -164,5 +165,8 @@ def _html(element: ET.Element, tag: str, html: str) -> None:
 
 
 def _text(element: ET.Element, text: str) -> None:
-    """Add a text. HTML in it is escaped, which an XML parser reads like a CDATA section."""
-    ET.SubElement(element, "text").text = _NOT_XML.sub("", _BUTTON.sub("", text)).strip()
+    """Add a text, without MathML, which Moodle removes with its fractions.
+
+    HTML in it is escaped, which an XML parser reads like a CDATA section.
+    """
+    ET.SubElement(element, "text").text = _NOT_XML.sub("", _BUTTON.sub("", without_mathml(text))).strip()

@@ -12,6 +12,7 @@ from typing import Any
 
 from simcodesign.core.errors import Place
 from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.files.input_files import read_text
 from simcodesign.core.palette import page_colours
 from simcodesign.lessons.compute import Numbers, OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
@@ -59,14 +60,14 @@ def guide(lesson: Lesson, numbers: Numbers, changes: Changes | None = None) -> t
     whole, _ = contents(lesson, numbers)
     header = changed(whole, changes or Changes())
     values = Values(lesson, numbers.lattices, numbers.traces, combinations_of(lesson)[0])
-    place = Place(f"{lesson.folder}: the notes for teachers")
+    place = Place(f"{lesson.folder}/notes for teachers")
     notes = notes_of(lesson.teacher, place, [step["name"] for step in header["steps"]], values)
     steps = "".join(_step(number, step, header, notes, numbers) for number, step in enumerate(header["steps"], start=1))
     return header, _page(lesson, notes, steps)
 
 
 def _page(lesson: Lesson, notes: Notes, steps: str) -> str:
-    language, style = lesson.language, _STYLE.read_text(encoding="utf-8")
+    language, style = lesson.language, read_text(_STYLE)
     objectives = "".join(f"<li>{escape(one)}</li>" for one in lesson.objectives)
     listed = f"<h2>{word(language, 'objectives')}</h2><ul>{objectives}</ul>" if objectives else ""
     general = f"<h2>{word(language, 'notes')}</h2>{notes.general}" if notes.general else ""
