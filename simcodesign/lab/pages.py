@@ -50,13 +50,13 @@ def free_page() -> str:
     html = page(lesson, Numbers({}, {}), is_lesson=False).replace(
         'href="#step-1"', 'href="#free"'
     )  # there are no steps
-    return _with_panel(html, {**start, "parameters": {"P": 64}, "axis": "P"}, "", list_)
+    return _with_panel(html, "", {**start, "parameters": {"P": 64}, "axis": "P"}, "", list_)
 
 
 def lesson_page(folder: Path, workers: int) -> str:
     """The page of a lesson, with the panel, which begins with its first run."""
     lesson = read_lesson(folder)
-    return _with_panel(page(lesson, numbers_of(lesson, workers)), _start_of(lesson), "../")
+    return _with_panel(page(lesson, numbers_of(lesson, workers)), lesson.name, _start_of(lesson), "../")
 
 
 def shipped_text(kind: str, name: str) -> str | None:
@@ -67,10 +67,14 @@ def shipped_text(kind: str, name: str) -> str | None:
     return read_text(shipped_path(folder, f"{name}.yaml"))
 
 
-def _with_panel(html: str, start: Mapping[str, Any], root: str, before: str = "") -> str:
-    """A page that may ask this server, with the panel at its end; ``root``: from there to the root of the server."""
+def _with_panel(html: str, name: str, start: Mapping[str, Any], root: str, before: str = "") -> str:
+    """A page that may ask this server, with the panel at its end.
+
+    ``name``: of its lesson, for which a browser keeps what is set in the panel; ``root``: from the page to the root of
+    the server.
+    """
     shipped = {"machine": available("topologies"), "workload": available("workloads")}
-    config = {"root": root, "shipped": shipped, "start": start}
+    config = {"root": root, "name": name, "shipped": shipped, "start": start}
     panel = f"<lesson-free id='free' tabindex='-1' data-config='{escape(json.dumps(config))}'></lesson-free>"
     head, policy, rest = html.partition(POLICY)
     body, end, after = rest.partition("</main>")

@@ -1,9 +1,12 @@
 // The panel of the laboratory: two texts with their errors, parameters, the forecast over one of them, and simulations
 // that come point by point. All numbers come from the server; a change ends the simulations that run.
-import { escaped, tickText } from "../numbers.js";
+import { escaped } from "../numbers.js";
 import { text } from "../texts.js";
 import { FreeCurve } from "./free-curve.js";
+import { FreePins } from "./free-pins.js";
 import { FreeRun } from "./free-run.js";
+import { FreeState } from "./free-state.js";
+import { numberOf, stopsOf, withUnit } from "./free-units.js";
 
 const LOOK_MS = 250, REST_MS = 500, POINTS = 9, FORECASTS = 120;
 
@@ -17,7 +20,52 @@ export class Free extends HTMLElement {
     for (const kind of ["machine", "workload"]) this.listen(kind);
     this.curve = new FreeCurve(this.querySelector("svg"));
     new ResizeObserver(() => this.curve.draw()).observe(this.querySelector(".lab-stage"));
+    this.pins = new FreePins(this, this.querySelector(".lab-pins"));
+    this.kept = new FreeState(this, this.config.name);
+    this.listenToButtons();
+    const before = this.kept.kept;
+    if (before) this.apply(before);
+    else this.look();
+  }
+
+  /** Everything that is set. */
+  get state() {
+    const { machine, workload, parameters } = this.asked;
+    return { machine, workload, parameters: { ...parameters }, axis: this.axis, ends: this.ends ?? null, off: [...this.off] };
+  }
+
+  /** Set everything as it was, and pinned curves too if they are given. */
+  apply({ machine, workload, parameters, axis, ends, off, pins }) {
+    Object.assign(this, { values: { ...parameters }, axis, ends, off: new Set(off) });
+    for (const [kind, content] of [["machine", machine], ["workload", workload]]) {
+      this.area(kind).value = content;
+      this.number(kind);
+    }
+    if (pins) [this.pins.all, this.curve.pins] = [pins, pins];
+    this.curve.fitNext();
     this.look();
+  }
+
+  keep() {
+    this.kept.keep();
+  }
+
+  listenToButtons() {
+    const on = (name, heard) => this.querySelector(`.lab-${name}`).addEventListener("click", heard);
+    on("pin", () => this.pins.add());
+    on("fit", () => this.curve.fit());
+    on("save", () => this.kept.save());
+    on("again", () => {
+      this.kept.forget();
+      const { machine, workload, parameters, axis } = this.config.start;
+      this.apply({ machine, workload, parameters, axis, ends: null, off: [], pins: [] });
+    });
+    const file = this.querySelector(".lab-file");
+    on("open", () => file.click());
+    file.addEventListener("change", async () => {
+      if (file.files.length) await this.kept.open(file.files[0]);
+      file.value = "";
+    });
   }
 
   build() {
@@ -28,9 +76,12 @@ export class Free extends HTMLElement {
       <div class="lab-editor" data-kind="${kind}"><pre aria-hidden="true"></pre><textarea id="lab-${kind}" rows="12" spellcheck="false"
         autocapitalize="off" autocomplete="off" aria-describedby="lab-${kind}-error">${escaped(start[kind])}</textarea></div>
       <p class="lab-error" id="lab-${kind}-error" role="status"></p>`;
+    const button = (name, words) => `<button type="button" class="ghost lab-${name}">${text(words)}</button>`;
     this.innerHTML = `<h2>${text("labTitle")}</h2><p class="note">${text("labNote")}</p>
+      <div class="lab-row">${button("save", "labSave")}${button("open", "labOpen")}${button("again", "labAgain")}<input type="file" class="lab-file" accept=".json,application/json" hidden><span class="note" data-of="saved" role="status"></span></div>
       <div class="lab-grid"><div>${editor("machine", "labMachine")}${editor("workload", "labWorkload")}</div>
       <div class="lab-stage"><figure><svg class="chart lab-chart" role="img"></svg></figure>
+      <div class="lab-row">${button("pin", "labPin")}${button("fit", "labFit")}</div><div class="lab-pins scroll" hidden></div>
       <p class="lab-status" role="status"><span data-of="forecast"></span> <span data-of="points"></span></p><p class="lab-error" data-of="errors" role="status"></p>
       <div class="lab-row"><label>${text("labAxis")} <select class="lab-axis"></select></label>
         <label>${text("labLow")} <input type="text" class="lab-low"></label> <label>${text("labHigh")} <input type="text" class="lab-high"></label>
@@ -49,6 +100,7 @@ export class Free extends HTMLElement {
     this.querySelector(".lab-stop").addEventListener("click", () => this.stop());
     this.querySelector(".lab-axis").addEventListener("change", (event) => {
       this.axis = event.target.value;
+      this.curve.fitNext();
       this.ends = null;
       this.offer();
       this.changed();
@@ -62,6 +114,7 @@ export class Free extends HTMLElement {
     const area = this.area(kind), lines = this.editor(kind).querySelector("pre");
     area.addEventListener("input", () => {
       this.number(kind);
+      this.keep();
       this.stop();
       clearTimeout(this.looking);
       this.looking = setTimeout(() => this.look(), LOOK_MS);
@@ -73,6 +126,7 @@ export class Free extends HTMLElement {
       const response = await this.ask(`shipped/${kind}/${encodeURIComponent(target.value)}`);
       if (!response?.ok) return;
       area.value = await response.text();
+      this.curve.fitNext();
       if (kind === "workload") [this.values, this.axis, this.ends] = [this.values.P ? { P: this.values.P } : {}, "P", null];
       target.value = "";
       this.number(kind);
@@ -195,7 +249,7 @@ export class Free extends HTMLElement {
     const one = this.parameter(this.axis), [from, to] = this.ends ?? this.span(one);
     const isRatio = from > 0 && to / from > 8;
     const values = Array.from({ length: count }, (_, k) => (isRatio ? from * (to / from) ** (k / (count - 1)) : from + ((to - from) * k) / (count - 1)));
-    const nice = (value) => (one.whole ? Math.round(value) : value);
+    const nice = (value) => (one.whole ? Math.round(value) : one.unit === "B" && isRatio && count === POINTS ? 2 ** Math.round(Math.log2(value)) : value);
     // Counts that double are those of trees and grids.
     if (one.whole && isRatio) {
       const powers = [];
@@ -211,8 +265,7 @@ export class Free extends HTMLElement {
     const numbers = parameters.filter((one) => !Object.keys(one.choices).length);
     this.querySelector(".lab-axis").innerHTML = numbers.map((one) => `<option${one.name === this.axis ? " selected" : ""}>${escaped(one.name)}</option>`).join("");
     const [from, to] = this.ends ?? this.span(this.parameter(this.axis));
-    this.querySelector(".lab-low").value = Number(from.toPrecision(6));
-    this.querySelector(".lab-high").value = Number(to.toPrecision(6));
+    for (const [name, end] of [["low", from], ["high", to]]) this.querySelector(`.lab-${name}`).value = withUnit(end, this.parameter(this.axis).unit);
     const focused = this.contains(document.activeElement) ? document.activeElement.dataset.set : undefined;
     this.querySelector(".lab-set").innerHTML = parameters.filter((one) => one.name !== this.axis).map((one) => this.field(one)).join("");
     for (const input of this.querySelectorAll("[data-set]")) input.addEventListener(input.type === "text" ? "change" : "input", () => this.set(input));
@@ -233,26 +286,30 @@ export class Free extends HTMLElement {
       const options = choices.map(([word, number]) => `<option${value === word || value === number ? " selected" : ""}>${escaped(word)}</option>`);
       return `<label>${about}<select data-set="${name}">${options.join("")}</select></label>`;
     }
-    const [from, to] = this.span(one);
-    const slider = from > 0 && to > from
-      ? `<input type="range" min="0" max="200" step="1" data-set="${name}" data-from="${from}" data-to="${to}" value="${Math.round((200 * Math.log(value / from)) / Math.log(to / from))}" aria-label="${name}">` : "";
-    return `<label>${about}<input type="text" data-set="${name}" value="${escaped(value)}">${slider}</label>`;
+    const [from, to] = this.span(one), number = typeof value === "number" ? value : numberOf(value, one.unit), shown = withUnit(value, one.unit);
+    const stops = from > 0 && to > from && number > 0 ? stopsOf(one, from, to, number) : [];
+    const slider = stops.length > 1
+      ? `<input type="range" min="0" max="${stops.length - 1}" step="1" data-set="${name}" data-stops="${stops.join(" ")}" value="${stops.indexOf(number)}" aria-label="${name}" aria-valuetext="${escaped(shown)}">` : "";
+    return `<label>${about}<input type="text" data-set="${name}" value="${escaped(shown)}">${slider}</label>`;
   }
 
   set(input) {
-    const { set: name, from, to } = input.dataset;
-    let value = input.value;
+    const { set: name, stops } = input.dataset, { unit } = this.parameter(name);
+    let { value } = input;
     if (input.type === "range") {
-      value = from * (to / from) ** (input.value / 200);
-      value = this.parameter(name).whole ? Math.round(value) : Number(value.toPrecision(4));
-      this.querySelector(`input[type="text"][data-set="${CSS.escape(name)}"]`).value = value;
+      value = Number(stops.split(" ")[input.value]);
+      const shown = withUnit(value, unit);
+      this.querySelector(`input[type="text"][data-set="${CSS.escape(name)}"]`).value = shown;
+      input.setAttribute("aria-valuetext", shown);
     }
-    this.values[name] = input.tagName !== "SELECT" && value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+    // What is no number in a unit that is known here is read by the server.
+    const number = input.tagName === "SELECT" ? NaN : numberOf(String(value), unit);
+    this.values[name] = Number.isFinite(number) ? number : value;
     this.changed();
   }
 
   setEnd(name, input) {
-    const number = Number(input.value), ends = [...(this.ends ?? this.span(this.parameter(this.axis)))];
+    const number = numberOf(input.value, this.parameter(this.axis).unit), ends = [...(this.ends ?? this.span(this.parameter(this.axis)))];
     ends[name === "low" ? 0 : 1] = number;
     if (Number.isFinite(number) && ends[0] < ends[1]) this.ends = ends;
     this.offer();
@@ -263,6 +320,7 @@ export class Free extends HTMLElement {
 
   /** The forecast at once; simulations when nothing has changed for a moment. */
   changed() {
+    this.keep();
     this.stop();
     this.clear();
     this.forecast();
@@ -282,6 +340,7 @@ export class Free extends HTMLElement {
       if (!found) continue;
       this.say("forecast", text("labForecast", values.length, found.took_ms.toFixed(1)));
       this.curve.forecast(this.parameter(this.axis), found);
+      this.pins.show();
     } while (this.asksAgain);
     this.isAsking = false;
   }
@@ -308,8 +367,9 @@ export class Free extends HTMLElement {
 
   point(one) {
     this.curve.point(one);
+    this.pins.show();
     const at = this.querySelector(".lab-at");
-    at.innerHTML = this.curve.points.map(({ value }) => `<option value="${value}">${escaped(this.axis)} = ${tickText(value)}</option>`).join("");
+    at.innerHTML = this.curve.points.map(({ value }) => `<option value="${value}">${escaped(this.axis)} = ${withUnit(value, this.parameter(this.axis).unit)}</option>`).join("");
     at.value = this.chosen ?? this.curve.points.at(-1).value;
     this.querySelector(".lab-ask").hidden = false;
   }
