@@ -72,6 +72,7 @@ def page(
     header = changed(header, changes)
     skip, made = ("skip", "made") if is_lesson else ("skipRun", "madeRun")
     tools, export = _tools(exam) if is_lesson else (_THEME, "")
+    own = f'<p data-text="ownLab" data-count="{escape(lesson.name)}"></p>' if is_lesson and not exam else ""
     links = f'<nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>' if is_lesson else "<nav></nav>"
     steps = [_step(number, one, lesson, is_lesson) for number, one in enumerate(header["steps"], start=1)]
     # The texts are in the page already.
@@ -102,7 +103,7 @@ def page(
 <noscript><p>{NEEDS_SCRIPT[lesson.language]}</p></noscript>
 {"".join(steps)}
 </main>
-<footer class="wrap">{export}<p data-text="{made}"></p><ul>{_items(lesson.sources)}</ul></footer>
+<footer class="wrap">{export}<p data-text="{made}"></p>{own}<ul>{_items(lesson.sources)}</ul></footer>
 <script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
 <script>{_asset("lesson.js")}</script>
 </body>

@@ -32,6 +32,9 @@ export function provide(lesson, store, clock) {
   context = { lesson, store, clock };
 }
 
+/** Lesson, store and clock of the page. */
+export const provided = () => context;
+
 export class Figure extends HTMLElement {
   /** Keys of the state that it draws. */
   static uses = ["stops", "rungs"];

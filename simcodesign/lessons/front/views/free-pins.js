@@ -60,6 +60,7 @@ export class FreePins {
       if (String(was) !== String(is)) found.push(`${name}: ${withUnit(was, unit)} → ${withUnit(is, unit)}`);
     }
     if (pin.off.join() !== now.off.join()) found.push(`${text("labOff")}: ${pin.off.join(", ") || "–"} → ${now.off.join(", ") || "–"}`);
+    if (String(pin.phases) !== String(now.phases)) found.push(`${text("labPhases")}: ${pin.phases?.join(", ") ?? text("labAll")} → ${now.phases?.join(", ") ?? text("labAll")}`);
     if (pin.axis !== now.axis) found.unshift(text("labOtherAxis", pin.axis));
     return `<small>${found.slice(0, 4).map(escaped).join("<br>") || text("labSame")}${found.length > 4 ? "<br>…" : ""}</small>`;
   }

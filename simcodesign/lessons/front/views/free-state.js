@@ -68,9 +68,9 @@ function read(content) {
   return { ...settings(laboratory), pins };
 }
 
-function settings({ machine, workload, parameters, axis, ends, off }) {
+function settings({ machine, workload, parameters, axis, ends, off, phases = null }) {
   const values = Object.entries(parameters).every(([name, value]) => isText(name) && (isText(value) || isNumber(value)));
   const isEnds = ends === null || (ends.length === 2 && ends.every(isNumber));
-  if (![machine, workload, axis].every(isText) || !values || !isEnds || !off.every(isText)) throw new Error("settings");
-  return { machine, workload, parameters: { ...parameters }, axis, ends, off: [...off] };
+  if (![machine, workload, axis].every(isText) || !values || !isEnds || !off.every(isText) || !(phases ?? []).every(isText)) throw new Error("settings");
+  return { machine, workload, parameters: { ...parameters }, axis, ends, off: [...off], phases: phases && [...phases] };
 }

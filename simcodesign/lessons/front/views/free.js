@@ -1,5 +1,6 @@
 // The panel of the laboratory: two texts with their errors, parameters, the forecast over one of them, and simulations
 // that come point by point. All numbers come from the server; a change ends the simulations that run.
+import { provided } from "../figure.js";
 import { escaped } from "../numbers.js";
 import { text } from "../texts.js";
 import { FreeCurve } from "./free-curve.js";
@@ -15,6 +16,7 @@ export class Free extends HTMLElement {
     this.config = JSON.parse(this.dataset.config);
     this.values = { ...this.config.start.parameters };
     this.axis = this.config.start.axis;
+    this.phases = this.config.start.phases;
     this.off = new Set();
     this.build();
     for (const kind of ["machine", "workload"]) this.listen(kind);
@@ -30,13 +32,13 @@ export class Free extends HTMLElement {
 
   /** Everything that is set. */
   get state() {
-    const { machine, workload, parameters } = this.asked;
-    return { machine, workload, parameters: { ...parameters }, axis: this.axis, ends: this.ends ?? null, off: [...this.off] };
+    const { machine, workload, parameters, phases } = this.asked;
+    return { phases, machine, workload, parameters: { ...parameters }, axis: this.axis, ends: this.ends ?? null, off: [...this.off] };
   }
 
   /** Set everything as it was, and pinned curves too if they are given. */
-  apply({ machine, workload, parameters, axis, ends, off, pins }) {
-    Object.assign(this, { values: { ...parameters }, axis, ends, off: new Set(off) });
+  apply({ machine, workload, parameters, axis, phases = null, ends = null, off = [], pins }) {
+    Object.assign(this, { values: { ...parameters }, axis, phases, ends, off: new Set(off) });
     for (const [kind, content] of [["machine", machine], ["workload", workload]]) {
       this.area(kind).value = content;
       this.number(kind);
@@ -57,8 +59,11 @@ export class Free extends HTMLElement {
     on("save", () => this.kept.save());
     on("again", () => {
       this.kept.forget();
-      const { machine, workload, parameters, axis } = this.config.start;
-      this.apply({ machine, workload, parameters, axis, ends: null, off: [], pins: [] });
+      this.apply({ ...this.config.start, pins: [] });
+    });
+    this.querySelector(".lab-runs")?.addEventListener("change", ({ target }) => {
+      if (target.value) this.take(target.value);
+      target.value = "";
     });
     const file = this.querySelector(".lab-file");
     on("open", () => file.click());
@@ -78,7 +83,7 @@ export class Free extends HTMLElement {
       <p class="lab-error" id="lab-${kind}-error" role="status"></p>`;
     const button = (name, words) => `<button type="button" class="ghost lab-${name}">${text(words)}</button>`;
     this.innerHTML = `<h2>${text("labTitle")}</h2><p class="note">${text("labNote")}</p>
-      <div class="lab-row">${button("save", "labSave")}${button("open", "labOpen")}${button("again", "labAgain")}<input type="file" class="lab-file" accept=".json,application/json" hidden><span class="note" data-of="saved" role="status"></span></div>
+      <div class="lab-row">${button("save", "labSave")}${button("open", "labOpen")}${button("again", "labAgain")}${this.fromLesson()}<input type="file" class="lab-file" accept=".json,application/json" hidden><span class="note" data-of="saved" role="status"></span></div>
       <div class="lab-grid"><div>${editor("machine", "labMachine")}${editor("workload", "labWorkload")}</div>
       <div class="lab-stage"><figure><svg class="chart lab-chart" role="img"></svg></figure>
       <div class="lab-row">${button("pin", "labPin")}${button("fit", "labFit")}</div><div class="lab-pins scroll" hidden></div>
@@ -88,7 +93,8 @@ export class Free extends HTMLElement {
         <button type="button" class="primary lab-run">${text("labRun")}</button><button type="button" class="ghost lab-stop">${text("labStop")}</button></div>
       <div class="lab-row lab-ask"><label>${text("labAt")} <select class="lab-at"></select></label>
         <button type="button" class="ghost lab-show">${text("labShow")}</button><span class="note" data-of="rungs" role="status"></span></div>
-      <div class="lab-set"></div><div class="lab-row"><fieldset><legend>${text("labEffects")}</legend><span class="lab-effects"></span></fieldset></div></div></div><div class="lab-shown"></div>`;
+      <div class="lab-set"></div><div class="lab-row"><fieldset><legend>${text("labEffects")}</legend><span class="lab-effects"></span></fieldset>
+      <fieldset class="lab-parts" hidden><legend>${text("labPhases")}</legend><span class="lab-phases"></span></fieldset></div></div></div><div class="lab-shown"></div>`;
     this.querySelector(".lab-show").addEventListener("click", () => this.show());
     this.querySelector(".lab-chart").addEventListener("click", ({ target }) => {
       if (target.dataset.value === undefined) return;
@@ -108,6 +114,21 @@ export class Free extends HTMLElement {
     for (const name of ["low", "high"]) this.querySelector(`.lab-${name}`).addEventListener("change", (event) => this.setEnd(name, event.target));
   }
 
+  /** A choice of the runs of the lesson on this page. */
+  fromLesson() {
+    const { runs } = this.config, lesson = provided()?.lesson;
+    if (!lesson || !runs.length) return "";
+    return `<label>${text("labTake")} <select class="lab-runs"><option value="">${text("labChoose")}</option>${runs.map((name) => `<option value="${escaped(name)}">${escaped(lesson.runs[name]?.about || name)}</option>`).join("")}</select></label>`;
+  }
+
+  /** Begin with a run of the lesson where its sliders are now. */
+  async take(name) {
+    const { lesson, store } = provided(), { stops } = store.state;
+    const at = new URLSearchParams(lesson.runs[name].sliders.map((slider) => [slider, stops[slider]]));
+    const start = await this.ask(`lesson/${encodeURIComponent(this.config.name)}/start/${encodeURIComponent(name)}?${at}`);
+    if (start?.ok) this.apply(await start.json());
+  }
+
   // --- The texts
 
   listen(kind) {
@@ -120,14 +141,13 @@ export class Free extends HTMLElement {
       this.looking = setTimeout(() => this.look(), LOOK_MS);
     });
     area.addEventListener("scroll", () => (lines.scrollTop = area.scrollTop));
-    new ResizeObserver(() => (lines.style.height = `${area.offsetHeight}px`)).observe(area);
     this.querySelector(`[data-from="${kind}"]`).addEventListener("change", async ({ target }) => {
       if (!target.value) return;
       const response = await this.ask(`shipped/${kind}/${encodeURIComponent(target.value)}`);
       if (!response?.ok) return;
       area.value = await response.text();
       this.curve.fitNext();
-      if (kind === "workload") [this.values, this.axis, this.ends] = [this.values.P ? { P: this.values.P } : {}, "P", null];
+      if (kind === "workload") [this.values, this.axis, this.ends, this.phases] = [this.values.P ? { P: this.values.P } : {}, "P", null, null];
       target.value = "";
       this.number(kind);
       this.look();
@@ -163,7 +183,7 @@ export class Free extends HTMLElement {
   // --- Asking the server
 
   get asked() {
-    return { machine: this.area("machine").value, workload: this.area("workload").value, parameters: this.values };
+    return { machine: this.area("machine").value, workload: this.area("workload").value, parameters: this.values, phases: this.phases };
   }
 
   async ask(path, content, signal) {
@@ -270,12 +290,26 @@ export class Free extends HTMLElement {
     this.querySelector(".lab-set").innerHTML = parameters.filter((one) => one.name !== this.axis).map((one) => this.field(one)).join("");
     for (const input of this.querySelectorAll("[data-set]")) input.addEventListener(input.type === "text" ? "change" : "input", () => this.set(input));
     if (focused) this.querySelector(`[data-set="${CSS.escape(focused)}"]`)?.focus();
+    this.offerPhases();
     this.querySelector(".lab-effects").innerHTML = effects.map((one) =>
       `<label title="${escaped(one.adds)}"><input type="checkbox" value="${escaped(one.name)}"${this.off.has(one.name) ? "" : " checked"}> ${escaped(one.name)}</label>`).join(" ");
     for (const box of this.querySelectorAll(".lab-effects input")) box.addEventListener("change", () => {
       if (box.checked) this.off.delete(box.value);
       else this.off.add(box.value);
       this.changed();
+    });
+  }
+
+  /** Boxes for the phases of the program, if there is a choice; the last one stays. */
+  offerPhases() {
+    const all = this.known.phases, place = this.querySelector(".lab-phases");
+    this.querySelector(".lab-parts").hidden = all.length < 2;
+    place.innerHTML = all.map((name) => `<label><input type="checkbox" value="${escaped(name)}"${this.phases === null || this.phases.includes(name) ? " checked" : ""}> ${escaped(name)}</label>`).join(" ");
+    for (const box of place.querySelectorAll("input")) box.addEventListener("change", () => {
+      const on = [...place.querySelectorAll("input:checked")].map((one) => one.value);
+      if (!on.length) return void (box.checked = true);
+      this.phases = on.length === all.length ? null : on;
+      this.look();
     });
   }
 
