@@ -1,13 +1,15 @@
 // The panel of the laboratory: two texts with their errors, parameters, the forecast over one of them, and simulations
 // that come point by point. All numbers come from the server; a change ends the simulations that run.
-import { provided } from "../figure.js";
 import { escaped } from "../numbers.js";
 import { text } from "../texts.js";
+import { axisValues, fieldOf, span } from "./free-axis.js";
 import { FreeCurve } from "./free-curve.js";
+import { runAddress, runChoice } from "./free-lesson.js";
 import { FreePins } from "./free-pins.js";
 import { FreeRun } from "./free-run.js";
+import { events } from "./free-events.js";
 import { FreeState } from "./free-state.js";
-import { numberOf, stopsOf, withUnit } from "./free-units.js";
+import { numberOf, withUnit } from "./free-units.js";
 
 const LOOK_MS = 250, REST_MS = 500, POINTS = 9, FORECASTS = 120;
 
@@ -61,9 +63,11 @@ export class Free extends HTMLElement {
       this.kept.forget();
       this.apply({ ...this.config.start, pins: [] });
     });
-    this.querySelector(".lab-runs")?.addEventListener("change", ({ target }) => {
-      if (target.value) this.take(target.value);
+    this.querySelector(".lab-runs")?.addEventListener("change", async ({ target }) => {
+      const name = target.value;
       target.value = "";
+      const start = name && (await this.ask(runAddress(this.config.name, name)));
+      if (start?.ok) this.apply(await start.json());
     });
     const file = this.querySelector(".lab-file");
     on("open", () => file.click());
@@ -83,7 +87,7 @@ export class Free extends HTMLElement {
       <p class="lab-error" id="lab-${kind}-error" role="status"></p>`;
     const button = (name, words) => `<button type="button" class="ghost lab-${name}">${text(words)}</button>`;
     this.innerHTML = `<h2>${text("labTitle")}</h2><p class="note">${text("labNote")}</p>
-      <div class="lab-row">${button("save", "labSave")}${button("open", "labOpen")}${button("again", "labAgain")}${this.fromLesson()}<input type="file" class="lab-file" accept=".json,application/json" hidden><span class="note" data-of="saved" role="status"></span></div>
+      <div class="lab-row">${button("save", "labSave")}${button("open", "labOpen")}${button("again", "labAgain")}${runChoice(this.config.runs)}<input type="file" class="lab-file" accept=".json,application/json" hidden><span class="note" data-of="saved" role="status"></span></div>
       <div class="lab-grid"><div>${editor("machine", "labMachine")}${editor("workload", "labWorkload")}</div>
       <div class="lab-stage"><figure><svg class="chart lab-chart" role="img"></svg></figure>
       <div class="lab-row">${button("pin", "labPin")}${button("fit", "labFit")}</div><div class="lab-pins scroll" hidden></div>
@@ -112,21 +116,6 @@ export class Free extends HTMLElement {
       this.changed();
     });
     for (const name of ["low", "high"]) this.querySelector(`.lab-${name}`).addEventListener("change", (event) => this.setEnd(name, event.target));
-  }
-
-  /** A choice of the runs of the lesson on this page. */
-  fromLesson() {
-    const { runs } = this.config, lesson = provided()?.lesson;
-    if (!lesson || !runs.length) return "";
-    return `<label>${text("labTake")} <select class="lab-runs"><option value="">${text("labChoose")}</option>${runs.map((name) => `<option value="${escaped(name)}">${escaped(lesson.runs[name]?.about || name)}</option>`).join("")}</select></label>`;
-  }
-
-  /** Begin with a run of the lesson where its sliders are now. */
-  async take(name) {
-    const { lesson, store } = provided(), { stops } = store.state;
-    const at = new URLSearchParams(lesson.runs[name].sliders.map((slider) => [slider, stops[slider]]));
-    const start = await this.ask(`lesson/${encodeURIComponent(this.config.name)}/start/${encodeURIComponent(name)}?${at}`);
-    if (start?.ok) this.apply(await start.json());
   }
 
   // --- The texts
@@ -256,28 +245,13 @@ export class Free extends HTMLElement {
     return this.known.parameters.find((one) => one.name === name);
   }
 
-  /** From where to where a slider goes: a factor of 64 to both sides of the value, as far as is allowed. */
   span(one) {
-    const low = one.low ?? -Infinity, high = Math.min(one.high ?? Infinity, one.name === "P" ? this.known.most_ranks : Infinity);
-    const value = typeof one.value === "number" && one.value > 0 ? one.value : 1;
-    const [from, to] = one.name === "P" ? [Math.max(2, low), Math.max(high, 2)] : [Math.max(value / 64, low), Math.min(value * 64, high)];
-    const whole = (number) => (one.whole ? Math.round(number) : number);
-    return [whole(Math.max(from, one.whole ? 1 : from)), whole(to)];
+    return span(one, this.known.most_ranks);
   }
 
   axisValues(count) {
-    const one = this.parameter(this.axis), [from, to] = this.ends ?? this.span(one);
-    const isRatio = from > 0 && to / from > 8;
-    const values = Array.from({ length: count }, (_, k) => (isRatio ? from * (to / from) ** (k / (count - 1)) : from + ((to - from) * k) / (count - 1)));
-    const nice = (value) => (one.whole ? Math.round(value) : one.unit === "B" && isRatio && count === POINTS ? 2 ** Math.round(Math.log2(value)) : value);
-    // Counts that double are those of trees and grids.
-    if (one.whole && isRatio) {
-      const powers = [];
-      for (let value = 2 ** Math.ceil(Math.log2(from)); value <= to; value *= 2) powers.push(value);
-      if (powers.length > 2 && count === POINTS) return powers.slice(-40);
-      return [...new Set([...values.map(nice), ...powers])].sort((one, other) => one - other);
-    }
-    return [...new Set(values.map(nice))];
+    const one = this.parameter(this.axis);
+    return axisValues(one, this.ends ?? this.span(one), count, count === POINTS);
   }
 
   offer() {
@@ -287,7 +261,7 @@ export class Free extends HTMLElement {
     const [from, to] = this.ends ?? this.span(this.parameter(this.axis));
     for (const [name, end] of [["low", from], ["high", to]]) this.querySelector(`.lab-${name}`).value = withUnit(end, this.parameter(this.axis).unit);
     const focused = this.contains(document.activeElement) ? document.activeElement.dataset.set : undefined;
-    this.querySelector(".lab-set").innerHTML = parameters.filter((one) => one.name !== this.axis).map((one) => this.field(one)).join("");
+    this.querySelector(".lab-set").innerHTML = parameters.filter((one) => one.name !== this.axis).map((one) => fieldOf(one, this.values[one.name] ?? one.value, this.span(one))).join("");
     for (const input of this.querySelectorAll("[data-set]")) input.addEventListener(input.type === "text" ? "change" : "input", () => this.set(input));
     if (focused) this.querySelector(`[data-set="${CSS.escape(focused)}"]`)?.focus();
     this.offerPhases();
@@ -311,20 +285,6 @@ export class Free extends HTMLElement {
       this.phases = on.length === all.length ? null : on;
       this.look();
     });
-  }
-
-  field(one) {
-    const name = escaped(one.name), value = this.values[one.name] ?? one.value, choices = Object.entries(one.choices);
-    const about = `<span title="${escaped(one.about)}">${name}${one.unit ? ` <small class="faint">${escaped(one.unit)}</small>` : ""}</span>`;
-    if (choices.length) {
-      const options = choices.map(([word, number]) => `<option${value === word || value === number ? " selected" : ""}>${escaped(word)}</option>`);
-      return `<label>${about}<select data-set="${name}">${options.join("")}</select></label>`;
-    }
-    const [from, to] = this.span(one), number = typeof value === "number" ? value : numberOf(value, one.unit), shown = withUnit(value, one.unit);
-    const stops = from > 0 && to > from && number > 0 ? stopsOf(one, from, to, number) : [];
-    const slider = stops.length > 1
-      ? `<input type="range" min="0" max="${stops.length - 1}" step="1" data-set="${name}" data-stops="${stops.join(" ")}" value="${stops.indexOf(number)}" aria-label="${name}" aria-valuetext="${escaped(shown)}">` : "";
-    return `<label>${about}<input type="text" data-set="${name}" value="${escaped(shown)}">${slider}</label>`;
   }
 
   set(input) {
@@ -454,22 +414,6 @@ export class Free extends HTMLElement {
       }
     } catch (error) {
       if (!signal.aborted) this.say("errors", text("labGone"), true);
-    }
-  }
-}
-
-/** [name, content] of every server-sent event. */
-async function* events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop();
-    for (const block of blocks) {
-      const [name, data] = block.split("\n");
-      yield [name.slice(7), JSON.parse(data.slice(6))];
     }
   }
 }
