@@ -54,6 +54,7 @@ def described(asked: Asked) -> Answer:
                 for name, value in parameters.items()
             ],
             "most_ranks": min(int(point.machine.most_ranks), MOST_RANKS),
+            "phases": list(scenario.workload.phases()),
             "effects": [{"name": one.name, "adds": one.adds, "random": one.random_on is not None} for one in acting],
             "forecast_s": float(result.headline_s),
             "operations": operations_at_most(point, asked.effects),

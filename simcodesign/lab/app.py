@@ -20,9 +20,11 @@ from simcodesign.core.errors import InputError
 from simcodesign.lab.answers import Answer, described, error_rows, forecast_over
 from simcodesign.lab.asked import MOST_POINTS, Asked
 from simcodesign.lab.guard import Guard
-from simcodesign.lab.pages import LAB_POLICY, free_page, lesson_page, shipped_text
+from simcodesign.lab.pages import LAB_POLICY, free_page, lesson_page
+from simcodesign.lab.starts import shipped_text, start_at, stops_asked
 from simcodesign.lab.work import Stream, Workers, event, too_long
 from simcodesign.lessons.folders import available, lesson_folder
+from simcodesign.lessons.yaml.lesson import read_lesson
 
 #: Seconds that a forecast may take.
 FORECAST_S = 5.0
@@ -69,6 +71,7 @@ def application(laboratory: Laboratory, token: str, port: int) -> Guard:
     routes = [
         Route("/", partial(_page, free_page)),
         Route("/lesson/{name}", partial(_lesson, laboratory)),
+        Route("/lesson/{name}/start/{run}", partial(_start, laboratory)),
         Route("/shipped/{kind}/{name}", _shipped),
         Route("/describe", partial(_answer, laboratory.describe), methods=["POST"]),
         Route("/forecast", partial(_answer, laboratory.forecast), methods=["POST"]),
@@ -84,14 +87,33 @@ async def _page(make: OnPage, request: Request) -> Response:
     return HTMLResponse(html, headers={"content-security-policy": LAB_POLICY})
 
 
-async def _lesson(laboratory: Laboratory, request: Request) -> Response:
-    """A bundled lesson, or the lesson that the server was started with."""
-    name = request.path_params["name"]
-    started = laboratory.lesson
-    own = isinstance(started, Path) and name == started.resolve().name
-    if not own and name not in available():
+def _folder(laboratory: Laboratory, request: Request) -> Path | None:
+    """The folder of a bundled lesson, or of the one that the server was started with; None for any other."""
+    name, started = request.path_params["name"], laboratory.lesson
+    if isinstance(started, Path) and name == started.resolve().name:
+        return lesson_folder(started)
+    return lesson_folder(name) if name in available() else None
+
+
+async def _start(laboratory: Laboratory, request: Request) -> Response:
+    """A run of a lesson as texts and values for the panel, at the stops that the request names."""
+    folder, name = _folder(laboratory, request), request.path_params["run"]
+    if folder is None:
         return _unknown(request, None)
-    folder = lesson_folder(started if own and started is not None else name)
+    try:
+        run = read_lesson(folder).runs.get(name)
+        if run is None:
+            return _unknown(request, None)
+        return JSONResponse(start_at(run, stops_asked(run, request.query_params)))
+    except InputError as error:
+        return JSONResponse({"errors": error_rows(error)}, 422)
+
+
+async def _lesson(laboratory: Laboratory, request: Request) -> Response:
+    """A bundled lesson, or the one that the server was started with."""
+    folder = _folder(laboratory, request)
+    if folder is None:
+        return _unknown(request, None)
     try:
         return await _page(partial(lesson_page, folder, laboratory.processes), request)
     except InputError as error:

@@ -18,7 +18,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import machine_of_text, workload_of_text
 
 MACHINE, WORKLOAD, PARAMETERS = "machine", "workload", "parameters"
-KEYS = (MACHINE, WORKLOAD, PARAMETERS, "axis", "values", "effects", "seeds")
+KEYS = (MACHINE, WORKLOAD, PARAMETERS, "axis", "values", "effects", "seeds", "phases")
 #: The largest text of a description, in characters; bundled ones have 6,000 at most.
 TEXT_CHARACTERS = 65_536
 #: Values along an axis: forecasts, and simulations.
@@ -31,7 +31,10 @@ MOST_SEEDS = 30
 
 @dataclass(frozen=True)
 class Asked:
-    """A workload on a machine, over ``values`` of the parameter ``axis``, or at one point if there is no axis."""
+    """A workload on a machine, over ``values`` of the parameter ``axis``, or at one point if there is no axis.
+
+    ``phases``: only these of the workload's program; None: all.
+    """
 
     machine: str
     workload: str
@@ -40,6 +43,7 @@ class Asked:
     values: tuple[float, ...] = ()
     effects: tuple[str, ...] = ()
     seeds: int = 5
+    phases: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, content: object, most_values: int = MOST_VALUES) -> Asked:
@@ -64,13 +68,14 @@ class Asked:
             values=tuple(float(value) for value in values) if axis is not None else (),
             effects=_effects(content.get("effects", "all")),
             seeds=_whole(content.get("seeds", 5)),
+            phases=_phases(content.get("phases")),
         )
 
     def scenario(self, extra: Mapping[str, object] | None = None) -> Scenario:
         """The workload on the machine with its parameters and ``extra``. InputError with the place in its text."""
         machine, workload = machine_of(self.machine), workload_of(self.workload)
         values = {name: _parsed(name, value, workload) for name, value in self.parameters.items()}
-        return Scenario(workload, machine, {**values, **(extra or {})})
+        return Scenario(workload, machine, {**values, **(extra or {})}, phases=self.phases)
 
 
 @lru_cache(maxsize=16)
@@ -109,6 +114,16 @@ def _effects(given: object) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names) or len(names) > len(effect_names()):
         raise InputError("effects of a request", value=given, allowed="all, none, or a list of effects")
     return chosen_effects(given if isinstance(given, str) else [str(name) for name in names])
+
+
+def _phases(given: object) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, list) or not given or len(given) > MOST_PARAMETERS:
+        raise InputError("phases of a request", value=given, allowed="a list of names")
+    if not all(isinstance(name, str) and len(name) <= 100 for name in given):
+        raise InputError("phases of a request", value=given, allowed="a list of names")
+    return tuple(given)
 
 
 def _whole(given: object) -> int:

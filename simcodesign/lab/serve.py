@@ -15,7 +15,7 @@ from simcodesign.lab.answers import forecast_over
 from simcodesign.lab.app import Laboratory, application
 from simcodesign.lab.asked import Asked
 from simcodesign.lab.guard import ADDRESS, new_token
-from simcodesign.lab.pages import FIRST_MACHINE, FIRST_WORKLOAD, shipped_text
+from simcodesign.lab.starts import FIRST_MACHINE, FIRST_WORKLOAD, shipped_text
 from simcodesign.lab.work import Workers
 
 

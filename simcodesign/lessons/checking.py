@@ -8,11 +8,11 @@ from typing import Any
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.lessons.compute import OnProgress, numbers_of
-from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.grading.questions import of_case
 from simcodesign.lessons.grading.seeding import checked_code, combinations_of, place_of
 from simcodesign.lessons.page import page
+from simcodesign.lessons.teacher.guide import guide
 from simcodesign.lessons.values import Values
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language, languages_of
@@ -34,7 +34,7 @@ class Checked:
 
 
 def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = None, code: str = "") -> Checked:
-    """Compute all that the page shows. InputError for the first thing that is wrong."""
+    """Compute all that the page and the guide for teachers show. InputError for the first thing that is wrong."""
     lesson = read_lesson(folder)
     combinations = combinations_of(lesson)
     number = _place_of(lesson, code, len(combinations)) if code else 0
@@ -42,9 +42,9 @@ def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = No
     numbers = numbers_of(lesson, workers, on_progress=on_progress)
     values = Values(lesson, numbers.lattices, numbers.traces, drawn)
     named = {name: values.named(name, Place(str(folder))) for name in lesson.values}
-    header, _ = contents(lesson, numbers)
+    header, _ = guide(lesson, numbers)
     for language in languages_of(lesson)[1:]:
-        contents(in_language(lesson, language), numbers)
+        guide(in_language(lesson, language), numbers)
     questions = [of_case(one, number) for step in header["steps"] for one in step["questions"]]
     return Checked(
         lesson=lesson,

@@ -1,26 +1,31 @@
-"""Markdown of lessons as HTML: CommonMark without raw HTML, and a few words of our own.
+"""Markdown of lessons as HTML: CommonMark without raw HTML, and a few words of our own. Pictures stand in the page.
 
 * ``{{name}}``, ``{{name : ms}}``, ``{{a/b : .2f}}``: a named value or an expression of them, in a unit or a format.
 * ``[the formula](role:formula)``: a word in the colour of its role, one of ``ROLES``.
 * ``[14 ms](clock:first_wait)``: a button that sets the clock to a named value, in s, and sliders to its stops.
-* A quotation (``>``) is a task for the student; a fenced block ``equation`` is set off in italics.
+* A quotation (``>``) is a task for the student; a fenced block ``equation`` is a formula (``equations``).
+* ``![words for who does not see it](tree.svg)``: a picture of the lesson's folder.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from pathlib import Path
 from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.files.input_files import check_confined, is_file, read_bytes
+from simcodesign.lessons.equations import equation_html
 
 ROLES = ("formula", "simulation", "waiting", "you", "measured")
 _VALUE = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
@@ -32,6 +37,9 @@ _TOGETHER = re.compile(
 _MICROSECONDS = re.compile(r"(?<=\d) us\b|(?<=\bin) us(?=[?.,:)])")
 #: Maximum number of opening brackets of a text: the time that the parser needs for them grows with their square.
 _MAX_BRACKETS = 1000
+#: Pictures by suffix, and the most bytes of one: the page has a third more.
+_PICTURES = {".svg": "svg+xml", ".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
+_MAX_PICTURE_BYTES = 2**20
 _WITH_BLANKS = re.compile(r"\]\((clock|role):[^)\s<]* [^)]*\)")
 
 
@@ -85,7 +93,7 @@ def _parser() -> MarkdownIt:
 def _equation(self: RendererHTML, tokens: list[Token], place: int, options: object, env: object) -> str:
     token = tokens[place]
     if token.info.strip() == "equation":
-        return f'<p class="equation">{escape(token.content.strip())}</p>\n'
+        return equation_html(token.content)
     return f"<pre><code>{escape(token.content)}</code></pre>\n"
 
 
@@ -108,7 +116,26 @@ def _change(token: Token, place: Place, moment: MomentOf) -> None:
         elif child.type == "link_close":
             child.tag = closing.pop()
         elif child.type == "image":
-            raise InputError("pictures cannot stand in a text", place, allowed="text; figures are views of a step")
+            child.attrs = {"src": _picture(child, place), "class": "picture"}
+
+
+def _picture(token: Token, place: Place) -> str:
+    """A picture as a data address: beside the text, or in the folder of the lesson above a translation."""
+    name = unquote(str(token.attrs.get("src", "")))
+    if not token.content.strip():
+        raise InputError("a picture without words", place, value=name, allowed=f"![what it shows]({name})")
+    suffix = Path(name).suffix.lower()
+    if suffix not in _PICTURES or Path(name).name != name:
+        what = f"the name of a file beside the text that ends in {', '.join(_PICTURES)}"
+        raise InputError("not the name of a picture", place, value=name, allowed=what)
+    folder = Path(place.file).parent
+    folders = [folder, *([folder.parent] if is_file(folder.parent / "lesson.yaml") else [])]
+    path = next((one / name for one in folders if is_file(check_confined(one / name, place))), None)
+    if path is None:
+        known = [one.name for one in folder.glob("*") if one.suffix.lower() in _PICTURES]
+        raise InputError("no such picture", place, value=name, allowed=nearest(name, known))
+    content = b64encode(read_bytes(path, _MAX_PICTURE_BYTES)).decode()
+    return f"data:image/{_PICTURES[suffix]};base64,{content}"
 
 
 def _link(token: Token, place: Place, moment: MomentOf) -> str:

@@ -22,6 +22,7 @@ from simcodesign.lessons.yaml.translation import in_language
 
 NEEDS_SCRIPT = {"en": "This lesson needs JavaScript.", "de": "Diese Lektion braucht JavaScript."}
 BUNDLE = Path(__file__).with_name("bundle")
+_THEME = "<lesson-theme></lesson-theme>"
 #: The page asks for nothing: styles, scripts and data stand in it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:"
 
@@ -61,10 +62,12 @@ def page(
     changes: Changes | None = None,
     on_withheld: OnWithheld | None = None,
     is_scorm: bool = False,
+    is_lesson: bool = True,
 ) -> str:
     """Return the HTML of a lesson, or of its exam, with a teacher's changes.
 
-    ``is_scorm``: the page reports its score to a learning platform, and has no dialog for teachers.
+    ``is_scorm``: the page reports its score to a learning platform, and has no dialog for teachers. Without
+    ``is_lesson`` the page shows only figures, without a list of steps, answers to export or a dialog for teachers.
     """
     changes = changes or Changes()
 
@@ -74,8 +77,11 @@ def page(
 
     header, arrays = contents(lesson, numbers, exam, on_shown)
     header = changed(header, changes)
-    teacher = "" if exam or is_scorm else "<lesson-teacher></lesson-teacher>"
-    steps = [_step(number, one, lesson) for number, one in enumerate(header["steps"], start=1)]
+    skip, made = ("skip", "made") if is_lesson else ("skipRun", "madeRun")
+    tools, export = _tools(exam or is_scorm) if is_lesson else (_THEME, "")
+    own = f'<p data-text="ownLab" data-count="{escape(lesson.name)}"></p>' if is_lesson and not exam else ""
+    links = f'<nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>' if is_lesson else "<nav></nav>"
+    steps = [_step(number, one, lesson, is_lesson) for number, one in enumerate(header["steps"], start=1)]
     # The texts are in the page already.
     for one in header["steps"]:
         del one["html"]
@@ -89,11 +95,11 @@ def page(
 <style>{page_colours()}{_asset("lesson.css")}</style>
 </head>
 <body{' data-needs-code=""' if exam or lesson.seeded else ""}{' data-scorm=""' if is_scorm else ""}>
-<a class="skip" href="#step-1" data-text="skip"></a>
+<a class="skip" href="#step-1" data-text="{skip}"></a>
 <header class="bar"><div class="wrap">
-<span class="brand">simcodesign <i data-text="lesson"></i></span>
-<nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>
-<span class="tools"><lesson-theme></lesson-theme>{teacher}<lesson-export></lesson-export></span>
+<span class="brand">simcodesign{' <i data-text="lesson"></i>' if is_lesson else ""}</span>
+{links}
+<span class="tools">{tools}</span>
 </div></header>
 <main class="wrap">
 <section class="hero">
@@ -103,15 +109,22 @@ def page(
 </section>
 <noscript><p>{NEEDS_SCRIPT[lesson.language]}</p></noscript>
 {"".join(steps)}
-<lesson-summary></lesson-summary>
+{"<lesson-summary></lesson-summary>" if is_lesson else ""}
 </main>
-<footer class="wrap"><lesson-export></lesson-export><lesson-import></lesson-import><lesson-share></lesson-share>
-<p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
+<footer class="wrap">{export}<p data-text="{made}"></p>{own}<ul>{_items(lesson.sources)}</ul></footer>
 <script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
 <script>{_asset("lesson.js")}</script>
 </body>
 </html>
 """
+
+
+def _tools(has_no_teacher: bool) -> tuple[str, str]:
+    """The buttons of a lesson at the head of its page, and at its end."""
+    export = "<lesson-export></lesson-export>"
+    teacher = "" if has_no_teacher else "<lesson-teacher></lesson-teacher>"
+    end = f"{export}<lesson-import></lesson-import><lesson-share></lesson-share>\n"
+    return f"<lesson-slides></lesson-slides>{_THEME}{teacher}{export}", end
 
 
 def _asset(name: str) -> str:
@@ -135,7 +148,7 @@ def _links(steps: list[dict[str, Any]]) -> str:
     )
 
 
-def _step(number: int, step: dict[str, Any], lesson: Lesson) -> str:
+def _step(number: int, step: dict[str, Any], lesson: Lesson, is_numbered: bool) -> str:
     """A step: text and questions beside rows of figures."""
     rows: dict[int, list[str]] = {}
     for place, view in enumerate(step["views"]):
@@ -147,12 +160,12 @@ def _step(number: int, step: dict[str, Any], lesson: Lesson) -> str:
         for place, one in enumerate(step["questions"])
         for kind in ["drawing" if "open" in one else "question"]
     )
+    counted = f'<p class="number"><span data-text="step" data-count="{number}"></span></p>\n' if is_numbered else ""
     later = ' data-after-prediction=""' if step["after_prediction"] else ""
     if step["after_answer"]:
         later = f' data-after-answer="{escape(step["after_answer"])}"'
     return f"""<section class="step" id="step-{number}"{later} tabindex="-1" aria-labelledby="head-{number}">
-<div class="prose"><p class="number"><span data-text="step" data-count="{number}"></span></p>
-<h2 id="head-{number}">{escape(step["name"])}</h2>
+<div class="prose">{counted}<h2 id="head-{number}">{escape(step["name"])}</h2>
 {step["html"]}</div>
 <div class="stage">{stage}</div>
 <div class="questions">{questions}</div>

@@ -9,7 +9,7 @@ from typing import Any
 
 from simcodesign.lab.app import Laboratory, application
 from simcodesign.lab.guard import Guard
-from simcodesign.lab.pages import shipped_text
+from simcodesign.lab.starts import shipped_text
 
 TOKEN, PORT = "a-token", 8080
 MACHINE, WORKLOAD = shipped_text("machine", "mesh-256") or "", shipped_text("workload", "broadcast") or ""
@@ -56,6 +56,7 @@ class Client:
         body: bytes = b"",
         headers: dict[str, str] | None = None,
         leaves: asyncio.Event | None = None,
+        query: str = "",
         seen: asyncio.Event | None = None,
     ) -> Reply:
         """One request; with ``leaves`` it goes away when that is set, and ``seen`` is set with the first bytes."""
@@ -66,7 +67,7 @@ class Client:
             "method": method,
             "path": path,
             "raw_path": path.encode(),
-            "query_string": b"",
+            "query_string": query.encode(),
             "root_path": "",
             "scheme": "http",
             "http_version": "1.1",

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcodesign as sc
+from simcodesign.analytic.forecast import forecast
 from simcodesign.core.files import input_files
 from simcodesign.describe.yaml.files import machine_of_text, workload_of_text
 from simcodesign.lab import asked as asked_module
@@ -21,9 +22,12 @@ from simcodesign.lab import work
 from simcodesign.lab.answers import error_rows
 from simcodesign.lab.app import Laboratory
 from simcodesign.lab.asked import Asked
+from simcodesign.lab.starts import free_start, shipped_text, starts
 from simcodesign.lab.work import Workers
-from simcodesign.lessons.folders import available
+from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.packing import unpack
+from simcodesign.lessons.scenarios import scenario_at
+from simcodesign.lessons.yaml.lesson import read_lesson
 from tests.lab.client import MACHINE, TOKEN, WORKLOAD, Client, asked
 
 SIZES = [1024.0, 65536.0, 1048576.0]
@@ -264,3 +268,46 @@ def test_pages(client: Client) -> None:
         assert client.get(f"/{TOKEN}/{path}").status == 404
     assert asked_module.TEXT_CHARACTERS * 2 < 512 * 1024
     assert os.environ.get(input_files.CONFINED) is None
+
+
+@pytest.mark.parametrize("name", [one for one in available() if one != "own-program"])
+def test_every_run_of_a_lesson_begins_the_panel_with_its_own_forecast(name: str, client: Client) -> None:
+    """At the last stops of all its sliders; larger runs than are taken here are cut."""
+    lesson = read_lesson(lesson_folder(name))
+    for run in lesson.runs.values():
+        at = {slider.name: len(slider.stops) - 1 for slider in run.sliders}
+        query = "&".join(f"{slider}={stop}" for slider, stop in at.items())
+        start = client.get(f"/{TOKEN}/lesson/{name}/start/{run.name}", query=query).json
+        scenario = scenario_at(run, at)
+        if scenario.bind().ranks > asked_module.MOST_RANKS:
+            assert start["parameters"]["P"] == asked_module.MOST_RANKS
+            continue
+        axis = start.pop("axis")
+        known = client.post(f"/{TOKEN}/describe", start).json
+        assert known["forecast_s"] == pytest.approx(forecast(scenario).headline_s, rel=1e-9)
+        assert {axis, *start["parameters"]} <= {one["name"] for one in known["parameters"]}
+
+
+def test_runs_that_no_panel_can_begin_with(client: Client) -> None:
+    """Recordings are no texts; the page of such a lesson begins with what the page without a lesson has."""
+    lesson = read_lesson(lesson_folder("own-program"))
+    assert starts(lesson) == {"": free_start()}
+    for path, query, status in (
+        ("own-program/start/chain", "", 422),
+        ("broadcast/start/near", "nodes=99", 422),
+        ("broadcast/start/near", "nodes=-1", 422),
+        ("broadcast/start/near", "nodes=%C2%B2", 422),
+        ("broadcast/start/none", "", 404),
+        ("none/start/near", "", 404),
+    ):
+        assert client.get(f"/{TOKEN}/lesson/{path}", query=query).status == status
+
+
+def test_phases_of_a_program(client: Client) -> None:
+    whole = client.post(f"/{TOKEN}/describe", asked(workload=shipped_text("workload", "jacobi"))).json
+    assert len(whole["phases"]) > 1
+    parts = [
+        client.post(f"/{TOKEN}/describe", asked(workload=shipped_text("workload", "jacobi"), phases=[one])).json
+        for one in whole["phases"]
+    ]
+    assert sum(one["forecast_s"] for one in parts) == pytest.approx(whole["forecast_s"], rel=1e-9)

@@ -29,6 +29,8 @@ def test_the_page_shows_the_run(tmp_path: Path) -> None:
     html = file.read_text(encoding="utf-8")
     assert POLICY in html
     assert len(html) < 5e6
+    body = html[html.index("<body") : html.index('id="lesson-data"')]
+    assert not re.search("<lesson-(export|teacher|slides)|<ol>|data-text=.step", body)  # it is no lesson
     header, arrays = unpack(block_in(html))
     run = sc.simulate("broadcast", "mesh-256", VALUES, effects="links", seed=3, timeline=True, engine="simpy")
     timeline = run.timeline

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.lessons.courses.bank import Bank, Variant, in_digits
+from simcodesign.lessons.equations import without_mathml
 
 _UNIT = {"en": "Unit", "de": "Einheit"}
 
@@ -80,5 +81,8 @@ def _html(element: ET.Element, tag: str, html: str) -> None:
 
 
 def _text(element: ET.Element, text: str) -> None:
-    """Add a text. HTML in it is escaped, which an XML parser reads like a CDATA section."""
-    ET.SubElement(element, "text").text = text
+    """Add a text, without MathML, which Moodle removes with its fractions.
+
+    HTML in it is escaped, which an XML parser reads like a CDATA section.
+    """
+    ET.SubElement(element, "text").text = without_mathml(text)

@@ -32,6 +32,9 @@ export function provide(lesson, store, clock) {
   context = { lesson, store, clock };
 }
 
+/** Lesson, store and clock of the page. */
+export const provided = () => context;
+
 export class Figure extends HTMLElement {
   /** Keys of the state that it draws. */
   static uses = ["stops", "rungs"];
@@ -156,9 +159,18 @@ export class Figure extends HTMLElement {
   draw() {}
 }
 
+/** Where a pointer is in an element, in the pixels of that element: slides are larger than they are laid out. */
+export function pointerIn(element, event) {
+  const box = element.getBoundingClientRect(), scale = box.width / (element.clientWidth || box.width);
+  return [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
+}
+
+/** The height of the window in the pixels of an element. */
+export const heightFor = (element) => innerHeight / (element.currentCSSZoom ?? 1);
+
 /** A canvas as wide as its element, in device pixels. */
 export function sized(canvas, width, height) {
-  const ratio = Math.min(devicePixelRatio || 1, 2);
+  const ratio = Math.min((devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1), 3);
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);

@@ -6,7 +6,9 @@ import { keep, recalled } from "./keep.js";
 import { Lesson } from "./lesson.js";
 import { codeIn, followLinks } from "./links.js";
 import { numbersIn } from "./numbers.js";
+import { printLight } from "./print.js";
 import { connect } from "./scorm.js";
+import { Slides } from "./slides.js";
 import { Clock, Store } from "./store.js";
 import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
@@ -29,7 +31,7 @@ import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, share: Share, summary: Summary, free: Free };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, share: Share, summary: Summary, free: Free, slides: Slides };
 
 async function begin() {
   remember();
@@ -53,6 +55,7 @@ async function begin() {
   });
   const clock = new Clock(store);
   provide(lesson, store, clock);
+  printLight(store);
   store.subscribe((changed) => {
     if (changed.has("stops") || changed.has("rungs") || changed.has("draw")) measureEnd(lesson, store);
     if (changed.has("predicted") || changed.has("opened") || changed.has("openSteps") || changed.has("answers")) openSteps(lesson, store);

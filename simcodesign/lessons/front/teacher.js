@@ -1,5 +1,6 @@
 // The teacher's dialog: what is hidden, where sliders begin, how exact answers must be; and the page that has it so.
 // lessons/grading/changes.py does the same for `lesson build`.
+import { showClass } from "./class.js";
 import { withHeader } from "./data.js";
 import { Figure } from "./figure.js";
 import { escaped } from "./numbers.js";
@@ -26,11 +27,13 @@ export class Teacher extends Figure {
     dialog.className = "teacher";
     dialog.setAttribute("aria-labelledby", "teacher-head");
     dialog.innerHTML = `<form method="dialog"><h2 id="teacher-head">${text("teacher")}</h2><p>${text("teacherNote")}</p>
+      ${this.lesson.asksPrediction ? `<button type="submit" value="class" class="again">${text("classHead")}</button>` : ""}
       ${this.lesson.steps.map((step) => this.step(step)).join("")}${this.starts()}
       <div class="actions"><button type="submit" value="write" class="primary">${text("write")}</button><button type="submit" value="" class="again">${text("cancel")}</button></div></form>`;
     dialog.addEventListener("close", async () => {
       dialog.remove();
       if (dialog.returnValue === "write") download(`${this.lesson.name}.html`, "text/html", await written(this.changes(dialog)));
+      if (dialog.returnValue === "class") return showClass(this.lesson, this.store, () => this.firstChild.focus());
       this.firstChild.focus();
     });
     document.body.append(dialog);

@@ -50,7 +50,8 @@ def run_page(result: Result, experiment: Experiment) -> str:
     times_s = np.array([[[result.makespan_s] * 3]])
     forecast_s = np.array([float(forecast(experiment.scenario).headline_s)])
     numbers = Numbers({_RUN: Lattice(forecast_s, times_s)}, {(_RUN, (0,)): arrays})
-    text = page(_lesson(result, len(arrays["position"]) <= MOST_VERTICES), numbers)
+    lesson = _lesson(result, len(arrays["position"]) <= MOST_VERTICES)
+    text = page(lesson, numbers, is_lesson=False)
     if len(text) > MOST_BYTES:
         raise _no_page(f"the page would have {len(text)} bytes")
     return text

@@ -136,6 +136,13 @@ class BuildLessonOptions:
             "correct answers and feedback."
         ),
     ] = False
+    teacher: Annotated[
+        bool,
+        Option(
+            help="Build the guide for teachers instead: notes with numbers, answers with the intervals that are "
+            "accepted, and usual mistakes."
+        ),
+    ] = False
     hide: Annotated[
         list[str],
         Option(metavar="NAME", help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable."),
@@ -180,6 +187,8 @@ FILES = Outputs(
 def run_build(options: BuildLessonOptions) -> None:
     """Write a lesson as one HTML file that opens without installation, server or network, or for a learning platform.
 
+    --teacher writes the guide for teachers instead of the page for students.
+
     Keeps the simulated times in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until their inputs change. The
     first build of a lesson takes up to a few minutes, later ones seconds.
     """
@@ -196,6 +205,10 @@ def run_build(options: BuildLessonOptions) -> None:
         raise InputError("a file at a time", Place("--write"), value=str(more[0][1]), allowed="one file")
     if options.variants is not None:
         files.refuse(["page", "scorm"], "--variants is for questions", "moodle:FILE.xml, qti:FILE.zip")
+    if options.teacher:
+        files.refuse(["moodle", "qti", "scorm"], "the guide for teachers is a page", "--teacher with page:FILE.html")
+        if options.exam:
+            raise InputError("--teacher writes all answers, --exam none", allowed="one of the two")
     if options.exam:
         files.refuse(["scorm"], "an exam has no score to report", "--exam with page:FILE.html, moodle: or qti:")
     stored = read_changes(options.changes) if options.changes else Changes()
@@ -212,6 +225,10 @@ def run_build(options: BuildLessonOptions) -> None:
             bank = read_bank(folder, *how, options.variants, withheld.append)
             (write_moodle if output.word == "moodle" else write_qti)(bank, path)
             report = bank.summary
+        elif options.teacher:
+            from simcodesign.lessons.teacher.guide import build_guide
+
+            report = build_guide(folder, path, jobs, options.fresh, on_progress, changes, options.language)
         else:
             from simcodesign.lessons.page import build_lesson
 

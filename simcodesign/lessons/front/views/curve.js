@@ -2,7 +2,7 @@
 // where a prediction is asked for, the pencil of the student, who draws before anything else is shown.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { area, line } from "d3-shape";
-import { Figure } from "../figure.js";
+import { Figure, pointerIn } from "../figure.js";
 import { clamp, duration, escaped, local, tickText, unitOf } from "../numbers.js";
 import { apart, stopLabels } from "./labels.js";
 import { reducedMotion } from "../store.js";
@@ -62,7 +62,7 @@ export class Curve extends Figure {
   /** A click sets the slider of the axis to the nearest stop. */
   choose(event) {
     if (this.asks || !this.scale) return;
-    const at = event.clientX - this.svg.getBoundingClientRect().left, { x } = this.scale;
+    const [at] = pointerIn(this.svg, event), { x } = this.scale;
     const off = (number) => Math.abs(x(this.axis.stops[number].value) - at);
     this.store.setStop(this.options.over, this.axis.stops.reduce((best, _, number) => (off(number) < off(best) ? number : best), 0));
   }
@@ -287,12 +287,11 @@ export class Curve extends Figure {
   }
 
   drawTo(event) {
-    const box = this.svg.getBoundingClientRect(), { x, y } = this.scale;
+    const [across, down] = pointerIn(this.svg, event), { x, y } = this.scale;
     const points = this.open(this.rows().filter((row) => row.simulated));
-    const value = clamp(y.invert(event.clientY - box.top), 0, y.domain()[1]);
-    const nearest = points.reduce((best, row) =>
-      Math.abs(x(row.value) - (event.clientX - box.left)) < Math.abs(x(best.value) - (event.clientX - box.left)) ? row : best);
-    if (event.clientX - box.left < x(points[0].value) - 24) return;
+    const value = clamp(y.invert(down), 0, y.domain()[1]);
+    const nearest = points.reduce((best, row) => (Math.abs(x(row.value) - across) < Math.abs(x(best.value) - across) ? row : best));
+    if (across < x(points[0].value) - 24) return;
     const from = points.findIndex((row) => row.number === this.lastStop), to = points.indexOf(nearest);
     // A quick stroke passes points between two events.
     if (from >= 0 && Math.abs(to - from) > 1) {

@@ -1,6 +1,7 @@
 // A question for a curve: the student draws times over the stops of a slider, both axes logarithmic.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
+import { pointerIn } from "../figure.js";
 import { clamp, duration, escaped, local } from "../numbers.js";
 import { missOf } from "../score.js";
 import { text } from "../texts.js";
@@ -35,7 +36,7 @@ export class Drawing extends Question {
   }
 
   draw() {
-    const { width } = this.svg.getBoundingClientRect(), height = clamp(width * 0.6, 240, 360);
+    const width = this.svg.clientWidth, height = clamp(width * 0.6, 240, 360);
     const values = this.stops.map((stop) => this.axis.stops[stop].value);
     const x = (values[0] > 0 ? scaleLog() : scaleLinear()).domain([values[0], values.at(-1)]).range([MARGIN.left + 10, width - MARGIN.right]);
     const y = scaleLog().domain(this.question.axis).range([height - MARGIN.bottom, MARGIN.top]);
@@ -90,11 +91,11 @@ export class Drawing extends Question {
   }
 
   drawTo(event) {
-    const box = this.svg.getBoundingClientRect(), { x, y } = this.scale, { open } = this.question;
-    const off = (stop) => Math.abs(x(stop) - (event.clientX - box.left));
-    if (event.clientX - box.left < x(open[0]) - 24) return;
+    const [across, down] = pointerIn(this.svg, event), { x, y } = this.scale, { open } = this.question;
+    const off = (stop) => Math.abs(x(stop) - across);
+    if (across < x(open[0]) - 24) return;
     const stop = open.reduce((best, one) => (off(one) < off(best) ? one : best));
-    const at = clamp(event.clientY - box.top, y.range()[1], y.range()[0]);
+    const at = clamp(down, y.range()[1], y.range()[0]);
     const from = open.indexOf(this.last), to = open.indexOf(stop);
     // A quick stroke passes points between two events.
     if (from >= 0 && Math.abs(to - from) > 1) {

@@ -1,9 +1,15 @@
 // The panel of the laboratory: two texts with their errors, parameters, the forecast over one of them, and simulations
 // that come point by point. All numbers come from the server; a change ends the simulations that run.
-import { escaped, tickText } from "../numbers.js";
+import { escaped } from "../numbers.js";
 import { text } from "../texts.js";
+import { axisValues, fieldOf, span } from "./free-axis.js";
 import { FreeCurve } from "./free-curve.js";
+import { runAddress, runChoice } from "./free-lesson.js";
+import { FreePins } from "./free-pins.js";
 import { FreeRun } from "./free-run.js";
+import { events } from "./free-events.js";
+import { FreeState } from "./free-state.js";
+import { numberOf, withUnit } from "./free-units.js";
 
 const LOOK_MS = 250, REST_MS = 500, POINTS = 9, FORECASTS = 120;
 
@@ -12,12 +18,63 @@ export class Free extends HTMLElement {
     this.config = JSON.parse(this.dataset.config);
     this.values = { ...this.config.start.parameters };
     this.axis = this.config.start.axis;
+    this.phases = this.config.start.phases;
     this.off = new Set();
     this.build();
     for (const kind of ["machine", "workload"]) this.listen(kind);
     this.curve = new FreeCurve(this.querySelector("svg"));
     new ResizeObserver(() => this.curve.draw()).observe(this.querySelector(".lab-stage"));
+    this.pins = new FreePins(this, this.querySelector(".lab-pins"));
+    this.kept = new FreeState(this, this.config.name);
+    this.listenToButtons();
+    const before = this.kept.kept;
+    if (before) this.apply(before);
+    else this.look();
+  }
+
+  /** Everything that is set. */
+  get state() {
+    const { machine, workload, parameters, phases } = this.asked;
+    return { phases, machine, workload, parameters: { ...parameters }, axis: this.axis, ends: this.ends ?? null, off: [...this.off] };
+  }
+
+  /** Set everything as it was, and pinned curves too if they are given. */
+  apply({ machine, workload, parameters, axis, phases = null, ends = null, off = [], pins }) {
+    Object.assign(this, { values: { ...parameters }, axis, phases, ends, off: new Set(off) });
+    for (const [kind, content] of [["machine", machine], ["workload", workload]]) {
+      this.area(kind).value = content;
+      this.number(kind);
+    }
+    if (pins) [this.pins.all, this.curve.pins] = [pins, pins];
+    this.curve.fitNext();
     this.look();
+  }
+
+  keep() {
+    this.kept.keep();
+  }
+
+  listenToButtons() {
+    const on = (name, heard) => this.querySelector(`.lab-${name}`).addEventListener("click", heard);
+    on("pin", () => this.pins.add());
+    on("fit", () => this.curve.fit());
+    on("save", () => this.kept.save());
+    on("again", () => {
+      this.kept.forget();
+      this.apply({ ...this.config.start, pins: [] });
+    });
+    this.querySelector(".lab-runs")?.addEventListener("change", async ({ target }) => {
+      const name = target.value;
+      target.value = "";
+      const start = name && (await this.ask(runAddress(this.config.name, name)));
+      if (start?.ok) this.apply(await start.json());
+    });
+    const file = this.querySelector(".lab-file");
+    on("open", () => file.click());
+    file.addEventListener("change", async () => {
+      if (file.files.length) await this.kept.open(file.files[0]);
+      file.value = "";
+    });
   }
 
   build() {
@@ -28,16 +85,20 @@ export class Free extends HTMLElement {
       <div class="lab-editor" data-kind="${kind}"><pre aria-hidden="true"></pre><textarea id="lab-${kind}" rows="12" spellcheck="false"
         autocapitalize="off" autocomplete="off" aria-describedby="lab-${kind}-error">${escaped(start[kind])}</textarea></div>
       <p class="lab-error" id="lab-${kind}-error" role="status"></p>`;
+    const button = (name, words) => `<button type="button" class="ghost lab-${name}">${text(words)}</button>`;
     this.innerHTML = `<h2>${text("labTitle")}</h2><p class="note">${text("labNote")}</p>
+      <div class="lab-row">${button("save", "labSave")}${button("open", "labOpen")}${button("again", "labAgain")}${runChoice(this.config.runs)}<input type="file" class="lab-file" accept=".json,application/json" hidden><span class="note" data-of="saved" role="status"></span></div>
       <div class="lab-grid"><div>${editor("machine", "labMachine")}${editor("workload", "labWorkload")}</div>
       <div class="lab-stage"><figure><svg class="chart lab-chart" role="img"></svg></figure>
+      <div class="lab-row">${button("pin", "labPin")}${button("fit", "labFit")}</div><div class="lab-pins scroll" hidden></div>
       <p class="lab-status" role="status"><span data-of="forecast"></span> <span data-of="points"></span></p><p class="lab-error" data-of="errors" role="status"></p>
       <div class="lab-row"><label>${text("labAxis")} <select class="lab-axis"></select></label>
         <label>${text("labLow")} <input type="text" class="lab-low"></label> <label>${text("labHigh")} <input type="text" class="lab-high"></label>
         <button type="button" class="primary lab-run">${text("labRun")}</button><button type="button" class="ghost lab-stop">${text("labStop")}</button></div>
       <div class="lab-row lab-ask"><label>${text("labAt")} <select class="lab-at"></select></label>
         <button type="button" class="ghost lab-show">${text("labShow")}</button><span class="note" data-of="rungs" role="status"></span></div>
-      <div class="lab-set"></div><div class="lab-row"><fieldset><legend>${text("labEffects")}</legend><span class="lab-effects"></span></fieldset></div></div></div><div class="lab-shown"></div>`;
+      <div class="lab-set"></div><div class="lab-row"><fieldset><legend>${text("labEffects")}</legend><span class="lab-effects"></span></fieldset>
+      <fieldset class="lab-parts" hidden><legend>${text("labPhases")}</legend><span class="lab-phases"></span></fieldset></div></div></div><div class="lab-shown"></div>`;
     this.querySelector(".lab-show").addEventListener("click", () => this.show());
     this.querySelector(".lab-chart").addEventListener("click", ({ target }) => {
       if (target.dataset.value === undefined) return;
@@ -49,6 +110,7 @@ export class Free extends HTMLElement {
     this.querySelector(".lab-stop").addEventListener("click", () => this.stop());
     this.querySelector(".lab-axis").addEventListener("change", (event) => {
       this.axis = event.target.value;
+      this.curve.fitNext();
       this.ends = null;
       this.offer();
       this.changed();
@@ -62,18 +124,19 @@ export class Free extends HTMLElement {
     const area = this.area(kind), lines = this.editor(kind).querySelector("pre");
     area.addEventListener("input", () => {
       this.number(kind);
+      this.keep();
       this.stop();
       clearTimeout(this.looking);
       this.looking = setTimeout(() => this.look(), LOOK_MS);
     });
     area.addEventListener("scroll", () => (lines.scrollTop = area.scrollTop));
-    new ResizeObserver(() => (lines.style.height = `${area.offsetHeight}px`)).observe(area);
     this.querySelector(`[data-from="${kind}"]`).addEventListener("change", async ({ target }) => {
       if (!target.value) return;
       const response = await this.ask(`shipped/${kind}/${encodeURIComponent(target.value)}`);
       if (!response?.ok) return;
       area.value = await response.text();
-      if (kind === "workload") [this.values, this.axis, this.ends] = [this.values.P ? { P: this.values.P } : {}, "P", null];
+      this.curve.fitNext();
+      if (kind === "workload") [this.values, this.axis, this.ends, this.phases] = [this.values.P ? { P: this.values.P } : {}, "P", null, null];
       target.value = "";
       this.number(kind);
       this.look();
@@ -109,7 +172,7 @@ export class Free extends HTMLElement {
   // --- Asking the server
 
   get asked() {
-    return { machine: this.area("machine").value, workload: this.area("workload").value, parameters: this.values };
+    return { machine: this.area("machine").value, workload: this.area("workload").value, parameters: this.values, phases: this.phases };
   }
 
   async ask(path, content, signal) {
@@ -182,28 +245,13 @@ export class Free extends HTMLElement {
     return this.known.parameters.find((one) => one.name === name);
   }
 
-  /** From where to where a slider goes: a factor of 64 to both sides of the value, as far as is allowed. */
   span(one) {
-    const low = one.low ?? -Infinity, high = Math.min(one.high ?? Infinity, one.name === "P" ? this.known.most_ranks : Infinity);
-    const value = typeof one.value === "number" && one.value > 0 ? one.value : 1;
-    const [from, to] = one.name === "P" ? [Math.max(2, low), Math.max(high, 2)] : [Math.max(value / 64, low), Math.min(value * 64, high)];
-    const whole = (number) => (one.whole ? Math.round(number) : number);
-    return [whole(Math.max(from, one.whole ? 1 : from)), whole(to)];
+    return span(one, this.known.most_ranks);
   }
 
   axisValues(count) {
-    const one = this.parameter(this.axis), [from, to] = this.ends ?? this.span(one);
-    const isRatio = from > 0 && to / from > 8;
-    const values = Array.from({ length: count }, (_, k) => (isRatio ? from * (to / from) ** (k / (count - 1)) : from + ((to - from) * k) / (count - 1)));
-    const nice = (value) => (one.whole ? Math.round(value) : value);
-    // Counts that double are those of trees and grids.
-    if (one.whole && isRatio) {
-      const powers = [];
-      for (let value = 2 ** Math.ceil(Math.log2(from)); value <= to; value *= 2) powers.push(value);
-      if (powers.length > 2 && count === POINTS) return powers.slice(-40);
-      return [...new Set([...values.map(nice), ...powers])].sort((one, other) => one - other);
-    }
-    return [...new Set(values.map(nice))];
+    const one = this.parameter(this.axis);
+    return axisValues(one, this.ends ?? this.span(one), count, count === POINTS);
   }
 
   offer() {
@@ -211,12 +259,12 @@ export class Free extends HTMLElement {
     const numbers = parameters.filter((one) => !Object.keys(one.choices).length);
     this.querySelector(".lab-axis").innerHTML = numbers.map((one) => `<option${one.name === this.axis ? " selected" : ""}>${escaped(one.name)}</option>`).join("");
     const [from, to] = this.ends ?? this.span(this.parameter(this.axis));
-    this.querySelector(".lab-low").value = Number(from.toPrecision(6));
-    this.querySelector(".lab-high").value = Number(to.toPrecision(6));
+    for (const [name, end] of [["low", from], ["high", to]]) this.querySelector(`.lab-${name}`).value = withUnit(end, this.parameter(this.axis).unit);
     const focused = this.contains(document.activeElement) ? document.activeElement.dataset.set : undefined;
-    this.querySelector(".lab-set").innerHTML = parameters.filter((one) => one.name !== this.axis).map((one) => this.field(one)).join("");
+    this.querySelector(".lab-set").innerHTML = parameters.filter((one) => one.name !== this.axis).map((one) => fieldOf(one, this.values[one.name] ?? one.value, this.span(one))).join("");
     for (const input of this.querySelectorAll("[data-set]")) input.addEventListener(input.type === "text" ? "change" : "input", () => this.set(input));
     if (focused) this.querySelector(`[data-set="${CSS.escape(focused)}"]`)?.focus();
+    this.offerPhases();
     this.querySelector(".lab-effects").innerHTML = effects.map((one) =>
       `<label title="${escaped(one.adds)}"><input type="checkbox" value="${escaped(one.name)}"${this.off.has(one.name) ? "" : " checked"}> ${escaped(one.name)}</label>`).join(" ");
     for (const box of this.querySelectorAll(".lab-effects input")) box.addEventListener("change", () => {
@@ -226,33 +274,36 @@ export class Free extends HTMLElement {
     });
   }
 
-  field(one) {
-    const name = escaped(one.name), value = this.values[one.name] ?? one.value, choices = Object.entries(one.choices);
-    const about = `<span title="${escaped(one.about)}">${name}${one.unit ? ` <small class="faint">${escaped(one.unit)}</small>` : ""}</span>`;
-    if (choices.length) {
-      const options = choices.map(([word, number]) => `<option${value === word || value === number ? " selected" : ""}>${escaped(word)}</option>`);
-      return `<label>${about}<select data-set="${name}">${options.join("")}</select></label>`;
-    }
-    const [from, to] = this.span(one);
-    const slider = from > 0 && to > from
-      ? `<input type="range" min="0" max="200" step="1" data-set="${name}" data-from="${from}" data-to="${to}" value="${Math.round((200 * Math.log(value / from)) / Math.log(to / from))}" aria-label="${name}">` : "";
-    return `<label>${about}<input type="text" data-set="${name}" value="${escaped(value)}">${slider}</label>`;
+  /** Boxes for the phases of the program, if there is a choice; the last one stays. */
+  offerPhases() {
+    const all = this.known.phases, place = this.querySelector(".lab-phases");
+    this.querySelector(".lab-parts").hidden = all.length < 2;
+    place.innerHTML = all.map((name) => `<label><input type="checkbox" value="${escaped(name)}"${this.phases === null || this.phases.includes(name) ? " checked" : ""}> ${escaped(name)}</label>`).join(" ");
+    for (const box of place.querySelectorAll("input")) box.addEventListener("change", () => {
+      const on = [...place.querySelectorAll("input:checked")].map((one) => one.value);
+      if (!on.length) return void (box.checked = true);
+      this.phases = on.length === all.length ? null : on;
+      this.look();
+    });
   }
 
   set(input) {
-    const { set: name, from, to } = input.dataset;
-    let value = input.value;
+    const { set: name, stops } = input.dataset, { unit } = this.parameter(name);
+    let { value } = input;
     if (input.type === "range") {
-      value = from * (to / from) ** (input.value / 200);
-      value = this.parameter(name).whole ? Math.round(value) : Number(value.toPrecision(4));
-      this.querySelector(`input[type="text"][data-set="${CSS.escape(name)}"]`).value = value;
+      value = Number(stops.split(" ")[input.value]);
+      const shown = withUnit(value, unit);
+      this.querySelector(`input[type="text"][data-set="${CSS.escape(name)}"]`).value = shown;
+      input.setAttribute("aria-valuetext", shown);
     }
-    this.values[name] = input.tagName !== "SELECT" && value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+    // What is no number in a unit that is known here is read by the server.
+    const number = input.tagName === "SELECT" ? NaN : numberOf(String(value), unit);
+    this.values[name] = Number.isFinite(number) ? number : value;
     this.changed();
   }
 
   setEnd(name, input) {
-    const number = Number(input.value), ends = [...(this.ends ?? this.span(this.parameter(this.axis)))];
+    const number = numberOf(input.value, this.parameter(this.axis).unit), ends = [...(this.ends ?? this.span(this.parameter(this.axis)))];
     ends[name === "low" ? 0 : 1] = number;
     if (Number.isFinite(number) && ends[0] < ends[1]) this.ends = ends;
     this.offer();
@@ -263,6 +314,7 @@ export class Free extends HTMLElement {
 
   /** The forecast at once; simulations when nothing has changed for a moment. */
   changed() {
+    this.keep();
     this.stop();
     this.clear();
     this.forecast();
@@ -282,6 +334,7 @@ export class Free extends HTMLElement {
       if (!found) continue;
       this.say("forecast", text("labForecast", values.length, found.took_ms.toFixed(1)));
       this.curve.forecast(this.parameter(this.axis), found);
+      this.pins.show();
     } while (this.asksAgain);
     this.isAsking = false;
   }
@@ -308,8 +361,9 @@ export class Free extends HTMLElement {
 
   point(one) {
     this.curve.point(one);
+    this.pins.show();
     const at = this.querySelector(".lab-at");
-    at.innerHTML = this.curve.points.map(({ value }) => `<option value="${value}">${escaped(this.axis)} = ${tickText(value)}</option>`).join("");
+    at.innerHTML = this.curve.points.map(({ value }) => `<option value="${value}">${escaped(this.axis)} = ${withUnit(value, this.parameter(this.axis).unit)}</option>`).join("");
     at.value = this.chosen ?? this.curve.points.at(-1).value;
     this.querySelector(".lab-ask").hidden = false;
   }
@@ -360,22 +414,6 @@ export class Free extends HTMLElement {
       }
     } catch (error) {
       if (!signal.aborted) this.say("errors", text("labGone"), true);
-    }
-  }
-}
-
-/** [name, content] of every server-sent event. */
-async function* events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop();
-    for (const block of blocks) {
-      const [name, data] = block.split("\n");
-      yield [name.slice(7), JSON.parse(data.slice(6))];
     }
   }
 }

@@ -1,7 +1,7 @@
 // Who does what when: every node, every round of messages, or every station (links, interfaces, disks ...) over time, when
 // somebody waits, and the critical path.
 import { scaleLinear } from "d3-scale";
-import { Figure, sized } from "../figure.js";
+import { Figure, heightFor, pointerIn, sized } from "../figure.js";
 import { clamp, duration, largest, tickText, unitOf } from "../numbers.js";
 import { term } from "../terms.js";
 import { text } from "../texts.js";
@@ -25,8 +25,7 @@ export class Gantt extends Figure {
     }
     this.canvas.addEventListener("click", (event) => {
       if (!this.x) return;
-      const box = this.canvas.getBoundingClientRect();
-      this.store.set({ time: clamp(this.x.invert(event.clientX - box.left), 0, this.x.domain()[1]), playing: false });
+      this.store.set({ time: clamp(this.x.invert(pointerIn(this.canvas, event)[0]), 0, this.x.domain()[1]), playing: false });
     });
   }
 
@@ -60,7 +59,7 @@ export class Gantt extends Figure {
   }
 
   heightOf(rows) {
-    const most = clamp(innerHeight - 410, 220, 560);
+    const most = clamp(heightFor(this) - 410, 220, 560);
     return this.of === "ranks" ? most : clamp(rows * (this.of === "rounds" ? 64 : 26) + TOP + BOTTOM, 90, most);
   }
 
@@ -178,8 +177,7 @@ export class Gantt extends Figure {
 
   rowAt(event) {
     if (!this.trace) return null;
-    const box = this.canvas.getBoundingClientRect();
-    const row = Math.floor((event.clientY - box.top - TOP) / this.row);
+    const row = Math.floor((pointerIn(this.canvas, event)[1] - TOP) / this.row);
     return row >= 0 && row < this.chart.rows.length ? row : null;
   }
 }

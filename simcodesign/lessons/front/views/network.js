@@ -1,6 +1,6 @@
 // The network at one time: messages where they are on their routes, links thick by what they have carried and hatched where
 // messages queue, nodes filled as their copies arrive, switches as squares.
-import { Figure, sized } from "../figure.js";
+import { Figure, heightFor, pointerIn, sized } from "../figure.js";
 import { clamp, duration, escaped, largest, smallest } from "../numbers.js";
 import { text } from "../texts.js";
 import { Dots } from "./dots.js";
@@ -19,7 +19,7 @@ export class Network extends Figure {
     this.canvas = this.querySelector("canvas");
     this.select = this.querySelector("select");
     this.select.addEventListener("change", () => this.store.set({ link: this.select.value === "" ? null : Number(this.select.value) }));
-    this.canvas.addEventListener("click", (event) => this.trace && this.store.set({ link: this.roads.nearest(...this.point(event), 14) }));
+    this.canvas.addEventListener("click", (event) => this.trace && this.store.set({ link: this.roads.nearest(...pointerIn(this.canvas, event), 14) }));
     this.canvas.addEventListener("pointermove", (event) => this.store.set({ hover: this.nodeAt(event) }));
     this.canvas.addEventListener("pointerleave", () => this.store.set({ hover: null }));
   }
@@ -74,7 +74,7 @@ export class Network extends Figure {
   }
 
   place() {
-    const room = clamp(innerHeight - 380, 240, 620), { position } = this.trace;
+    const room = clamp(heightFor(this) - 380, 240, 620), { position } = this.trace;
     if (this.placedFor === `${this.width} ${room}`) return;
     this.placedFor = `${this.width} ${room}`;
     const [xs, ys] = [0, 1].map((axis) => position.filter((_, k) => k % 2 === axis));
@@ -298,14 +298,9 @@ export class Network extends Figure {
   }
 
   nodeAt(event) {
-    const [x, y] = this.point(event);
+    const [x, y] = pointerIn(this.canvas, event);
     let best = null;
     for (const [rank, [nx, ny, radius]] of this.dots ?? []) if (Math.hypot(nx - x, ny - y) < radius + 2) best = rank;
     return best;
-  }
-
-  point(event) {
-    const box = this.canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
   }
 }
