@@ -308,6 +308,18 @@ def compare(
 ) -> Comparison:
     """Compare once, as ``studies.verbs.compare`` describes."""
     experiment = Experiment.of(workload, machine, parameters, **options)
+    return compare_given(experiment, formulas, measured, timeline=timeline, on_progress=on_progress)
+
+
+def compare_given(
+    experiment: Experiment,
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    *,
+    timeline: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Comparison:
+    """``compare``, of an experiment, with formulas and measured times as a user gives them."""
     given = given_formulas(formulas)
     times = given_measurements(measured, experiment.scenario.workload)
     given = replace(given, measured=(*times, *given.measured))
