@@ -28,7 +28,7 @@ _SAME = 1e-10
 #: So many combinations of words have regions of their own.
 _MAX_WORDS = 12
 #: Points at which operations are looked up in the machine's evidence.
-_MOST_POINTS = 1000
+_MOST_POINTS = 200
 Truth = NDArray[np.bool_]
 
 
