@@ -24,6 +24,7 @@ from simcodesign.comparison.efficiency import roofline_ladder
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.measured.anchored import Anchored
 from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
+from simcodesign.comparison.measured.evidence import OperationEvidence, evidence_at
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
@@ -46,7 +47,16 @@ if TYPE_CHECKING:
 #: The forecast with memory and interfaces of nodes shared, among the errors against what was measured.
 LOADED = "loaded"
 #: Attributes of a Comparison that are among its ``json_fields`` if there are any.
-_IF_ANY = ("formulas", "measured", "measured_ladder", "roofline_ladder", "path_ladder", "anchored", "anchor_ladder")
+_IF_ANY = (
+    "formulas",
+    "measured",
+    "measured_ladder",
+    "evidence",
+    "roofline_ladder",
+    "path_ladder",
+    "anchored",
+    "anchor_ladder",
+)
 #: Steps of the ladder to an anchored simulation.
 FROZEN, ANCHOR = "algorithms as at the anchor", "anchor: measured, not explained"
 
@@ -65,6 +75,8 @@ class Comparison(PlainResult, Drawn):
       given are of other points; ``measured_ladder``: the ladder from the simulation on to the measured total.
     - ``anchored``: both readings anchored at measurements on fewer ranks, if some are given for that;
       ``anchor_ladder``: the ladder from the simulation on to the anchored one.
+    - ``evidence``: the operations that run, each with the evidence of the machine's file, if the file has any or
+      measured times are given.
     - ``random``: the chosen effects that depend on the seed.
     - ``collectives``: the collective operations of the program, each with its algorithm.
     - ``roofline_ladder``: the step to the closed forms from those with kernels at the full rates of their accelerators.
@@ -89,6 +101,7 @@ class Comparison(PlainResult, Drawn):
     collectives: tuple[str, ...] = ()
     roofline_ladder: tuple[LadderStep, ...] = ()
     anchored: tuple[Anchored, ...] = ()
+    evidence: tuple[OperationEvidence, ...] = ()
 
     @property
     def simulation(self) -> Result:
@@ -308,6 +321,18 @@ def compare(
 ) -> Comparison:
     """Compare once, as ``studies.verbs.compare`` describes."""
     experiment = Experiment.of(workload, machine, parameters, **options)
+    return compare_given(experiment, formulas, measured, timeline=timeline, on_progress=on_progress)
+
+
+def compare_given(
+    experiment: Experiment,
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    *,
+    timeline: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Comparison:
+    """``compare``, of an experiment, with formulas and measured times as a user gives them."""
     given = given_formulas(formulas)
     times = given_measurements(measured, experiment.scenario.workload)
     given = replace(given, measured=(*times, *given.measured))
@@ -345,4 +370,8 @@ def compare_experiment(
     random = random_effects(point.workload, point.machine, chosen)
     collectives = collectives_of(point, simulations[-1])
     before = roofline_ladder(point, summed)
-    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before)
+    evidence = evidence_at(point) if point.machine.evidence or given.measured else ()
+    return Comparison(
+        *(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives, before),
+        evidence=evidence,
+    )

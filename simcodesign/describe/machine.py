@@ -41,6 +41,7 @@ from simcodesign.describe.machine_checks.network_checks import (
     check_storage_nodes,
 )
 from simcodesign.describe.machine_nodes import MachineNodes
+from simcodesign.describe.machine_parts.evidence import check_evidence
 from simcodesign.describe.machine_parts.levels import PATHS, NodeKind, check_levels
 from simcodesign.describe.machine_parts.message_memory import check_message_memory
 from simcodesign.describe.machine_parts.processor import check_speeds
@@ -85,6 +86,7 @@ class Machine(MachineNodes, ShownInNotebooks):
     - ``custom``: parameters, properties, resources, conflicts and components that its file defines.
     - ``collectives``: rules by which collective operations with ``algorithm: auto`` take an algorithm, by operation;
       the rules of MPICH for others.
+    - ``evidence``: measured times that determined none of its constants, and the errors of the forecast.
     - ``place``: its place in its file. ``changes``: KEY=VALUE, other than in its file.
 
     What is None, the machine does not have or state. Raises InputError for values that cannot be: constants that are
@@ -101,6 +103,7 @@ class Machine(MachineNodes, ShownInNotebooks):
             check_constant(path, value, self.place)
         if self.partitions:
             check_partitions(self.partitions, self.nodes, self._common_constants(), self.place, self.disk)
+        check_evidence(self.evidence, self.place)
         check_network(self.network, self.place)
         for kind in self.node_kinds:
             self._check_kind(kind)

@@ -14,6 +14,7 @@ from simcodesign.describe.machine_checks.memory_checks import clocked
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.evidence import Evidence
 from simcodesign.describe.machine_parts.levels import (
     Level,
     NodeKind,
@@ -67,6 +68,7 @@ class MachineNodes(Variant):
     socket_network: Network | None = None
     node_memory: MessageMemory | None = None
     collectives: Decisions = field(default_factory=dict, hash=False)
+    evidence: tuple[Evidence, ...] = field(default=(), compare=False, repr=False)
     changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     @property

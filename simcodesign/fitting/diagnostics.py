@@ -19,11 +19,11 @@ from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.noise_free import ROUNDING as MET
 from simcodesign.fitting.selection.term_basis import Array
 
-#: Kinds of warnings; the last four concern a single series, the others may be shared by many series.
+#: Kinds of warnings; the last five concern a single series, the others may be shared by many series.
 FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET, FALLING = "few points", "together", "below zero", "not met", "falling"
 UNDECIDED, BETWEEN = "undecided", "between exponents"
-OUTLIER, OUTLIER_REPETITION = "outlier", "outlier repetition"
-OWN = (UNDECIDED, BETWEEN, OUTLIER, OUTLIER_REPETITION)
+OUTLIER, OUTLIER_REPETITION, REGIME = "outlier", "outlier repetition", "another regime"
+OWN = (UNDECIDED, BETWEEN, OUTLIER, OUTLIER_REPETITION, REGIME)
 #: Chance, per series, that a point is called an outlier though none is.
 _FALSE_ALARM = 0.01
 #: Predictions that differ by less than this fraction are not worth a warning.

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.shown_answers import Drawn, ShownInNotebooks
-from simcodesign.fitting.diagnostics import FitSettings, Outlier, outliers, repetition_warnings, series_warnings
-from simcodesign.fitting.measurements import Measurements, as_point
+from simcodesign.fitting.another_regime import LEVEL, outside, regime_text, smallest_values, without
+from simcodesign.fitting.diagnostics import (
+    REGIME,
+    FitSettings,
+    FitWarning,
+    Outlier,
+    outliers,
+    repetition_warnings,
+    series_warnings,
+)
+from simcodesign.fitting.measurements import Measurements, as_point, point_text
 from simcodesign.fitting.model_of_shapes import model_of, without_unused_terms
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.outlier_repetitions import LEAST, OutlierRepetition, outlier_repetitions
@@ -157,7 +167,22 @@ class LazyFit(Fit):
         return (
             *common,
             *repetition_warnings(self._without_outliers(), fits.measurements.points, self.model, fits.target),
+            *self._regime_warnings(),
         )
+
+    def _regime_warnings(self) -> Iterator[FitWarning]:
+        """Warnings of points at the smallest value of a parameter; none of values without noise."""
+        fits, part = self._fits, self._fits.measurements
+        if fits.again is None or fits.settings_of(self._row).exact:
+            return
+        for name, left_out in smallest_values(part):
+            if (other := fits.without(self._row, name, left_out)) is not None:
+                value = float(part.points[left_out][0, part.parameters.index(name)])
+                given = part.means[self._row], part.points, left_out, name, value
+                found = outside(*given, partial(other.predict, level=LEVEL), other.model)
+                at = point_text(part.parameters, fits.target)
+                if found is not None and (text := regime_text(found, self.model, fits.target, at)):
+                    yield FitWarning(REGIME, text)
 
     def _without_outliers(self) -> list[tuple[OutlierRepetition, Model]]:
         """Outlier repetitions, each with the model that is found without it."""
@@ -316,6 +341,26 @@ class Fits(Sequence[Fit], ShownInNotebooks):
             values = self.measurements.values[first : first + _SEARCHED_TOGETHER]
             self._outliers[first] = outlier_repetitions(values, self.weighting == "relative")
         return self._outliers[first][row - first]
+
+    def without(self, row: int, parameter: str, left_out: NDArray[np.bool_]) -> Fit | None:
+        """A series fitted without some points, which are left out of its neighbours too; None if no value is left.
+        ``parameter``: of which they have the smallest value."""
+        first = row - row % _SEARCHED_TOGETHER
+        if (first, parameter) not in self._smaller:
+            part, rows = self.measurements, slice(first, first + _SEARCHED_TOGETHER)
+            near = Measurements(part.parameters, part.points, part.regions[rows], part.metrics[rows], part.values[rows])
+            left = without(near, left_out)
+            assert self.again is not None
+            for other in [key for key in self._smaller if key[0] != first]:
+                del self._smaller[other]
+            self._smaller[first, parameter] = None if left is None else self.again(left)
+        found = self._smaller[first, parameter]
+        return None if found is None else found[row - first]
+
+    @cached_property
+    def _smaller(self) -> dict[tuple[int, str], Fits | None]:
+        """The series that were fitted last without points, by the first row of them and the parameter."""
+        return {}
 
     def settings_of(self, row: int) -> FitSettings:
         """How a series was fitted."""

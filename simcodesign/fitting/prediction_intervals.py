@@ -93,13 +93,13 @@ class Mixture:
         size = _PRECISION * max(abs(low), abs(high))
         if high - low <= size:
             return low + (high - low) / 2
-        # Models without error are steps, which may be at an end.
-        if self.below(low) >= probability:
-            return low
-        if self.below(high) <= probability:
-            return high
         with np.errstate(over="ignore"):
             miss = self._miss(probability)
+            # Models without error are steps, which may be at an end; due to rounding, an end may also be the quantile.
+            if miss(low) >= 0:
+                return low
+            if miss(high) <= 0:
+                return high
             return float(optimize.brentq(miss, low, high, xtol=_PRECISION * size, rtol=_PRECISION, maxiter=_MOST_STEPS))
 
     def _miss(self, probability: float) -> Callable[[float], float]:

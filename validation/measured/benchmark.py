@@ -29,7 +29,7 @@ def _row(
     """A row whose id is its group and its ``label`` or, without one, its values."""
     group = f"{machine}/{operation}".replace(" ", "-")
     row_id = f"{group}/{label or '/'.join(map(str, values.values()))}".replace(" ", "-")
-    return MeasuredRow(row_id, group, values, seconds, role_of(row_id, calibrates))
+    return MeasuredRow(row_id, group, values, seconds, role_of(row_id, calibrates), calibrates)
 
 
 @cache
@@ -42,8 +42,7 @@ def rows() -> tuple[MeasuredRow, ...]:
 def _fugaku() -> Iterator[MeasuredRow]:
     for one in fugaku_runs.rows():
         values = {"algorithm": one.algorithm, "shape": one.shape, "bytes": one.size_bytes, "ranks": one.ranks}
-        label = f"{one.algorithm}/{one.shape}/{one.size_bytes}"
-        yield _row("fugaku", one.operation, values, one.median_s, one.is_calibration, label)
+        yield _row("fugaku", one.operation, values, one.median_s, one.is_calibration, one.label)
 
 
 def _full_nodes() -> Iterator[MeasuredRow]:

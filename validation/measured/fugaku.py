@@ -1,7 +1,7 @@
 """Collective operations on Fugaku, measured by PICO, against simulations with links that are shared, and forecasts.
 
 Every case is one algorithm on one shape of the job, with the sizes above 1 MiB or up to there that are evidence. What
-constants come from, and what the data leave open, says ``fugaku_runs``; docs/fugaku.md has every row and the alternatives.
+constants come from, and what the data leave open, says ``fugaku_runs``; docs/fugaku.md has the errors by group.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
+from simcodesign.studies.validation.scores import role_of
 
 from ..published.tables import table
 
@@ -106,8 +107,13 @@ class Row:
 
     @property
     def role(self) -> str:
-        """What it is used for: ``calibration`` or ``evidence``."""
-        return "calibration" if self.is_calibration else "evidence"
+        """``calibration``, ``development`` or ``evidence``, as in the benchmark."""
+        return role_of(f"{MACHINE}/{self.operation}/{self.label}", self.is_calibration)
+
+    @property
+    def label(self) -> str:
+        """What it is called within its operation."""
+        return f"{self.algorithm}/{self.shape}/{self.size_bytes}"
 
     @property
     def falls_back(self) -> bool:
@@ -218,47 +224,17 @@ class Constants:
 CONSTANTS = Constants()
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What could be otherwise. ``geometry``: ``folded`` (that of the machine), ``mesh`` (a grid of the job's shape with open
-    lines) or ``torus`` (with rings). ``order``: the child a rank of a binomial tree sends to first. ``mapping``: how ranks
-    are placed on open lines and rings, or the order of ranks of a folded job."""
-
-    geometry: str = "folded"
-    sends: str = "nonblocking"
-    interfaces: int = 6
-    sharing: str = "max_min"
-    order: str = "near"
-    mapping: str = ""
-
-    @property
-    def label(self) -> str:
-        """In words."""
-        plain = Setting(self.geometry)
-        parts = {name: value for name, value in vars(self).items() if value != getattr(plain, name)}
-        return ", ".join([self.geometry, *(f"{name}: {value}" for name, value in parts.items())])
-
-
 @cache
-def machine(shape: str, setting: Setting) -> Machine:
-    """The machine ``fugaku`` as a job of this shape."""
+def machine(shape: str, geometry: str = "folded") -> Machine:
+    """The machine ``fugaku`` as a job of this shape; ``mesh``: as a grid of the shape with open lines instead."""
     side = SIDES[shape]
-    geometry: dict[str, object]
-    if setting.geometry == "folded":
-        geometry = {"mapping.job": [side] * 3} | ({"mapping.order": setting.mapping} if setting.mapping else {})
-    else:
-        closed = setting.geometry == "torus"
-        geometry = {"nodes": side**3, "network.topology.shape": [side] * 3, "network.topology.wrap": [closed] * 3}
-        geometry["mapping"] = setting.mapping or "linear"
-    more = {
-        "network.sends": setting.sends,
-        "network.sharing": {"round_robin": "1 MiB"} if setting.sharing == "round_robin" else setting.sharing,
-        "network.interfaces.count": setting.interfaces,
-    }
-    return load_machine(MACHINE, {**geometry, **more})
+    if geometry == "folded":
+        return load_machine(MACHINE, {"mapping.job": [side] * 3})
+    lines = {"network.topology.shape": [side] * 3, "network.topology.wrap": [False] * 3}
+    return load_machine(MACHINE, {"nodes": side**3, **lines, "mapping": "linear"})
 
 
-def scenario(each: Row, setting: Setting = Setting()) -> Scenario:
+def scenario(each: Row, geometry: str = "folded") -> Scenario:
     """A row as a scenario, with the constants of its messages."""
     parameters = {
         "P": each.ranks,
@@ -270,8 +246,7 @@ def scenario(each: Row, setting: Setting = Setting()) -> Scenario:
         "network.interfaces.per_byte": CONSTANTS.per_byte_s,
         "network.reduction_per_byte": CONSTANTS.reduction_per_byte_s(each.message_bytes),
     }
-    phase = PHASES[each.key] + ("-far" if setting.order == "far" and each.algorithm == "binomial" else "")
-    return Scenario.of(WORKLOAD, machine(each.shape, setting), parameters, phases=[phase])
+    return Scenario.of(WORKLOAD, machine(each.shape, geometry), parameters, phases=[PHASES[each.key]])
 
 
 def formula_s(each: Row) -> float:
@@ -288,9 +263,9 @@ def forecast_s(each: Row) -> float:
 
 
 @cache
-def simulation_s(each: Row, setting: Setting = Setting()) -> float:
+def simulation_s(each: Row, geometry: str = "folded") -> float:
     """The simulated time with all effects."""
-    return float(sc.simulate(scenario(each, setting)).makespan_s)
+    return float(sc.simulate(scenario(each, geometry)).makespan_s)
 
 
 def error(value_s: float, each: Row) -> float:
@@ -299,5 +274,5 @@ def error(value_s: float, each: Row) -> float:
 
 
 def evidence(operation: str | None = None) -> list[Row]:
-    """The rows from which nothing is taken."""
+    """The rows that chose nothing, of any role; the cases check them all."""
     return [each for each in rows() if not each.is_calibration and operation in (None, each.operation)]

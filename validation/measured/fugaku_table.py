@@ -1,6 +1,6 @@
 """Every measured row of Fugaku as a table: errors of formula, forecast and simulation, and what the ladder says.
 
-``python -m validation.measured.fugaku_table rows.csv`` writes all rows; a further word takes only those whose
+``python -m validation.measured.fugaku_table docs/tables/fugaku-rows.csv`` writes all rows; a further word takes only those whose
 operation/algorithm/shape/bytes contain it, as ``8x8x8`` or ``broadcast/binomial``.
 
 The ladder of a row goes from the forecast over the effects that act to the median that was measured; what is left is not
@@ -93,7 +93,7 @@ def wanted(word: str = "") -> Iterator[Row]:
 def main(path: str, word: str = "") -> int:
     """Write the table to a file, line by line."""
     with Path(path).open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
+        table = csv.writer(file, lineterminator="\n")
         table.writerow(COLUMNS)
         for row in wanted(word):
             table.writerow(explained(row).cells)

@@ -6,7 +6,7 @@
 Constants are those that the modules of the tables determine from their rows for calibration. The textbook's formula is
 of messages one after another (Fugaku), of one ring of all GPUs, of one startup and one bandwidth
 for all sizes (ping-pongs), or of the passes of a pipeline (GPT).
-Full nodes, Linpack, LULESH and GPT are not simulated here: their simulations take minutes each, and are cases.
+Linpack and GPT are not simulated here: their simulations take minutes each, and are cases.
 """
 
 from __future__ import annotations
@@ -89,7 +89,11 @@ def _all_to_all(row: MeasuredRow, reading: str) -> float | None:
     given = row.group.partition("/")[0], int(row.values["bytes"])
     if given[0] not in full_nodes.NODES:
         return _load(row, reading)
-    return _chosen(reading, forecast=lambda: full_nodes.forecast_us(*given) / 1e6)
+    return _chosen(
+        reading,
+        forecast=lambda: full_nodes.forecast_us(*given) / 1e6,
+        simulation=lambda: full_nodes.simulated_us(*given) / 1e6,
+    )
 
 
 def _load(row: MeasuredRow, reading: str) -> float | None:
@@ -122,7 +126,7 @@ def _lulesh(row: MeasuredRow, reading: str) -> float | None:
     if row.values["region"] != "main":
         return None
     ranks = int(row.values["ranks"])
-    return _chosen(reading, forecast=lambda: lulesh.forecast_s(ranks))
+    return _chosen(reading, forecast=lambda: lulesh.forecast_s(ranks), simulation=lambda: lulesh.simulated_s(ranks))
 
 
 def _gpt(row: MeasuredRow, reading: str) -> float | None:

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import SIGNALS, Collective, every_algorithm
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.evidence import Evidence
+from simcodesign.describe.network.algorithm_choice import AUTO
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
@@ -73,6 +76,17 @@ def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tup
     Rows count that state bytes and ranks P (or nodes, with one rank on each), and that the machine can hold. Operations
     with fewer than three such rows are left out.
     """
+    times = _times(tables)
+    return tuple(
+        choice
+        for operation, every in times.items()
+        if len(every) >= LEAST_ROWS
+        for choice in _of_operation(operation, sorted(every), machine)
+    )
+
+
+def _times(tables: Iterable[BenchmarkTable]) -> dict[str, list[_Time]]:
+    """The measured times of each collective operation that has bytes, in the order in which these are registered."""
     times: dict[str, list[_Time]] = {}
     for table in tables:
         for row in table.rows:
@@ -81,12 +95,26 @@ def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tup
                 one = _Time(row.parameters["bytes"], int(ranks), row.value, table.file, row.line)
                 times.setdefault(row.operation, []).append(one)
     known = dict.fromkeys(operation for operation, _ in every_algorithm() if operation not in SIGNALS)
-    return tuple(
-        choice
-        for operation in known
-        if len(times.get(operation, ())) >= LEAST_ROWS
-        for choice in _of_operation(operation, sorted(times[operation]), machine)
-    )
+    return {operation: times[operation] for operation in known if operation in times}
+
+
+def collective_evidence(tables: Iterable[BenchmarkTable], machine: Machine, used: Lines) -> tuple[Evidence, ...]:
+    """Return, for each collective operation and number of ranks, how far forecasts on a calibrated ``machine`` are from
+    the rows that are not among those ``used``. The algorithm is the one that ``algorithm: auto`` takes there."""
+    known = {file: {*lines} for file, lines in used.items()}
+    found = []
+    for operation, every in _times(tables).items():
+        by_ranks: dict[int, list[_Time]] = {}
+        for one in sorted(every):
+            if one.line not in known.get(one.file, ()):
+                by_ranks.setdefault(one.ranks, []).append(one)
+        for ranks, times in sorted(by_ranks.items()):
+            if (logs := _log_ratios(operation, AUTO, times, machine)) is not None:
+                error = float(np.median(np.abs(np.expm1(-logs))))
+                ends = tuple(dict.fromkeys([times[0].size_bytes, times[-1].size_bytes]))
+                files = ", ".join(dict.fromkeys(Path(one.file).name for one in times))
+                found.append(Evidence(operation, (ranks,), len(times), error, ends, "forecast", files))
+    return tuple(found)
 
 
 def decision_table(choices: Sequence[AlgorithmChoice]) -> dict[str, list[dict[str, object]]]:

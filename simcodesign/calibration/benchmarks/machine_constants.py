@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.analytic.messages.route_links import modelled_hops
-from simcodesign.calibration.benchmarks.algorithms import AlgorithmChoice, algorithm_choices
+from simcodesign.calibration.benchmarks.algorithms import AlgorithmChoice, algorithm_choices, collective_evidence
 from simcodesign.calibration.benchmarks.evidence import evidence_notes
 from simcodesign.calibration.benchmarks.full_node import CACHE, HOLDS_RECEIVER, full_node
 from simcodesign.calibration.benchmarks.kernels import kernel_constants
@@ -64,6 +64,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.constants import check_constant
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.evidence import Evidence
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
 
@@ -99,6 +100,8 @@ class MachineCalibration:
     """Whether the machine states no network inside its nodes, and this calibration adds one."""
     choices: tuple[AlgorithmChoice, ...] = ()
     """Algorithms of collective operations, if they were asked for."""
+    evidence: tuple[Evidence, ...] = ()
+    """How far forecasts are from the rows of collective operations that were not used."""
 
     @property
     def all_constants(self) -> tuple[MachineConstant, ...]:
@@ -184,8 +187,8 @@ def calibrate_machine(
     done = replace(partial, notes=tuple(notes))
     if not done.all_constants and kind is None and done.holds_receiver is None and not done.choices:
         raise _no_constant(done)
-    load_machine(machine, machine_changes(done))  # reports measured constants that contradict the machine
-    return done
+    calibrated = _calibrated(done)  # reports measured constants that contradict the machine
+    return replace(done, evidence=collective_evidence(tables, calibrated, done.lines))
 
 
 def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[BenchmarkTable, ...], list[str]]:

@@ -377,7 +377,9 @@ def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Ent
     if len(extended) > MAX_EXTENDS:
         raise InputError(f"more than {MAX_EXTENDS} machines extend each other: {chain}", base.place)
     rest = {key: value for key, value in items.items() if key != "extends"}
-    return merged(_extended(target, extended), Entry(rest, entry.place), _replacing())
+    below = _extended(target, extended)
+    kept = {key: value for key, value in below.mapping().items() if key != "evidence"}  # of other constants
+    return merged(Entry(kept, below.place), Entry(rest, entry.place), _replacing())
 
 
 def _find_base(base: Entry, path: Path) -> Path:

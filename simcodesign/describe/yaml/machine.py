@@ -14,6 +14,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import ACCELERATOR
 from simcodesign.describe.machine_parts.background import BACKGROUND, Background
 from simcodesign.describe.machine_parts.disk import ALL, DISK, Disk
+from simcodesign.describe.machine_parts.evidence import EVIDENCE
 from simcodesign.describe.machine_parts.memory import CACHE, MEMORY
 from simcodesign.describe.machine_parts.message_memory import MESSAGE_MEMORY
 from simcodesign.describe.machine_parts.processor import PROCESSOR, Processor, check_speeds
@@ -122,6 +123,11 @@ def machine_section() -> Section:
         ),
         Key("failures", FAILURES, "when nodes fail (docs/failures.md)"),
         Key("background", BACKGROUND, "what other jobs send over the same links (docs/placement.md)"),
+        Key(
+            "evidence",
+            Items(EVIDENCE, "one operation"),
+            "measured times that chose nothing in this file, and how far predictions are from them (docs/measured.md)",
+        ),
         *CUSTOM,
     )
 
@@ -198,6 +204,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         background=Background(**BACKGROUND.read(items["background"]), place=items["background"].place)
         if "background" in items
         else None,
+        evidence=Items(EVIDENCE).read(items["evidence"]) if "evidence" in items else (),
     )
 
 

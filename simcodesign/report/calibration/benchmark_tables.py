@@ -170,6 +170,7 @@ def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
             _constant_dict(one) for one in (*(() if messages is None else messages.constants), *calibration.constants)
         ],
         "algorithms": [fields_of(one, without=("lines",)) for one in calibration.choices],
+        "evidence": [fields_of(one) for one in calibration.evidence],
         "duplex": calibration.duplex,
         "sharing": calibration.sharing,
         "holds_receiver": calibration.holds_receiver,

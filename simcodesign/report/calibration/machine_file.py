@@ -21,6 +21,7 @@ from simcodesign.calibration.benchmarks.samples import MachineConstant
 from simcodesign.calibration.benchmarks.within_node import TOPOLOGY
 from simcodesign.core.units import shortest_quantity
 from simcodesign.describe.constants import dimension_at
+from simcodesign.describe.machine_parts.evidence import Evidence
 
 #: Constants that a file may state as a bandwidth, and by what key.
 _BANDWIDTHS = {
@@ -44,6 +45,8 @@ def machine_file_text(calibration: MachineCalibration, name: str) -> str:
         f"Intervals: {calibration.level:.0%}.",
         *(f"# {note}" for note in calibration.notes),
         *_tree_lines(_tree(calibration)),
+        *(["evidence:"] if calibration.evidence else []),
+        *(f"  - {_evidence(one)}" for one in calibration.evidence),
     ]
     return "\n".join(lines) + "\n"
 
@@ -112,6 +115,15 @@ def _decision(row: Mapping[str, object]) -> str:
     """One row of a decision table in one line."""
     end = f"up_to: {_quantity(float(str(row['up_to'])), 'size')}, " if "up_to" in row else ""
     return f"{{{end}algorithm: {row['algorithm']}}}"
+
+
+def _evidence(one: Evidence) -> str:
+    """One item of the key ``evidence`` in one line."""
+    sizes = f"bytes: [{', '.join(_quantity(size, 'size') for size in one.bytes)}], " if one.bytes else ""
+    return (
+        f"{{operation: {one.operation}, ranks: [{', '.join(map(str, one.ranks))}], {sizes}rows: {one.rows}, "
+        f"median_error: {100 * one.median_error:.2g} %, reading: {one.reading}, source: {_text(one.source)}}}"
+    )
 
 
 def _text(text: str) -> str:

@@ -17,6 +17,7 @@ from simcodesign.describe.effects import changing_effects
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.anchored_tables import anchored_tables
+from simcodesign.report.results.evidence_lines import evidence_lines
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
 from simcodesign.report.results.ladder_rows import SUM, hops_line, not_here_line, rungs_shown
 from simcodesign.report.results.measured_tables import measured_lines
@@ -78,6 +79,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         verdict(comparison),
         *formula_verdict(comparison),
         *measured_lines(comparison),
+        *evidence_lines(comparison.evidence),
         *anchored_tables(comparison.anchored),
     ]
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from simcodesign.describe.effects import effect_names
 from simcodesign.report.common.numbers import signed_percent
 from simcodesign.report.common.tables import dashed_list, new_table, paragraph
+from simcodesign.report.results.evidence_lines import evidence_over_text
 from simcodesign.report.sweep.plot_axes import value_texts
 from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.trust.regions import Condition, Limit
@@ -27,6 +28,7 @@ def trust_tables(trust: TrustMap) -> list[RenderableType]:
         dashed_list(_to_use(trust), "Which to use, by the least absolute error:"),
         *(dashed_list(one.formula.notes, f"{label(one).capitalize()}:") for one in trust.formulas if one.formula),
         paragraph(_simulated(trust)),
+        dashed_list(evidence_over_text(trust.evidence), "Evidence of the machine's file, from measured times:"),
     ]
     return [part for part in parts if part != ""]
 

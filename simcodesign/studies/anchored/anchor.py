@@ -20,7 +20,7 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment
 from simcodesign.studies.anchored.frozen_algorithms import FrozenAlgorithms
-from simcodesign.studies.anchored.rows_nearby import MachineWith, MeasuredRow, rows_nearby, rows_of_phases
+from simcodesign.studies.anchored.rows_nearby import MachineWith, MeasuredRow, RowsRead, rows_nearby, rows_of_phases
 
 #: Seconds that a reading predicts of a scenario.
 Predict = Callable[[Scenario], float]
@@ -34,6 +34,7 @@ class Anchors:
     machine_with: MachineWith
     #: Seconds predicted where something was measured: many predictions share them.
     known_s: dict[object, float] = field(default_factory=dict, compare=False, repr=False)
+    read: RowsRead = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, measured: MeasuredSources, scenario: Scenario, machine: MachineSource | None = None) -> Anchors:
@@ -52,7 +53,7 @@ class Anchors:
         """Return the prediction ``predicted_s`` of a reading for a single design point, anchored; or refused, with the
         reason."""
         ranks = float(scenario.bind().ranks)
-        rows, others = rows_nearby(self.times, scenario, self.machine_with)
+        rows, others = rows_nearby(self.times, scenario, self.machine_with, self.read)
         if not rows:
             reason = f"nothing nearby was measured: {others}" if others else "nothing was measured"
             return Anchored(reading, ranks, predicted_s, refused=reason)
@@ -69,7 +70,7 @@ class Anchors:
         words = frozen.differences(scenario)
         frozen_s = predict(frozen.applied(scenario)) if words else predicted_s
         scales = tuple(map(scale, chain))
-        of_phases = _series(rows_of_phases(self.times, scenario, self.machine_with))
+        of_phases = _series(rows_of_phases(self.times, scenario, self.machine_with, self.read))
         series = [(each[0].phase, [*map(scale, each)]) for each in of_phases or _series(rows)] or [("", [*scales])]
         if not all(one.predicted_s > 0 for one in scales):
             reason = "a time of 0 is predicted where something was measured"

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from simcodesign.comparison.measured.at_point import of_what_runs
 from simcodesign.core.errors import InputError
@@ -53,17 +54,52 @@ class _UnusableError(Exception):
     reason: str
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A measured row where it was measured: seconds (0 without a total), its scenario, and the nodes it uses."""
+
+    measured_s: float
+    scenario: Scenario
+    nodes: float
+
+
+#: Rows that were read, or why they cannot be, by what decides that: many predictions share them.
+RowsRead = dict[object, "_Read | _UnusableError"]
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The design point that is predicted, with what all rows are compared with, and the rows read so far."""
+
+    scenario: Scenario
+    machine_with: MachineWith
+    read: RowsRead
+
+    @cached_property
+    def point(self) -> DesignPoint:
+        return self.scenario.bind()
+
+    @cached_property
+    def known(self) -> Mapping[str, object]:
+        return {**self.point.machine.varying(), **self.point.values}
+
+    @cached_property
+    def nodes(self) -> float:
+        return float(self.point.machine.placement.nodes_used(self.point.ranks))
+
+
 def rows_nearby(
-    several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith
+    several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith, read: RowsRead
 ) -> tuple[list[MeasuredRow], str]:
     """Return the measured times that can anchor a prediction of a single design point, and in words why others cannot:
     they are of another machine or other choices, of as many ranks or more, of sizes more than a factor of 8 away, or of
-    a single node where the prediction is of several, which is another regime."""
-    point = scenario.bind()
+    a single node where the prediction is of several, which is another regime. ``read``: rows read for other design
+    points of the same workload and machine, which are not read again."""
+    target = _Target(scenario, machine_with, read)
     rows, reasons = [], Counter[str]()
     for one in several:
         try:
-            row = _row(one, point, scenario, machine_with)
+            row = _row(one, target)
             for name, factor in row.factors.items():
                 if factor > NEARBY * (1 + _SAME):
                     raise _UnusableError(f"of a {name} more than a factor of {NEARBY:g} away")
@@ -75,23 +111,27 @@ def rows_nearby(
 
 
 def rows_of_phases(
-    several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith
+    several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith, read: RowsRead
 ) -> Iterator[MeasuredRow]:
-    """Yield the measured times of every phase by itself, of any size, on fewer ranks than a single design point has."""
-    point = scenario.bind()
+    """Yield the measured times of every phase by itself, of any size, on fewer ranks than a single design point has;
+    ``read``: as for ``rows_nearby``."""
+    targets: dict[str, _Target] = {}
+    whole = _Target(scenario, machine_with, read)
     for one in several:
         for phase, value in one.phases.items():
+            target = targets.setdefault(phase, _Target(replace(scenario, phases=[phase]), machine_with, read))
+            vars(target).setdefault("point", whole.point)  # of the same machine and values
             alone = replace(one, total=None, phases={phase: value}, components={}, parts={})
             try:
-                yield _row(alone, point, replace(scenario, phases=[phase]), machine_with, phase)
+                yield _row(alone, target, phase, id(one))
             except _UnusableError:
                 continue
 
 
-def _row(
-    one: MeasuredTimes, point: DesignPoint, scenario: Scenario, machine_with: MachineWith, phase: str = ""
-) -> MeasuredRow:
-    """The row of a measured time. Raises _UnusableError with the reason."""
+def _row(one: MeasuredTimes, target: _Target, phase: str = "", given: int | None = None) -> MeasuredRow:
+    """The row of a measured time. Raises _UnusableError with the reason. ``given``: the identity of what was given, of
+    which ``one`` is a phase."""
+    point = target.point
     if one.machine not in ("", point.machine.name):
         raise _UnusableError(f"of the machine {one.machine}")
     ranks = one.at.get("P")
@@ -99,34 +139,52 @@ def _row(
         raise _UnusableError("without a number of ranks (column P)")
     if ranks >= point.ranks:
         raise _UnusableError(f"of {point.ranks:,} ranks or more")
-    sizes, changes = _sizes_and_changes(one, point)
+    sizes, changes = _sizes_and_changes(one, target)
     factors = {name: _factor(name, value, point) for name, value in sizes.items()}
-    there = scenario.at({"P": ranks, **sizes})
+    there = target.scenario.at({"P": ranks, **sizes})
+    values = sorted((name, str(value)) for name, value in there.parameters.items())
+    key = (id(one) if given is None else given), phase, *values
+    if key not in target.read:
+        target.read[key] = _read(one, there, changes, target.machine_with)
+    read = target.read[key]
+    if isinstance(read, _UnusableError):
+        raise read
+    if read.nodes == 1 and target.nodes > 1:
+        raise _UnusableError("on a single node, which is another regime")
+    if not read.measured_s:
+        raise _UnusableError("without a measured total")
+    return MeasuredRow(float(ranks), read.measured_s, read.scenario, sizes, changes, factors, phase)
+
+
+def _read(
+    one: MeasuredTimes, there: Scenario, changes: Mapping[str, object], machine_with: MachineWith
+) -> _Read | _UnusableError:
+    """Read a measured row at its own design point; or the reason why that cannot be."""
     if changes:
         there = there.on(machine_with(changes))
     try:
         training = there.bind()
     except InputError as error:
-        raise _UnusableError(f"of values that the machine or workload refuses ({error})") from None
-    _check_nodes(one, training, point)
-    here = of_what_runs(one, training, whole_program=scenario.phases is None)
-    if here is None or not here.total_s:
-        raise _UnusableError("without a measured total")
-    return MeasuredRow(float(ranks), here.total_s, there, sizes, changes, factors, phase)
+        return _UnusableError(f"of values that the machine or workload refuses ({error})")
+    used = float(training.machine.placement.nodes_used(training.ranks))
+    if float(one.at.get(NODES_USED, used)) != used:
+        return _UnusableError(f"on another number of nodes than the machine has for P = {training.ranks:,}")
+    here = of_what_runs(one, training, whole_program=there.phases is None)
+    return _Read(0.0 if here is None else here.total_s or 0.0, there, used)
 
 
-def _sizes_and_changes(one: MeasuredTimes, point: DesignPoint) -> tuple[dict[str, float | str], dict[str, object]]:
+def _sizes_and_changes(one: MeasuredTimes, target: _Target) -> tuple[dict[str, float | str], dict[str, object]]:
     """Values of parameters of the workload, and of keys of the machine file that differ."""
-    known = {**point.machine.varying(), **point.values}
+    known = target.known
     sizes: dict[str, float | str] = {}
     changes: dict[str, object] = {}
     for name, value in one.at.items():
         if name in ("P", NODES_USED):
             continue
-        if name in point.workload.parameters:
+        if name in target.point.workload.parameters:
             sizes[name] = value
         elif name in known:
-            if not math.isclose(float(known[name]), float(value), rel_tol=_SAME):
+            if not math.isclose(float(known[name]), float(value), rel_tol=_SAME):  # type: ignore[arg-type] # numbers
                 raise _UnusableError(f"of another {name}")
         elif name.startswith(PREFIX):
             raise _UnusableError(f"of another {name}")
@@ -146,12 +204,3 @@ def _factor(name: str, value: float | str, point: DesignPoint) -> float:
     if a == b:
         return 1.0
     return max(a / b, b / a) if a > 0 and b > 0 else math.inf
-
-
-def _check_nodes(one: MeasuredTimes, training: DesignPoint, point: DesignPoint) -> None:
-    used = training.machine.placement.nodes_used(training.ranks)
-    stated = one.at.get(NODES_USED, used)
-    if float(stated) != float(used):
-        raise _UnusableError(f"on another number of nodes than the machine has for P = {training.ranks:,}")
-    if float(used) == 1 and float(point.machine.placement.nodes_used(point.ranks)) > 1:
-        raise _UnusableError("on a single node, which is another regime")

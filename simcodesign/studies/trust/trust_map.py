@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simcodesign.comparison.measured.evidence import EvidenceOverPoints, evidence_over
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
-from simcodesign.studies.sweep.evaluate import FORECAST
+from simcodesign.studies.sweep.evaluate import FORECAST, SweepEvaluator
 from simcodesign.studies.sweep.sweep import Sweep
-from simcodesign.studies.sweep.table import ERROR, read_s
+from simcodesign.studies.sweep.table import ERROR, NUMBER, read_s
 from simcodesign.studies.trust.formula_times import FormulaTimes, signed_errors, simulated_s
 from simcodesign.studies.trust.regions import Condition, Coordinate, condition_of
 
@@ -27,6 +28,8 @@ WITHIN = 0.1
 _SAME = 1e-10
 #: So many combinations of words have regions of their own.
 _MAX_WORDS = 12
+#: Points at which operations are looked up in the machine's evidence.
+_MOST_POINTS = 200
 Truth = NDArray[np.bool_]
 
 
@@ -98,6 +101,7 @@ class TrustMap(PlainResult):
     ``values``: of every axis at the points that were simulated, (points,) each. ``formulas``: in the order given; our
     forecast comes last, if there is one. ``best``: the index of the formula of least absolute error at each of the
     points, the first of equal ones, -1 if none has a value. ``nothing``: if none is within the fraction.
+    ``evidence``: by operation, the number of points for which the machine's file has evidence from measured times.
     """
 
     workload: str
@@ -112,6 +116,7 @@ class TrustMap(PlainResult):
     formulas: tuple[Trust, ...]
     best: NDArray[np.int64]
     nothing: Region
+    evidence: tuple[EvidenceOverPoints, ...] = ()
 
     @property
     def points(self) -> int:
@@ -126,7 +131,7 @@ class TrustMap(PlainResult):
             ends = [at.min(), at.max()] if axis.numeric and len(at) else list(dict.fromkeys(at.tolist()))
             axes.append({"name": axis.name, "unit": axis.unit, "simulated": ends, "values": len(set(at.tolist()))})
         shown = attributes_of(self, "workload", "machine", "phases", "effects", "seed", "fraction", "points")
-        return shown | {"axes": axes, "formulas": self.formulas, "nothing": self.nothing}
+        return shown | {"axes": axes, "formulas": self.formulas, "nothing": self.nothing, "evidence": self.evidence}
 
 
 def check_fraction(fraction: float, place: Place | None = None) -> float:
@@ -184,7 +189,15 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
         formulas,
         best,
         nothing,
+        _evidence(sweep, table[NUMBER].to_numpy(dtype=np.int64)[rows]),
     )
+
+
+def _evidence(sweep: Sweep, numbers: NDArray[np.int64]) -> tuple[EvidenceOverPoints, ...]:
+    """Of the points that were simulated; of more than ``_MOST_POINTS``, of that many evenly spaced ones."""
+    evaluator = SweepEvaluator(sweep)
+    some = numbers[np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST_POINTS)).astype(int))]
+    return evidence_over(evaluator.scenario(sweep.point(number)).bind() for number in some.tolist())
 
 
 def _column(axis: SweepAxis, table: pd.DataFrame, rows: NDArray[np.int64]) -> NDArray[Any]:

@@ -32,13 +32,15 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A measured time: ``group`` is its machine and operation, ``values`` describe what was run."""
+    """A measured time: ``group`` is its machine and operation, ``values`` describe what was run.
+    ``calibrates``: whether constants of this project come from it."""
 
     id: str
     group: str
     values: Mapping[str, str | int]
     seconds: float
     role: str
+    calibrates: bool = False
 
 
 def role_of(row_id: str, calibrates: bool = False) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 from simcodesign.analytic.given_formulas.values import FormulaSources
-from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.compare import Comparison, compare_given
 from simcodesign.comparison.compare import compare as compare_once
 from simcodesign.comparison.measured.sources import MeasuredSources
 from simcodesign.core.errors import InputError
@@ -140,12 +140,12 @@ def compare(
     if several:
         return compare_several(work, on, parameters, vary=vary, **how, **options)
     if not is_repeated:
-        comparison = compare_once(work, on, parameters, **options)
         if anchor is None:
-            return comparison
-        kept = {name: value for name, value in options.items() if name in SimulationKeywords.__annotations__}
+            return compare_once(work, on, parameters, **options)
+        kept = {name: options.pop(name) for name in [*options] if name in SimulationKeywords.__annotations__}
         experiment = Experiment.of(work, on, parameters, **kept)
-        return with_anchors(comparison, experiment, Anchors.of(anchor, experiment.scenario, on))
+        anchors = Anchors.of(anchor, experiment.scenario, on)
+        return with_anchors(compare_given(experiment, **options), experiment, anchors)
     if any(options.pop(name, None) is not None for name in ("formulas", "measured")):
         what = "replications of one machine have no formulas and measurements"
         raise InputError(what, allowed="machines as a list: compare(workload, [machine], ...)")

@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcodesign as sc
-from simcodesign.calibration.benchmarks.algorithms import MOST_RANGES, _ends, _sums_of_squares, algorithm_choices
+from simcodesign.calibration.benchmarks.algorithms import (
+    MOST_RANGES,
+    _ends,
+    _sums_of_squares,
+    algorithm_choices,
+    collective_evidence,
+)
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 from tests.builders import read_machine, workload
@@ -132,3 +138,23 @@ def test_the_machine_file_has_the_table(tmp_path: Path, capfd: pytest.CaptureFix
     auto = workload("- allreduce: {bytes: 4096, algorithm: auto}\n- allreduce: {bytes: 8192, algorithm: auto}\n")
     taken = sc.forecast(auto, str(made), {"P": 12}).algorithms
     assert [one.algorithm for one in taken] == ["recursive_doubling", "ring"]
+
+
+def test_rows_that_were_not_used_are_evidence() -> None:
+    """Times that are a factor longer than forecasts of ``auto`` have that error, on each number of ranks."""
+    rows = []
+    for ranks in (6, 12):
+        for size in (64.0, 4096.0, 65536.0):
+            value = 1.25 * time_s("allreduce", "auto", size, ranks)
+            parameters = {"bytes": size, "P": float(ranks)}
+            rows.append(BenchmarkRow("allreduce", "time", value, len(rows) + 1, parameters=parameters))
+    made = BenchmarkTable("made.txt", "osu", tuple(rows))
+    found = collective_evidence([made], MACHINE, {"made.txt": (6,)})
+    assert [(one.operation, one.ranks, one.bytes, one.rows) for one in found] == [
+        ("allreduce", (6,), (64.0, 65536.0), 3),
+        ("allreduce", (12,), (64.0, 4096.0), 2),
+    ]
+    for one in found:
+        assert one.median_error == pytest.approx(1 - 1 / 1.25)
+        assert (one.reading, one.source) == ("forecast", "made.txt")
+    assert collective_evidence([made], MACHINE, {"made.txt": tuple(range(1, 7))}) == ()

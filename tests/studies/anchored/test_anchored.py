@@ -17,6 +17,9 @@ import simcodesign as sc
 from simcodesign.comparison.compare import ANCHOR, FROZEN
 from simcodesign.comparison.measured.anchored import Anchored, Scale, Step
 from simcodesign.core.errors import InputError
+from simcodesign.describe.measured.times import MeasuredTimes
+from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.anchored import rows_nearby as rows_module
 from tests.builders import read_machine, workload
 from tests.command_line import command
 
@@ -211,3 +214,32 @@ def test_rows_may_have_a_machine_of_their_own(tmp_path: Path, capfd: pytest.Capt
         [on_mesh_s(4, 2), on_mesh_s(16, 4)]
     )
     assert simulation["anchored_s"] == pytest.approx(3 * on_mesh_s(64, 8))
+
+
+def test_a_sweep_reads_each_measured_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows are of other ranks than the points, so that only reading them binds these numbers of ranks."""
+    runs = pd.DataFrame({"P": [4, 4, 8, 8], "m": [1000, 2000, 1000, 2000], "value": [1e-3, 2e-3, 2e-3, 4e-3]})
+    bound: list[tuple[object, object]] = []
+    usual = rows_module._read
+
+    def counted(one: MeasuredTimes, *rest: Any) -> object:
+        bound.append((one.at["P"], one.at["m"]))
+        return usual(one, *rest)
+
+    monkeypatch.setattr(rows_module, "_read", counted)
+    sc.sweep("broadcast", "mesh-256", vary={"P": [16, 32, 64], "m": [1000.0, 2000.0]}, simulate=True, anchor=runs)
+    assert sorted(bound) == [(4, 1000), (4, 2000), (8, 1000), (8, 2000)]
+
+
+def test_an_anchored_comparison_reads_workload_and_machine_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    usual = Experiment.of.__func__  # type: ignore[attr-defined] # a class method
+
+    def counted(cls: type[Experiment], *given: Any, **options: Any) -> Experiment:
+        made.append(given)
+        return usual(cls, *given, **options)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Experiment, "of", classmethod(counted))
+    runs = pd.DataFrame({"P": [4, 8], "value": [1e-3, 2e-3]})
+    sc.compare("broadcast", "mesh-256", {"P": 16}, effects="none", anchor=runs)
+    assert len(made) == 1
