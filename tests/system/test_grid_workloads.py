@@ -43,7 +43,7 @@ SMALL: dict[str, dict[str, float]] = {
     "sweep3d": {"planes": 40, "iterations": 2},
 }
 #: The limits of those with long published formulas are higher.
-MOST_LINES = {"pencil-fft": 30, "hpl": 85, "sweep3d": 80}
+MOST_LINES = {"pencil-fft": 30, "hpl": 125, "sweep3d": 80}
 
 
 @cache
@@ -289,7 +289,7 @@ def copied_rows(swap: str, rows: int, processes: int, is_current: bool) -> float
 @pytest.mark.parametrize("swap", ["binary_exchange", "spread_roll"])
 def test_hpl_copies_rows_as_its_routines_do(swap: str) -> None:
     """4 x 4 processes; the diagonal moves from row to row, and the sum is of the row that copies most."""
-    given: dict[str, float | str] = {"n": 320, "b": 32, "q": 4, "P": 16, "lookahead": 0, "swap": swap}
+    given: dict[str, float | str] = {"n": 320, "b": 32, "q": 4, "P": 16, "lookahead": 0, "swap": swap, "layout": 0}
     machine = files.load_machine("torus-cluster", {"network.packing": 1e-6})
     of_rows = [
         sum(copied_rows(swap, 32, 4, row == (panel - 1) % 4) for panel in range(1, 10)) * 1e-6 for row in range(4)
@@ -309,8 +309,8 @@ def without_packing(machine: Machine) -> Machine:
 @pytest.mark.parametrize("swap", [0, 1])
 @pytest.mark.parametrize("broadcast", [0, 1])
 def test_hpl_without_lookahead_is_the_sum_over_its_panels(broadcast: int, swap: int) -> None:
-    """Panel, broadcast, swap and update after one another: at most the sum of HPL's textbook terms, at least what all
-    have to wait for. By Python, panel after panel."""
+    """Panel, broadcast, swap and update after one another, of 1/p of the rows and 1/q of the columns: at most the sum of
+    HPL's textbook terms, at least what all have to wait for. By Python, panel after panel."""
     p, q, b, panels = 4, 4, 32, 12
     n, sum_s, least_s = b * panels, 0.0, 0.0
     for k in range(panels):
@@ -325,9 +325,76 @@ def test_hpl_without_lookahead_is_the_sum_over_its_panels(broadcast: int, swap: 
         swap_s = swap_s if k else 0.0
         sum_s += panel_s + broadcast_s + swap_s + update_s
         least_s += panel_s + swap_s + update_s + message_s(8 * b * m / p)
-    given = {"P": p * q, "q": q, "n": n, "b": b, "lookahead": 0, "broadcast": broadcast, "swap": swap}
+    given = {"P": p * q, "q": q, "n": n, "b": b, "lookahead": 0, "broadcast": broadcast, "swap": swap, "layout": 0}
     simulated = simulate(load_workload("hpl"), without_hops(), given, effects="none")
     assert least_s * (1 - ROUNDING) <= simulated.makespan_s <= sum_s * (1 + ROUNDING)
+
+
+def dealt_out(blocks: int, processes: int) -> np.ndarray:
+    """Deal blocks out to processes in turn: (blocks,) the process that has each."""
+    return np.resize(np.arange(processes), blocks)
+
+
+@pytest.mark.parametrize("lookahead", [0, 1])
+@pytest.mark.parametrize(("p", "q", "panels"), [(4, 4, 10), (3, 5, 11), (6, 2, 7), (1, 3, 5)])
+def test_hpl_deals_blocks_out_in_turn(p: int, q: int, panels: int, lookahead: int) -> None:
+    """Flops of every process, counted block by block of the matrix."""
+    b, row_of, column_of = 8, dealt_out(panels, p), dealt_out(panels, q)
+    flops = np.zeros((p, q))
+    for k in range(panels):
+        flops[row_of[k], k % q] -= b**3 / 3
+        for row in range(k, panels):
+            flops[row_of[row], k % q] += b**3
+        if k:
+            for column in range(k, panels):
+                flops[:, column_of[column]] += b**3
+                for row in range(k, panels):
+                    flops[row_of[row], column_of[column]] += 2 * b**3
+    given = {"P": p * q, "q": q, "n": b * panels, "b": b, "lookahead": lookahead}
+    result = simulate(load_workload("hpl"), without_hops(), given, effects="none")
+    # Without packing and reductions, processors only compute.
+    assert result.ranks.busy_s[:, :, 0].sum(axis=1).reshape(p, q) * 8e9 == pytest.approx(flops, rel=1e-9)
+    assert result.flops == pytest.approx(flops.sum(), rel=1e-9)
+
+
+def ring_edges(broadcast: str, q: int, root: int) -> set[tuple[int, int]]:
+    """Who sends the panel to whom along a row of q processes: the rules of HPL_1ring, 1rinM, 2ring and 2rinM, rank by rank."""
+    second = (root + (q + 1) // 2) % q if "two" in broadcast and q > 2 else None
+    edges = set()
+    for rank in range(q):
+        before = (rank - 1) % q
+        from_root = rank == second or ("modified" in broadcast and (before - 1) % q == root)
+        if rank != root:
+            edges.add((root if from_root else before, rank))
+    return edges
+
+
+@pytest.mark.parametrize("q", [1, 2, 3, 4, 7, 8])
+@pytest.mark.parametrize("broadcast", ["ring", "modified_ring", "two_rings", "modified_two_rings"])
+def test_panels_of_hpl_go_along_its_rings(broadcast: str, q: int) -> None:
+    """One row of processes, where nothing else is sent: from each of them as the owner."""
+    given: dict[str, float | str] = {"P": q, "q": q, "n": 16 * q, "b": 16, "broadcast": broadcast, "lookahead": 0}
+    plan = make_plan(bind(load_workload("hpl"), without_hops(), given))
+    sent = plan.kind == SEND
+    expected = sorted(edge for root in range(q) for edge in ring_edges(broadcast, q, root))
+    assert sorted(zip(plan.rank[sent].tolist(), plan.peer[sent].tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("q", [3, 4, 6])
+def test_the_long_broadcasts_of_hpl_pass_parts_round(q: int) -> None:
+    """All get the panel by a scatter and a ring; the next owner, in the modified one, as a whole from the owner alone."""
+    given: dict[str, float | str] = {"P": q, "q": q, "n": 16, "b": 16, "lookahead": 0}
+    panel_bytes = 8 * 16 * 16
+    for broadcast, others in (("long", q), ("modified_long", q - 1)):
+        plan = make_plan(bind(load_workload("hpl"), without_hops(), {**given, "broadcast": broadcast}))
+        to_next = (plan.kind == SEND) & (plan.peer == 1) & (plan.rank == 0)
+        sent = plan.size_bytes[plan.kind == SEND].sum()
+        halves = sum(min(bit, others - child) for bit in (1, 2, 4) for child in range(bit, others, 2 * bit))
+        passed = (others * (others - 1) + halves) / others * panel_bytes
+        assert sent == pytest.approx(passed + (panel_bytes if others < q else 0))
+        if others < q:
+            assert plan.size_bytes[to_next].tolist() == [panel_bytes]
+            assert not ((plan.rank == 1) & (plan.kind == SEND)).any()
 
 
 def test_hpl_does_the_operations_of_a_factorisation() -> None:
@@ -361,7 +428,7 @@ def test_lookahead_hides_panels_and_broadcasts() -> None:
         for depth in (0, 1)
     )
     assert ahead.makespan_s < 0.95 * without.makespan_s
-    assert ahead.message_bytes == without.message_bytes
+    assert ahead.message_bytes == pytest.approx(without.message_bytes, rel=ROUNDING)
 
 
 DOCUMENT = (ROOT / "docs" / "process-grids.md").read_text(encoding="utf-8")

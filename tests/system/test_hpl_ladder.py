@@ -43,7 +43,16 @@ def test_segments_meet_the_ping_pongs_between_those_that_they_were_fitted_to() -
 @pytest.mark.thorough
 def test_rungs_of_a_small_matrix() -> None:
     rungs = {one.name: one for one in hpl_ladder.rungs(2560, hot=False, seeds=(0,))}
-    assert [*rungs] == ["forecast", "one speed", "each its own", "drift", "segments", "network noise"]
+    assert [*rungs] == [
+        "forecast",
+        "one speed",
+        "each its own",
+        "layout",
+        "two rings",
+        "drift",
+        "segments",
+        "network noise",
+    ]
     drift = rungs["drift"]
     assert drift.low_s < drift.time_s < drift.high_s
     # A run in which every processor has its speed takes no less than at the mean speed of all.

@@ -6,8 +6,8 @@ from .formula_cases import FormulaRuns, formula_case
 
 SOURCE = "Petitet, Whaley, Dongarra and Cleary, HPL, netlib.org/benchmark/hpl/scalability.html"
 LEFT_OUT = "left out of the formula"
-#: No look-ahead, as in the model.
-ONE_BY_ONE = {"lookahead": 0}
+#: No look-ahead, and as many rows and columns for every process, as in the model.
+ONE_BY_ONE = {"lookahead": 0, "layout": 0}
 
 CASES = (
     formula_case(
@@ -37,7 +37,9 @@ CASES = (
     formula_case(
         "linpack/by-panel/look-ahead",
         "The same with look-ahead.",
-        FormulaRuns("hpl", "by_panel", "torus-cluster", {"4 x 4": {"P": 16, "n": 4000}}, constants={"lookahead": 1}),
+        FormulaRuns(
+            "hpl", "by_panel", "torus-cluster", {"4 x 4": {"P": 16, "n": 4000}}, constants={"lookahead": 1, "layout": 0}
+        ),
         source=SOURCE,
         fails="the factorisation of the next panel and its broadcast go on beside the update",
         largest=LEFT_OUT,

@@ -1,9 +1,12 @@
 """The ladder of High Performance Linpack on Dahu: one speed, each its own, drift between days, the network and its noise.
 
-``python -m validation.measured.hpl_ladder 50000`` prints it for the runs of March 2019 of that order (1,024 ranks; some two
-CPU minutes, nine simulations), beside what SMPI says with the same in it. Every rung is a simulation that has all before it:
+``python -m validation.measured.hpl_ladder 50000`` prints it for the runs of March 2019 of that order (1,024 ranks; some four
+CPU minutes, eleven simulations), beside what SMPI says with the same in it. Every rung is a simulation that has all before it:
 
-* one speed for all processors, the mean of their means over days; then each its own;
+* one speed for all processors, the mean of their means over days; then each its own. Up to here every process has as many
+  rows and columns, and the panel goes along one ring;
+* layout: blocks of rows and columns dealt out in turn, as HPL does;
+* two rings: the broadcast of the runs;
 * drift: on some day each processor is faster or slower than its mean over days, as it was on one of the 22 days of the
   usual state. Days are ordered by the mean over processors: the fastest, the median and the slowest are simulated, and the
   rungs above stand on the median one;
@@ -38,7 +41,12 @@ from simcodesign.report.common.terminal import print_all
 from ..published import tables
 from .hpl import EFFECTS, HOT_DAYS, WORKLOAD, machine, measured, parameters
 
+Choices = dict[str, object]
 RUN = "2019-03"
+#: Choices of the workload that are not those of the runs.
+AS_RUN: Choices = {}
+RING: Choices = {"broadcast": "ring"}
+EVEN_RING: Choices = RING | {"layout": "even"}
 SEEDS = (0, 1, 2)
 #: What SMPI simulated with the same in it; its speeds are of the time of the runs, and it has no drift by itself.
 THEIRS = {"one speed": "A1", "each its own": "A1_het", "network noise": "A2_het"}
@@ -122,17 +130,20 @@ def with_noise(base: Machine) -> Machine:
     return replace(base, noise=Noise(network=Distribution("empirical", values=noise_ratios())))
 
 
-def simulated_s(on: Machine, n: int, seed: int = 0, more: tuple[str, ...] = ()) -> float:
-    """The run of order n."""
-    effects = (*EFFECTS, *more)
-    return float(sc.simulate(WORKLOAD, on, parameters(n), effects=effects, seed=seed, engine="compiled").makespan_s)
+def simulated_s(on: Machine, n: int, seed: int = 0, more: tuple[str, ...] = (), without: Choices = AS_RUN) -> float:
+    """The run of order n, with other choices of the workload where some are given."""
+    given, effects = parameters(n) | without, (*EFFECTS, *more)
+    return float(sc.simulate(WORKLOAD, on, given, effects=effects, seed=seed, engine="compiled").makespan_s)
 
 
 def rungs(n: int, hot: bool = True, seeds: tuple[int, ...] = SEEDS) -> Iterator[Rung]:
     """The ladder of a matrix of order n, from the forecast on."""
-    yield Rung.of("forecast", float(sc.forecast(WORKLOAD, machine(hot, one_speed=True), parameters(n)).makespan_s))
-    yield Rung.of("one speed", simulated_s(machine(hot, one_speed=True), n))
-    yield Rung.of("each its own", simulated_s(machine(hot), n))
+    one_speed = machine(hot, one_speed="mean")
+    yield Rung.of("forecast", float(sc.forecast(WORKLOAD, one_speed, parameters(n) | EVEN_RING).makespan_s))
+    yield Rung.of("one speed", simulated_s(one_speed, n, without=EVEN_RING))
+    yield Rung.of("each its own", simulated_s(machine(hot), n, without=EVEN_RING))
+    yield Rung.of("layout", simulated_s(machine(hot), n, without=RING))
+    yield Rung.of("two rings", simulated_s(machine(hot), n))
     ratios = days()
     chosen = [ratios.iloc[:, place] for place in (0, ratios.shape[1] // 2, -1)]
     yield Rung.of("drift", *(simulated_s(of_day(machine(hot), day), n) for day in chosen))
