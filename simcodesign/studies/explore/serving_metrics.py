@@ -1,7 +1,7 @@
-"""Metrics of a server of language models for searches: ``serving.first_token_p99``, ``serving.tokens_per_s`` and others.
+"""Metrics of a server of language models for searches: ``serving.first_token_p99``, ``serving.tokens_per_s``, ...
 
-They are the quantities of ``ServingResult``, of one server at one point: by formulas of queues where a search forecasts,
-by a simulation of the queue where it simulates.
+They are the quantities of ``ServingResult``, of one server at one point: by formulas of queues if a search forecasts,
+by a simulation of the queue if it simulates.
 """
 
 from __future__ import annotations

@@ -201,12 +201,12 @@ class ExplorationStudy:
         """Return the model of workloads on the machine of a file, or of that machine alone.
 
         It is a plain model unless this study varies what the machine is built of, has several workloads, or uses their
-        slowdown against ``reference`` (``compares``: whether or not an expression does). Metrics of a server are those of
-        expressions that use any, or of ``compares``.
+        slowdown against ``reference`` (``compares``: whether or not an expression does). It has
+        metrics of a server if an expression uses any, or with ``compares``.
         """
         texts = [one.text for one in (*self.subject_to, *self.objectives)]
         if compares or any(SERVING_PREFIX in one for one in texts):
-            models = [one.serving() if isinstance(one, NativeModel) else one for one in models]  # type: ignore[assignment]
+            models = [one.serving() if isinstance(one, NativeModel) else one for one in models]  # type: ignore[misc]
         first = models[0]
         alone = isinstance(first, MachineModel)
         own = {name for one in models if isinstance(one, NativeModel) for name in one.workload.parameters}

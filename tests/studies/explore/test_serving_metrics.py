@@ -23,7 +23,10 @@ def test_the_fewest_gpus_that_keep_the_99th_percentile_are_found_by_trying_all()
         if ranks % tensor:
             continue
         served = sc.serve(
-            "inference", "selene", {**MODEL, "P": ranks, "tensor": tensor, "rate": total * tensor / ranks, "requests": 20}, replications=1
+            "inference",
+            "selene",
+            {**MODEL, "P": ranks, "tensor": tensor, "rate": total * tensor / ranks, "requests": 20},
+            replications=1,
         )
         saturated += served.forecast is None
         if served.forecast is not None and served.forecast.first_token.p99_s <= bound_s:
@@ -41,7 +44,7 @@ def test_the_fewest_gpus_that_keep_the_99th_percentile_are_found_by_trying_all()
     assert found.point is not None
     at = found.point.values["P"], found.point.values["tensor"]
     assert at[0] == min(feasible)[0]
-    assert found.point.metrics[P99] == dict(((p, t), time) for p, t, time in feasible)[at]
+    assert found.point.metrics[P99] == {(p, t): time_s for p, t, time_s in feasible}[at]
     (refusal,) = [one for one in found.refusals if "saturates" in one.why]
     assert refusal.count == saturated
 
