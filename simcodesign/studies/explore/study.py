@@ -247,7 +247,7 @@ def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -
         return Variable(statement.name, choices=_divisors(parameter, model, statement.place), place=statement.place)
     elif not text:
         raise InputError("not something to vary", statement.place, value=statement.name, allowed=VARY_FORMS)
-    return limits(statement.name, text, dimension, statement.place)
+    return limits(statement.name, text, dimension, statement.place, parameter is not None and parameter.whole)
 
 
 def _divisors(parameter: Parameter, model: Model, place: Place) -> tuple[float, ...]:
