@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from simcodesign.core.to_json import PlainResult
@@ -46,3 +47,30 @@ class ServingResult(PlainResult):
     in_system: float
     saturation_per_s: float | None = None
     basis: tuple[str, ...] = ()
+
+    @property
+    def quantities(self) -> dict[str, float]:
+        """Each quantity of ``QUANTITIES`` by its name."""
+        return {name: of(self) for name, of in QUANTITIES.items()}
+
+
+#: Quantities of both readings, by the names that comparisons, tables and metrics of searches have for them: times in
+#: seconds, then rates and numbers.
+TIMES: Mapping[str, Callable[[ServingResult], float]] = {
+    "waiting_s": lambda one: one.waiting_s,
+    "first_token_s": lambda one: one.first_token.mean_s,
+    "first_token_p50_s": lambda one: one.first_token.p50_s,
+    "first_token_p99_s": lambda one: one.first_token.p99_s,
+    "between_tokens_s": lambda one: one.between_tokens_s,
+    "latency_s": lambda one: one.latency.mean_s,
+    "latency_p50_s": lambda one: one.latency.p50_s,
+    "latency_p99_s": lambda one: one.latency.p99_s,
+}
+QUANTITIES: Mapping[str, Callable[[ServingResult], float]] = {
+    **TIMES,
+    "tokens_per_s": lambda one: one.tokens_per_s,
+    "requests_per_s": lambda one: one.requests_per_s,
+    "utilisation": lambda one: one.utilisation,
+    "mean_batch": lambda one: one.mean_batch,
+    "in_system": lambda one: one.in_system,
+}

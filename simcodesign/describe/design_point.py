@@ -349,7 +349,27 @@ def _values(
     for name in workload.equation_order:
         equation = workload.equations[name]
         values[name] = finite(equation.evaluate(values), f"equation {name!r} = {equation.text}", workload, equation)
+    for words, condition in workload.requires.items():
+        _check_required(words, condition, workload, values)
     return values
+
+
+def _check_required(words: str, condition: Expression, workload: Workload, values: Mapping[str, FloatOrArray]) -> None:
+    """Raise InputError, with the values of its names, if a condition of the workload does not hold at some point."""
+    shown = f"condition {words!r} = {condition.text}"
+    broken = ~(np.asarray(finite(condition.evaluate(values), shown, workload, condition)) > 0)
+    if not np.any(broken):
+        return
+    shape = np.broadcast_shapes(broken.shape, *(np.shape(values[name]) for name in condition.names))
+    first = int(np.argmax(np.broadcast_to(broken, shape)))
+    here = {name: float(np.broadcast_to(values[name], shape).flat[first]) for name in sorted(condition.names)}
+    known = workload.parameters
+    written = (
+        f"{name}={known[name].written(one) if name in known else format(one, 'g')}" for name, one in here.items()
+    )
+    raise InputError(
+        f"values that {workload.name} does not allow", condition.place, value=", ".join(written), allowed=words
+    )
 
 
 def check_preset(workload: Workload, preset: str | None) -> None:

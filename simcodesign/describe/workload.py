@@ -65,6 +65,7 @@ class Workload(ShownInNotebooks):
     - ``checkpoints``: those that all ranks write together.
     - ``formulas``: closed forms of its time, from papers or by hand. ``measured``: its times on some machine.
       ``bubbles``: closed forms of what ranks of a pipeline wait, by names such as ``(p-1)/m``: the first that is valid.
+    - ``requires``: conditions on parameters, ``P`` and equations, by what they demand in words.
     - ``serving``: how requests arrive at a server whose steps are phases of the program.
     - ``place``: its place in its file.
 
@@ -97,6 +98,7 @@ class Workload(ShownInNotebooks):
     local_equations: Mapping[str, Expression] = field(default_factory=dict, kw_only=True)
     bubbles: Mapping[str, Formula] = field(default_factory=dict, kw_only=True)
     serving: Serving | None = field(default=None, kw_only=True)
+    requires: Mapping[str, Expression] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():
@@ -129,7 +131,15 @@ class Workload(ShownInNotebooks):
         served = () if self.serving is None else self.serving.expressions()
         if self.serving is not None:
             self.serving.check(self.parameters, self.phases())
-        wholes = (self.footprint, self.accelerator_footprint, self.size, *self.data.values(), *checkpoints, *served)
+        wholes = (
+            self.footprint,
+            self.accelerator_footprint,
+            self.size,
+            *self.data.values(),
+            *self.requires.values(),
+            *checkpoints,
+            *served,
+        )
         for whole in wholes:
             if whole is not None:
                 _check_known(whole, known, self.place)

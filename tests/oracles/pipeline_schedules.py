@@ -28,16 +28,14 @@ def one_f_one_b(stages: int, micro_batches: int) -> Order:
     return orders
 
 
-def interleaved(stages: int, micro_batches: int, chunks: int) -> Order:
-    """Groups of ``stages`` micro-batches go through a chunk, then through the next."""
-    groups = [range(first, first + stages) for first in range(0, micro_batches, stages)]
+def interleaved(stages: int, micro_batches: int, chunks: int, group: int) -> Order:
+    """Groups of ``group`` micro-batches go through a chunk, then through the next; the last group has the rest."""
+    groups = [range(first, min(first + group, micro_batches)) for first in range(0, micro_batches, group)]
     forward = [("F", one, chunk) for group in groups for chunk in range(chunks) for one in group]
     backward = [("B", one, chunk) for group in groups for chunk in reversed(range(chunks)) for one in group]
     orders = []
     for stage in range(stages):
-        warm_up = 2 * (stages - stage - 1) + (chunks - 1) * stages
-        if micro_batches == stages or warm_up > len(forward):
-            warm_up = len(forward)
+        warm_up = min(2 * (stages - stage - 1) + (chunks - 1) * group, len(forward))
         order = forward[:warm_up]
         for one, other in zip(forward[warm_up:], backward, strict=False):
             order += [one, other]

@@ -21,33 +21,47 @@ ROUNDING = 1e-12
 PIPELINE = sc.Workload.load("pipeline")
 
 
-def cluster(nodes: int = 64, startup_s: float = 0.0, sends: str = "blocking", more: str = "") -> Machine:
+def cluster(
+    nodes: int = 64, startup_s: float = 0.0, sends: str = "blocking", more: str = "", cost: str = "bandwidth: 1 GB/s"
+) -> Machine:
     text = "simcodesign: 1\nname: cluster\nprocessor: {rate: 1 GFLOP/s}\n"
-    network = f"topology: {{kind: crossbar}}, startup: {startup_s} s, bandwidth: 1 GB/s, sends: {sends}{more}"
+    network = f"topology: {{kind: crossbar}}, startup: {startup_s} s, {cost}, sends: {sends}{more}"
     return read_machine(f"{text}nodes: {nodes}\nnetwork: {{{network}}}\n")
 
 
-def sizes(schedule: str) -> Iterator[tuple[int, int, int]]:
-    """Stages, micro-batches, chunks."""
+Size = tuple[int, int, int, int]
+
+
+def sizes(schedule: str) -> Iterator[Size]:
+    """Stages, micro-batches, chunks, micro-batches of a group (0: as many as stages)."""
     for stages in range(1, 6):
-        if schedule == "interleaved":
-            for groups in range(1, 4):
-                yield from ((stages, stages * groups, chunks) for chunks in range(1, 4))
-        else:
-            yield from ((stages, micro_batches, 1) for micro_batches in range(1, 9))
+        if schedule != "interleaved":
+            yield from ((stages, micro_batches, 1, 0) for micro_batches in range(1, 9))
+            continue
+        for chunks in range(1, 4):
+            yield from ((stages, stages * groups, chunks, 0) for groups in range(1, 4))
+            yield from ((stages, micro_batches, chunks, group) for micro_batches, group in GROUPS[stages])
 
 
-def order_of(schedule: str, stages: int, micro_batches: int, chunks: int) -> oracle.Order:
+#: Micro-batches and larger groups of them, by stages: all groups alike, the last one smaller, one group of all.
+GROUPS = {
+    1: ((5, 2),),
+    2: ((8, 4), (5, 3), (7, 7)),
+    3: ((8, 4), (8, 5), (7, 4)),
+    4: ((10, 5), (9, 5), (14, 5), (6, 6)),
+    5: ((11, 6), (18, 6), (13, 7)),
+}
+
+
+def order_of(schedule: str, stages: int, micro_batches: int, chunks: int, group: int) -> oracle.Order:
     if schedule == "interleaved":
-        return oracle.interleaved(stages, micro_batches, chunks)
+        return oracle.interleaved(stages, micro_batches, chunks, group or stages)
     of: Any = getattr(oracle, schedule)
     order: oracle.Order = of(stages, micro_batches)
     return order
 
 
-def expected_s(
-    schedule: str, size: tuple[int, int, int], times: tuple[float, float, float], more_s: float = 0
-) -> float:
+def expected_s(schedule: str, size: Size, times: tuple[float, float, float], more_s: float = 0) -> float:
     """By the list scheduler; ``more_s`` lengthens every pass that has a message."""
     forward_s, backward_s, weights_s = times
     chunks = size[2]
@@ -60,10 +74,10 @@ def expected_s(
     return oracle.makespan(order_of(schedule, *size), chunks, time_of)
 
 
-def point(schedule: str, size: tuple[int, int, int], times: tuple[float, float, float], size_bytes: float) -> Any:
-    stages, micro_batches, chunks = size
+def point(schedule: str, size: Size, times: tuple[float, float, float], size_bytes: float) -> Any:
+    stages, micro_batches, chunks, group = size
     number = dict(zip(("forward", "backward", "weights"), times, strict=True))
-    own = {"micro_batches": micro_batches, "chunks": chunks, "activation": size_bytes}
+    own = {"micro_batches": micro_batches, "chunks": chunks, "group": group, "activation": size_bytes}
     return {"P": stages, "schedule": schedule, **own, **number}
 
 
@@ -87,6 +101,38 @@ def test_both_readings_take_the_time_of_the_schedule_written_out(schedule: str, 
     assert checked >= 40
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_with_rendezvous_and_free_messages_no_pass_is_later(schedule: str) -> None:
+    on, checked = cluster(6, more=", S: 1 KiB", cost="per_byte: 0 s/B"), 0
+    for size in sizes(schedule):
+        at = point(schedule, size, TIMES[1], 1e6)
+        exact_s = expected_s(schedule, size, TIMES[1])
+        assert sc.simulate(PIPELINE, on, at, effects=()).makespan_s == pytest.approx(exact_s, rel=ROUNDING), size
+        checked += 1
+    assert checked >= 40
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ((4, 6, 2, 0), "micro_batches % group is 0 or at least P"),  # groups of 4 and of 2
+        ((4, 11, 2, 8), "micro_batches % group is 0 or at least P"),
+        ((4, 3, 2, 0), "group is at least P and at most micro_batches"),
+        ((4, 8, 2, 3), "group is at least P and at most micro_batches"),
+        ((4, 8, 2, 9), "group is at least P and at most micro_batches"),
+    ],
+)
+def test_what_megatron_refuses_is_refused(size: Size, words: str) -> None:
+    """As ``forward_backward_pipelining_with_interleaving`` of Megatron-LM does (commit 00611e6)."""
+    with pytest.raises(sc.InputError, match=f"allowed: {words}"):
+        sc.forecast(PIPELINE, cluster(), point("interleaved", size, TIMES[0], 0))
+
+
+def test_chunks_without_interleaving_are_refused() -> None:
+    with pytest.raises(sc.InputError, match="chunks is 1 unless schedule is interleaved"):
+        sc.simulate(PIPELINE, cluster(), point("gpipe", (4, 8, 2, 0), TIMES[0], 0))
+
+
 @pytest.mark.parametrize("sends", ["blocking", "nonblocking", "rendezvous"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_messages_delay_no_pass_by_more_than_one_and_never_deadlock(schedule: str, sends: str) -> None:
@@ -95,8 +141,6 @@ def test_messages_delay_no_pass_by_more_than_one_and_never_deadlock(schedule: st
     on = cluster(6, startup_s, "blocking" if rendezvous else sends, ", S: 1 KiB" if rendezvous else "")
     most_s = startup_s + size_bytes / 1e9
     for size in sizes(schedule):
-        if rendezvous and size[2] > 1:
-            continue  # the last stage sends to the first one long before it receives (docs/pipelines.md)
         at = point(schedule, size, TIMES[0], size_bytes)
         simulated_s = sc.simulate(PIPELINE, on, at, effects=()).makespan_s
         predicted = sc.forecast(PIPELINE, on, at)
@@ -123,14 +167,14 @@ def test_the_bubble_is_exact_where_it_holds_and_messages_cost_nothing(schedule: 
 
 
 def test_a_zero_bubble_without_a_closed_form_has_none() -> None:
-    few = point("zero_bubble", (4, 3, 1), TIMES[0], 0)
+    few = point("zero_bubble", (4, 3, 1, 0), TIMES[0], 0)
     assert bubble_of(bind(PIPELINE, cluster(), few), {}) is None
-    assert expected_s("zero_bubble", (4, 3, 1), TIMES[0]) > 3 * 0.03 + 3 * 0.01 + ROUNDING
+    assert expected_s("zero_bubble", (4, 3, 1, 0), TIMES[0]) > 3 * 0.03 + 3 * 0.01 + ROUNDING
 
 
 def test_the_bubble_is_a_step_of_the_ladder() -> None:
     """Of 8 stages and 16 micro-batches of 30 ms: 7 times 30 ms. Then comes what messages add: 1 MB in 1.1 ms."""
-    at = point("one_f_one_b", (8, 16, 1), TIMES[0], 1e6)
+    at = point("one_f_one_b", (8, 16, 1, 0), TIMES[0], 1e6)
     comparison = sc.compare("pipeline", cluster(8, 1e-4), at, effects=())
     bubble, waiting = comparison.path_ladder
     assert bubble.step == "bubble (p-1)/m"
@@ -141,7 +185,7 @@ def test_the_bubble_is_a_step_of_the_ladder() -> None:
 
 
 def test_64_stages_and_512_micro_batches() -> None:
-    simulated = sc.simulate(PIPELINE, cluster(), point("one_f_one_b", (64, 512, 1), TIMES[0], 0), effects=())
+    simulated = sc.simulate(PIPELINE, cluster(), point("one_f_one_b", (64, 512, 1, 0), TIMES[0], 0), effects=())
     assert simulated.makespan_s == pytest.approx((512 + 63) * 0.03, rel=1e-9)
 
 
@@ -159,7 +203,7 @@ def test_explore_does_not_call_a_forecast_without_waits_exact() -> None:
 
 def test_a_forecast_of_too_many_operations_for_a_path_takes_the_bubble() -> None:
     """1,023 stages fill and drain; a stage computes 1,100 times 30 ms."""
-    at = point("one_f_one_b", (1024, 1100, 1), TIMES[0], 0)
+    at = point("one_f_one_b", (1024, 1100, 1, 0), TIMES[0], 0)
     predicted = sc.forecast(PIPELINE, cluster(1024), at)
     assert predicted.longest_path is not None
     assert predicted.longest_path.time_s is None
@@ -178,7 +222,7 @@ def test_forecast_prints_the_bubble(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_part_of_a_program_has_no_bubble() -> None:
-    at = point("one_f_one_b", (4, 8, 1), TIMES[0], 0)
+    at = point("one_f_one_b", (4, 8, 1, 0), TIMES[0], 0)
     assert sc.forecast(PIPELINE, cluster(), at).bubble is not None
     assert sc.forecast(PIPELINE, cluster(), at, phases=["pipeline"]).bubble is None
 

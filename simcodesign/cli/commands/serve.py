@@ -6,9 +6,19 @@ from dataclasses import dataclass, field
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import command
-from simcodesign.cli.options.shared import SIMULATION_LEVEL, AsJson, Count, Effects, Level, Seed, WorkloadOnRanks, Write
+from simcodesign.cli.options.shared import (
+    SIMULATION_LEVEL,
+    AsJson,
+    Count,
+    Effects,
+    Level,
+    Seed,
+    Vary,
+    WorkloadOnRanks,
+    Write,
+)
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import TABLE, Outputs
+from simcodesign.cli.written_files import TABLE, Outputs, RequestedFiles
 
 FILES = Outputs(TABLE)
 
@@ -18,6 +28,7 @@ class ServeOptions:
     """The server, how it is simulated, and what is written."""
 
     scenario: WorkloadOnRanks
+    vary: Vary = field(default_factory=list)
     effects: Effects = "all"
     seed: Seed = 0
     replications: Count = None
@@ -30,14 +41,23 @@ class ServeOptions:
 def run(options: ServeOptions) -> None:
     """Forecast and simulate a server of a language model: time to first token, latency, tokens per second.
 
-    The workload has a section 'serving', for example: serve inference selene --set rate=2.
+    The workload has a section 'serving', for example: serve inference selene --set rate=2. With --vary, it is a server
+    at every point of a grid; explore searches for the best point by the same quantities (serving.first_token_p99).
     """
+    files = FILES.requested(options.write)
+    if options.vary:
+        _points(options, files)
+    else:
+        _one(options, files)
+
+
+def _one(options: ServeOptions, files: RequestedFiles) -> None:
+    """One server."""
     from simcodesign.cli.run.scenario import load_scenario, note_implied, parsed_level
     from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.serving.tables import serving_tables
     from simcodesign.studies.serving.serve import REPLICATIONS, serve
 
-    files = FILES.requested(options.write)
     scenario, level = load_scenario(options.scenario), parsed_level(options.level, SIMULATION_LEVEL)
     note_implied(options.effects)
     count = options.replications or REPLICATIONS
@@ -51,3 +71,32 @@ def run(options: ServeOptions) -> None:
             on_progress=on_progress,
         )
     files.show(served, lambda: serving_tables(served), options.as_json)
+
+
+def _points(options: ServeOptions, files: RequestedFiles) -> None:
+    """A server at every point of a grid. Raises InputError if no point has an answer."""
+    from simcodesign.cli.run.scenario import note_implied, parsed_level, parsed_settings
+    from simcodesign.core.errors import InputError
+    from simcodesign.report.common.progress import ProgressBar
+    from simcodesign.report.serving.point_tables import point_tables
+    from simcodesign.studies.serving.points import serve_points
+    from simcodesign.studies.serving.serve import REPLICATIONS
+    from simcodesign.studies.sweep.sweep import sweep_of
+
+    scenario, level = options.scenario, parsed_level(options.level, SIMULATION_LEVEL)
+    note_implied(options.effects)
+    sweep = sweep_of(
+        scenario.workload,
+        scenario.machine,
+        options.vary,
+        settings=parsed_settings(scenario.all_settings),
+        preset=scenario.preset,
+        effects=options.effects,
+        seed=options.seed,
+    )
+    count = options.replications or REPLICATIONS
+    with ProgressBar("servers", total=sweep.count, counted=True, steps=True) as on_progress:
+        points = serve_points(sweep, replications=count, level=level, on_progress=on_progress)
+    if all(one.served is None for one in points.points):
+        raise InputError(f"no point has an answer; the first: {points.points[0].reason}")
+    files.show(points, lambda: point_tables(points), options.as_json)

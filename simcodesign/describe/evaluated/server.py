@@ -45,6 +45,7 @@ class Server:
             what = f"{point.workload.name} has no section 'serving'"
             raise InputError(what, point.workload.place, allowed="a workload with one, for example inference")
         point.require_one_point("serving")
+        rate_per_s = _amount(point, serving.rate, "rate", 0, above=True)  # of one server among all ranks
         if serving.ranks is not None:
             scenario = scenario.at({"P": _amount(point, serving.ranks, "ranks", 1)})
             point = scenario.bind()
@@ -52,7 +53,7 @@ class Server:
         server = cls(
             scenario=scenario,
             serving=serving,
-            rate_per_s=_amount(point, serving.rate, "rate", 0, above=True),
+            rate_per_s=rate_per_s,
             requests=int(_amount(point, serving.requests, "requests", 1)),
             batch=int(np.asarray(point.values[serving.batch])),
             prompt_tokens=float(np.asarray(point.values[serving.prompt.parameter])),

@@ -36,7 +36,8 @@ class Built(Protocol):
 
 @dataclass(frozen=True)
 class Hardware:
-    """``switches``: vertices that are no hosts; ``ports``: ends of cables at switches; ``cables``: pairs of opposite
+    """``switches``: vertices that are no hosts; ``ports``: ends of cables at switches, and both ends of
+    a cable that joins two hosts; ``cables``: pairs of opposite
     links; ``links``: directed links. A tapered tier has its number of cables divided by its taper, rounded up."""
 
     switches: int
@@ -62,7 +63,7 @@ def hosts_on_switches(topology: Built) -> Hardware:
 
 def hosts_joined(topology: Built) -> Hardware:
     """Count the hardware of a network without switches, whose links come in pairs of opposite ones."""
-    return Hardware(0, 0, topology.link_count // 2, topology.link_count)
+    return Hardware(0, topology.link_count, topology.link_count // 2, topology.link_count)
 
 
 def counted(topology: Built) -> Hardware:
@@ -75,7 +76,8 @@ def counted(topology: Built) -> Hardware:
     upward = np.bincount(which.ravel(), weights=tail < head, minlength=pairs.shape[1])
     downward = np.bincount(which.ravel(), weights=tail >= head, minlength=pairs.shape[1])
     cables = np.maximum(upward, downward).astype(np.int64)
-    ports = cables @ (pairs >= topology.node_count).sum(axis=0) if count else 0
+    at_switches = (pairs >= topology.node_count).sum(axis=0)
+    ports = cables @ np.where(at_switches, at_switches, 2) if count else 0
     return Hardware(topology.vertex_count - topology.node_count, int(ports), int(cables.sum()), count)
 
 

@@ -122,6 +122,11 @@ WORKLOAD = Section(
         Named(Expr(), "one equation"),
         "values that other expressions may use, in any order; those with `rank` or the index of a loop, in the program",
     ),
+    Key(
+        "requires",
+        Named(Expr(), "what must hold, in words, and its condition"),
+        "conditions on parameters, `P` and equations; values that break one are an error",
+    ),
     Key("presets", Named(Named(Value(), "the value of a parameter"), "one set"), "named sets of values of parameters"),
     Key(
         "imbalance",
@@ -159,7 +164,7 @@ WORKLOAD = Section(
 )
 
 #: Keys whose values belong to the workload, whatever else the file states.
-_AS_THEY_ARE = ("name", "about", "source", "footprint", "accelerator_footprint", "size", "data", "groups")
+_AS_THEY_ARE = "name about source footprint accelerator_footprint size data groups requires".split()
 
 
 def workload_from(entry: Entry) -> Workload:

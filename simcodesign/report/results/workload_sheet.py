@@ -45,6 +45,9 @@ def workload_sheet(workload: Workload, ranks: int | None = None) -> list[Rendera
         every = {**workload.equations, **workload.local_equations}
         equations = ((name, f"= {equation.text}") for name, equation in every.items())
         parts.append(section("Equations", equations))
+    if workload.requires:
+        required = ((words, condition.text) for words, condition in workload.requires.items())
+        parts.append(section("Requires", required))
     if workload.presets:
         presets = ((name, _assignments(values)) for name, values in workload.presets.items())
         parts.append(section("Presets", presets))

@@ -1,6 +1,6 @@
 """The unit of an expression over metrics, as far as it follows from the units of its names.
 
-Units are products of powers of s, B and J; operations and cycles count as numbers. A plain number may have any
+Units are products of powers of s, B, J, kg and money; operations and cycles count as numbers. A plain number may have any
 dimension, so that ``time + energy`` is an error, and ``time + 1e-6*energy`` a choice of the user that is noted.
 """
 
@@ -36,6 +36,11 @@ _BASES: Mapping[str, Mapping[str, int]] = {
     "cycles": {},
     "count": {},
 }
+#: Units of metrics that have no dimension in the table of units, by their names.
+_OF_METRICS: Mapping[str, str] = {
+    **dict.fromkeys(("price", "ownership_cost", "run_cost"), "money"),
+    **dict.fromkeys(("carbon", "embodied_carbon"), "kg"),
+}
 #: Dimensions that are identified by their powers; a rate and a frequency are not.
 _NAMED = ("time", "size", "bandwidth", "per_byte", "power", "energy", "energy_per_byte")
 #: Functions whose value has the unit of their arguments.
@@ -59,6 +64,11 @@ class Measure:
     def dimension(self) -> str:
         """The dimension of these powers, "" for none or more than one."""
         return next((name for name in _NAMED if self.powers == powers_of(name)), "") if self.powers else ""
+
+    @property
+    def has_units(self) -> bool:
+        """Whether it is of units with which numbers are printed."""
+        return not {base for base, _ in self.powers or ()} & {*_OF_METRICS.values()}
 
     @property
     def unit(self) -> str:
@@ -103,7 +113,10 @@ class _Walk:
             case Number():
                 return Measure((), sure=False)
             case Name(name):
-                return Measure(powers_of(self.dimensions.get(name, "")))
+                dimension = self.dimensions.get(name, "")
+                if not dimension and name in _OF_METRICS:
+                    return Measure(((_OF_METRICS[name], Fraction(1)),))
+                return Measure(powers_of(dimension))
             case Negation(operand):
                 return self.of(operand)
             case Operation("*" | "/" | "//" as sign, left, right):

@@ -23,6 +23,7 @@ from simcodesign.core.expressions.interval import Interval, bounds, bounds_of, p
 from simcodesign.core.forecast_parts import FailureForecast
 from simcodesign.core.operation_kinds import LIMIT_NAMES
 from simcodesign.core.result import Result
+from simcodesign.core.serving_result import ServingResult
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.computation import Copy, Kernel
@@ -47,6 +48,7 @@ from simcodesign.studies.explore.machine_constants import (
 )
 from simcodesign.studies.explore.model_interfaces import Extra
 from simcodesign.studies.explore.problem import RefusedPointsError
+from simcodesign.studies.explore.serving_metrics import SERVING_METRICS, forecast_serving, simulated_serving
 from simcodesign.studies.explore.space import FloatArray
 
 #: Metrics of a forecast and their dimensions.
@@ -83,12 +85,17 @@ class NativeModel(OfScenario):
 
     ``scenario``: both, with the parameters and constants that are fixed.
 
-    ``extras`` add metrics; by default ``HardwareMetrics``.
+    ``extras`` add metrics; by default ``HardwareMetrics``. ``serves``: with metrics of a server of language
+    models, which take longer than all others.
     """
 
     scenario: Scenario
     extras: tuple[Extra, ...] | None = None
+    serves: bool = False
     design_point: DesignPoint = field(init=False, compare=False, repr=False)
+    _served: dict[object, ServingResult | InputError] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         if self.extras is None:
@@ -112,7 +119,11 @@ class NativeModel(OfScenario):
 
     def on(self, machine: Machine) -> NativeModel:
         """Return the workload and settings on another machine."""
-        return NativeModel(replace(self.scenario, machine=machine))
+        return NativeModel(replace(self.scenario, machine=machine), serves=self.serves)
+
+    def serving(self) -> NativeModel:
+        """Return the model with metrics of a server, if the workload has one."""
+        return self if self.workload.serving is None else replace(self, serves=True)
 
     @property
     def name(self) -> str:
@@ -140,7 +151,7 @@ class NativeModel(OfScenario):
         dimensions |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
         for extra in self.extras or ():
             dimensions |= extra.dimensions
-        return dimensions
+        return dimensions | SERVING_METRICS if self.serves else dimensions
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
         """Parameters, ``P`` and constants that are not varied."""
@@ -178,6 +189,15 @@ class NativeModel(OfScenario):
         """The forecast at n points, and every fixed number."""
         count = len(next(iter(values.values())))
         self._check_occupancy(values, count)
+        metrics = self._forecasts(values, count)
+        if not self.serves:
+            return metrics
+        each = [{name: float(value[at]) for name, value in values.items()} for at in range(count)]
+        scenarios = [self._scenario_with(self.parameters(one)) for one in each]
+        return {**metrics, **forecast_serving(scenarios, self._served)}
+
+    def _forecasts(self, values: Mapping[str, FloatArray], count: int) -> Mapping[str, FloatOrArray]:
+        """The metrics of ``forecast`` at n points."""
         if not self.by_rank:
             return self._forecast_metrics(values)
         # Ranks that differ are the last axis of all arrays: points of one P at a time, and not too many.
@@ -284,8 +304,21 @@ class NativeModel(OfScenario):
     def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
         """Return the metrics by simulation, at one point; options of ``simulate``."""
         parameters = self.parameters(values)
-        result = simulate(self._scenario_with(parameters), **options)
-        return self.metrics(result, parameters)
+        scenario = self._scenario_with(parameters)
+        metrics = self.metrics(simulate(scenario, **options), parameters)
+        return {**metrics, **simulated_serving(scenario, **options)} if self.serves else metrics
+
+    def rungs(self, values: Mapping[str, float], **options: Any) -> list[tuple[str, dict[str, FloatOrArray]]]:
+        """Return the metrics after each effect, in order, at one point; options of ``compare``."""
+        parameters = self.parameters(values)
+        found = []
+        for rung in self.compare(values, **options).rungs:
+            metrics = self.metrics(rung.simulation, parameters)
+            if self.serves:
+                own = options | {"effects": rung.simulation.effects}
+                metrics |= simulated_serving(self._scenario_with(parameters), **own)
+            found.append((rung.effect, metrics))
+        return found
 
     def compare(self, values: Mapping[str, float], **options: Any) -> Comparison:
         """Forecast and simulations at one point; options of ``compare``."""

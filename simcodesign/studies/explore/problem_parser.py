@@ -1,7 +1,7 @@
 """Variables, constraints and objectives as a user writes them.
 
 ``n=1:1e6:whole``, ``P=16,32,64``, ``network.startup=1 us:50 us``; ``time <= 10 s``, ``footprint <= capacity``;
-``time``, ``flops/time * 2`` (with weight 2).
+``time``, ``flops/time * 2`` (with weight 2). Lists, ranges with a step and units are as in a sweep (``P=4:64:x4``).
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from simcodesign.core.units import DIMENSIONS, parse_quantity
 from simcodesign.studies.explore.dimensions import Measure, measured, powers_of
 from simcodesign.studies.explore.problem import RELATIONS, Constraint, Objective, formula, plain_name
 from simcodesign.studies.explore.space import Variable
+from simcodesign.studies.sweep.design.grid import FORMS, Known, parse_axis
+from simcodesign.studies.sweep.design.ranges import NUMBER
 
-VARY_FORMS = "NAME=LOW:HIGH, NAME=LOW:HIGH:whole, :log or :linear, NAME=A,B,C"
+VARY_FORMS = f"NAME=LOW:HIGH, NAME=LOW:HIGH:whole, :log or :linear; {FORMS}"
 CONSTRAINT_FORMS = "e.g. 'time <= 10 s', 'footprint <= capacity', 'P >= 4', 'flops == 1e12'"
 OBJECTIVE_FORMS = "a metric or an expression, with a weight if there are several: 'time', 'time*P*2'"
 _RELATION = re.compile(r"<=|>=|==|<|>|=")
 _WEIGHT = re.compile(r"(.*\S)\s*\*\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", re.DOTALL)
 _QUANTITY = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*([A-Za-zµμ%][A-Za-z/µμ]*)?")
 
+#: How the step of a range begins.
+_STEPS = ("x", "+", "n=")
 #: Ends in a unit, a prefix of one, or a percent sign.
 _UNIT = re.compile(r"[A-Za-zµμ%/]$")
 
@@ -38,21 +42,34 @@ def variable(text: str, dimensions: Mapping[str, str], place: Place | None = Non
     return limits(name, rest, dimensions.get(name, ""), source_place)
 
 
-def limits(name: str, text: str, dimension: str, place: Place) -> Variable:
-    """The variable of this name for ``LOW:HIGH...`` or ``A,B,...``."""
+def limits(name: str, text: str, dimension: str, place: Place, whole: bool = False) -> Variable:
+    """The variable of this name for ``LOW:HIGH...``, or for ``A,B,...`` and ``LOW:HIGH:STEP``, whose values are its
+    choices. ``whole``: values of a range with a step are rounded, as in a sweep."""
     parts = [part.strip() for part in text.split(":")]
-    if len(parts) == 1:
-        choices = tuple(number(part, dimension, name, place) for part in parts[0].split(","))
-        return Variable(name, choices=choices, place=place)
+    if len(parts) == 1 or parts[2:] and parts[2].startswith(_STEPS):
+        return Variable(name, choices=_listed(name, text, dimension, place, whole), place=place)
     words = [part.lower() for part in parts[2:]]
     if not set(words) <= {"whole", "log", "linear"} or len(set(words) & {"log", "linear"}) > 1:
         raise InputError(f"range of {name}", place, value=text, allowed=VARY_FORMS)
-    low, high = (number(part, dimension, name, place) for part in parts[:2])
+    end = NUMBER.fullmatch(parts[1])
+    unit = (end.group(2) or "") if end else ""  # for both ends
+    first = f"{parts[0]} {unit}" if not _UNIT.search(parts[0]) else parts[0]
+    low, high = (number(part, dimension, name, place) for part in (first, parts[1]))
     if low > high:
         what = f"the limits of {name} are not in order: the lower one is above the upper one"
         raise InputError(what, place, value=":".join(parts[:2]), allowed=f"{name}={parts[1]}:{parts[0]}")
     log = True if "log" in words else False if "linear" in words else None
     return Variable(name, low, high, whole="whole" in words, log=log, place=place)
+
+
+def _listed(name: str, text: str, dimension: str, place: Place, whole: bool) -> tuple[float, ...]:
+    """The values of a list or of a range with a step, in SI units."""
+    known = Known(name, dimension=dimension or "count", whole=whole and ":" in text)
+    try:
+        axis = parse_axis(f"{name}={text.replace('flop/s', 'FLOP/s')}", lambda _: known)
+    except InputError as error:
+        raise InputError(f"{name}: {error.what}", place, value=error.value, allowed=error.allowed) from None
+    return tuple(float(value) for value in axis.values)
 
 
 def number(text: str, dimension: str, name: str, place: Place) -> float:
@@ -163,4 +180,5 @@ def objective(text: str, maximize: bool, dimensions: Mapping[str, str], place: P
         raise InputError("weight of an objective", source_place, value=text, allowed="numbers above 0")
     measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
     dimension = dimensions.get(expression.text, "") or measure.dimension
-    return Objective(expression, maximize, weight, dimension, "" if dimension else measure.unit)
+    unit = "" if dimension or not measure.has_units else measure.unit
+    return Objective(expression, maximize, weight, dimension, unit)

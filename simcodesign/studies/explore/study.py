@@ -41,6 +41,7 @@ from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.planners import capacity_constraints, plan, runs_workloads, size_of
 from simcodesign.studies.explore.problem import FormulaModel, Model, Problem, check_dimension, plain_name
 from simcodesign.studies.explore.problem_parser import VARY_FORMS, constraint, limits, objective
+from simcodesign.studies.explore.serving_metrics import PREFIX as SERVING_PREFIX
 from simcodesign.studies.explore.solvers.solve import SOLVERS
 from simcodesign.studies.explore.space import Variable
 from simcodesign.studies.explore.structure import is_structural, structural
@@ -200,8 +201,12 @@ class ExplorationStudy:
         """Return the model of workloads on the machine of a file, or of that machine alone.
 
         It is a plain model unless this study varies what the machine is built of, has several workloads, or uses their
-        slowdown against ``reference`` (``compares``: whether or not an expression does).
+        slowdown against ``reference`` (``compares``: whether or not an expression does). It has
+        metrics of a server if an expression uses any, or with ``compares``.
         """
+        texts = [one.text for one in (*self.subject_to, *self.objectives)]
+        if compares or any(SERVING_PREFIX in one for one in texts):
+            models = [one.serving() if isinstance(one, NativeModel) else one for one in models]  # type: ignore[misc]
         first = models[0]
         alone = isinstance(first, MachineModel)
         own = {name for one in models if isinstance(one, NativeModel) for name in one.workload.parameters}
@@ -210,7 +215,6 @@ class ExplorationStudy:
             for one in self.vary
             if one.name not in own and one.text and is_structural(one.name, first.machine, alone)
         )
-        texts = [one.text for one in (*self.subject_to, *self.objectives)]
         slows = not alone and (
             compares or reference is not None or any(re.search(rf"\b{SLOWDOWN}\b", one) for one in texts)
         )
@@ -243,7 +247,7 @@ def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -
         return Variable(statement.name, choices=_divisors(parameter, model, statement.place), place=statement.place)
     elif not text:
         raise InputError("not something to vary", statement.place, value=statement.name, allowed=VARY_FORMS)
-    return limits(statement.name, text, dimension, statement.place)
+    return limits(statement.name, text, dimension, statement.place, parameter is not None and parameter.whole)
 
 
 def _divisors(parameter: Parameter, model: Model, place: Place) -> tuple[float, ...]:

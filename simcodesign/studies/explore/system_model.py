@@ -173,9 +173,7 @@ class SystemModel:
         def ladder(model: Any, own: Mapping[str, float]) -> list[tuple[str, Metrics]]:
             key = (id(model), tuple(own.items()))
             if key not in steps:
-                parameters = model.parameters(own)
-                rungs = model.compare(own, **options).rungs
-                steps[key] = [(rung.effect, model.metrics(rung.simulation, parameters)) for rung in rungs]
+                steps[key] = model.rungs(own, **options)
             return steps[key]
 
         first = ladder(models[0], self._own(models[0], values))
@@ -293,4 +291,4 @@ def _on_reference(model: NativeModel, machine: Machine) -> NativeModel:
         return model
     own = {"P", *model.workload.parameters}
     parameters = {name: value for name, value in scenario.parameters.items() if name in own}
-    return NativeModel(replace(scenario, machine=machine, parameters=parameters))
+    return NativeModel(replace(scenario, machine=machine, parameters=parameters), serves=model.serves)

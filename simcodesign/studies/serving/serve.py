@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.analytic.serving.forecast import SaturatedError, forecast_server
 from simcodesign.core.errors import InputError
-from simcodesign.core.serving_result import ServingResult
+from simcodesign.core.serving_result import QUANTITIES, ServingResult
 from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.describe.evaluated.server import Server
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
@@ -19,22 +19,6 @@ from simcodesign.studies.replication.replicate import replication_seed
 
 #: Simulations of a server, and the most of them.
 REPLICATIONS, MAX_REPLICATIONS = 5, 1_000_000
-#: Quantities of both readings, by their names in ``ServingComparison.means``.
-QUANTITIES: Mapping[str, Callable[[ServingResult], float]] = {
-    "waiting_s": lambda one: one.waiting_s,
-    "first_token_s": lambda one: one.first_token.mean_s,
-    "first_token_p50_s": lambda one: one.first_token.p50_s,
-    "first_token_p99_s": lambda one: one.first_token.p99_s,
-    "between_tokens_s": lambda one: one.between_tokens_s,
-    "latency_s": lambda one: one.latency.mean_s,
-    "latency_p50_s": lambda one: one.latency.p50_s,
-    "latency_p99_s": lambda one: one.latency.p99_s,
-    "tokens_per_s": lambda one: one.tokens_per_s,
-    "requests_per_s": lambda one: one.requests_per_s,
-    "utilisation": lambda one: one.utilisation,
-    "mean_batch": lambda one: one.mean_batch,
-    "in_system": lambda one: one.in_system,
-}
 
 
 @dataclass(frozen=True)
@@ -62,7 +46,7 @@ class ServingComparison(PlainResult):
     @property
     def forecasts(self) -> dict[str, float]:
         """The forecast of each quantity."""
-        return {} if self.forecast is None else {name: of(self.forecast) for name, of in QUANTITIES.items()}
+        return {} if self.forecast is None else self.forecast.quantities
 
     def json_fields(self) -> dict[str, Any]:
         """With the means."""

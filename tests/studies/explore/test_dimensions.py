@@ -76,6 +76,18 @@ def test_mixed_sums_are_refused(text: str) -> None:
         constraint(f"{text} <= 10", NAMES)
 
 
+@pytest.mark.parametrize("text", ["time + price", "price - energy", "run_cost + carbon", "max(ownership_cost, time)"])
+def test_money_is_no_time(text: str) -> None:
+    costs = NAMES | dict.fromkeys(("price", "run_cost", "ownership_cost", "carbon"), "")
+    with pytest.raises(InputError, match=r"adds or compares.*allowed: terms of one unit"):
+        objective(text, False, costs)
+    assert objective("price + run_cost", False, costs).unit == ""
+    assert objective("time*price", False, costs).unit == ""
+    with pytest.raises(InputError, match="compares money with s"):
+        constraint("price <= 5 s", costs)
+    assert constraint("price <= 5", costs).bound == 5
+
+
 def test_a_factor_may_have_a_unit() -> None:
     _, notes = measured(parse("time + 1e-6*energy"), NAMES)
     assert notes == ("'time + 1e-6*energy' adds or compares s and J: as numbers of SI units",)

@@ -191,6 +191,7 @@ compare small.yaml little.yaml 'little.yaml with nodes=x2, network.bandwidth=x2'
 explore --file study.yaml --json
 serve inference selene --set requests=20 --replications 2 --json
 serve inference selene --set requests=20 --set rate=1e4 --replications 1 --json
+serve inference selene --set requests=20 --vary policy=static,continuous --vary tensor=1,3 --replications 1 -P 1 --json
 explore small.yaml little.yaml --vary P=1:8 --simulate --max-simulations 5 -j 1 --json
 explore small.yaml little.yaml --metrics --json
 explore small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json

@@ -27,6 +27,7 @@ from simcodesign.describe.yaml.tree import Entry
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.yaml import lesson
 from simcodesign.studies.explore import aspen_model, machine_model, native_model
+from simcodesign.studies.explore.serving_metrics import SERVING_METRICS
 from simcodesign.studies.sweep import evaluate
 from tests import ROOT
 from tests.system.documentation import site_extension
@@ -71,7 +72,7 @@ def test_every_key_is_in_one_table(pages: ModuleType, kind: str) -> None:
 def rows_below(text: str, heading: str) -> list[tuple[str, str]]:
     """First and second column of the table below a heading."""
     section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", section, re.MULTILINE)
+    rows = re.findall(r"^\| `([\w.]+)` \| (\S+) \|", section, re.MULTILINE)
     return [(name, "" if unit == "\N{EN DASH}" else unit) for name, unit in rows]
 
 
@@ -86,6 +87,7 @@ def test_every_metric_is_there() -> None:
     totals |= {"static_power": "power", "full_power": "power", "ownership_cost": ""}
     for heading, metrics in (
         ("Of a workload on a machine", native_model.METRICS | optional),
+        ("Of a server of language models", SERVING_METRICS),
         ("Of a machine alone", machine_model.MACHINE_METRICS | totals),
         ("Of Aspen models", aspen_model.METRICS),
     ):

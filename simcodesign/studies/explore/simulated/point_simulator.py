@@ -102,7 +102,7 @@ class PointSimulator:
         """The point by the forecast, and simulated with one effect after another."""
         values = confirmed.forecast.values
         point = np.array(list(values.values()))
-        if isinstance(self.model, SystemModel):
+        if isinstance(self.model, SystemModel | NativeModel):
             steps = self.model.rungs(values, effects=self.effects, engine=self.engine, seed=self.seed)
             return [("forecast", confirmed.forecast), *((one, self.point(point, metrics)) for one, metrics in steps)]
         comparison = self.model.compare(values, effects=self.effects, engine=self.engine, seed=self.seed)
