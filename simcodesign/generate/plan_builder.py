@@ -17,7 +17,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.footprint import MessageDemand
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism
-from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
+from simcodesign.describe.evaluation import EvaluatedStep, Evaluation, StepOfRanks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.background import USUAL_BYTES
 from simcodesign.describe.machine_parts.memory import OVERLAP
@@ -194,7 +194,9 @@ class StepWriter:
 
     @property
     def present(self) -> NDArray[Any]:
-        """(P,) 1 for ranks to which the demand applies, 0 for others."""
+        """(P,) 1 for ranks to which the demand applies, 0 for others; how often each does it, of a recording."""
+        if isinstance(self.step, StepOfRanks):
+            return self.step.often
         return np.ones(self.builder.ranks) if self.applies is None else self.applies
 
     def work(

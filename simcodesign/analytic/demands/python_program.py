@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.collectives.on_levels import cost_of_members
-from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
+from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, closed_form, part_draws
 from simcodesign.analytic.demands.computation import compute_s
 from simcodesign.analytic.demands.disk_access import access_s
 from simcodesign.analytic.demands.memory_accesses import accesses_s
@@ -34,10 +34,11 @@ from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluated.co_runners import co_runners_among
 from simcodesign.describe.evaluated.served_accesses import OfMemory, memories_of, served_accesses
-from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
+from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation, StepOfRanks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import MAIN_PHASE, Block
 from simcodesign.describe.python_programs import recorded_operations as kinds
+from simcodesign.describe.python_programs.keyword_calls import accelerator_demand
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes
 from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
@@ -46,8 +47,8 @@ from simcodesign.describe.recordings.workload import RecordedRun
 
 Floats = NDArray[np.float64]
 #: What an operation is booked under.
-COMPONENTS_OF_ENTRIES = ("computation", "disk", "communication", "memory")
-_OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3}
+COMPONENTS_OF_ENTRIES = ("computation", "disk", "communication", "memory", "computation", "memory")
+_OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3, kinds.KERNEL: 4, kinds.COPY: 5}
 
 
 class RecordedProgramForm(ClosedForm[RecordedProgram]):
@@ -111,10 +112,11 @@ class RecordedProgramForm(ClosedForm[RecordedProgram]):
             time_s, messages, sent_bytes = (np.zeros(point.shape) for _ in range(3))
             counts: dict[tuple[str, str], Floats] = {}
             for index, charge in several:
-                time_s[index] = charge.time_s
-                messages[index], sent_bytes[index] = charge.messages, charge.message_bytes
+                time_s[index] += charge.time_s
+                messages[index] += charge.messages
+                sent_bytes[index] += charge.message_bytes
                 for count in charge.counts:
-                    counts.setdefault((count.group, count.name), np.zeros(point.shape))[index] = count.each
+                    counts.setdefault((count.group, count.name), np.zeros(point.shape))[index] += count.each
             every = tuple(Count(*key, each) for key, each in counts.items())
             charge = Charge(component, time_s, every, messages=messages, message_bytes=sent_bytes)
             yield in_phase(step, phase), charge
@@ -134,6 +136,8 @@ def _charges(
     recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
     costs, served = _Costs.of(recording, point.machine), _Served(recording, step, point.machine)
     costs.time_s[served.entry] = served.time_s
+    on_accelerators = _OnAccelerators(recording, point)
+    costs.time_s[on_accelerators.entry] = on_accelerators.time_s
     component, rank = components_of(recording), recording.rank
     width = len(COMPONENTS_OF_ENTRIES) * recording.ranks
     key = recording.phase.astype(np.int64) * width + component * recording.ranks + rank
@@ -147,9 +151,11 @@ def _charges(
     messages, sent, busy = (by_place(each).sum(axis=2) for each in (costs.messages, costs.sent_bytes, costs.busy_s))
     amounts = {unit: by_place(_work(recording, unit)).sum(axis=2) for unit in ("flops", "instructions", "seconds")}
     disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
+    at_work_s, launch_s = (by_place(each)[:, 4, busiest] for each in on_accelerators.by_part_s)
+    counted = {name: by_place(each).sum(axis=2) / point.ranks for name, each in on_accelerators.counts.items()}
     for place, phase in enumerate(recording.phases):
         placed = in_phase(step, phase)
-        computes, disk, sends, stalls = (time_s[place, number, busiest] for number in range(4))
+        computes, disk, sends, stalls, kernels, copies = time_s[place, :, busiest]
         if computes or any(amount[place, 0] for amount in amounts.values()):
             counts = tuple(Count("work", unit, amount[place, 0] / point.ranks) for unit, amount in amounts.items())
             yield placed, Charge("computation", computes, counts, draws=_draws(placed, "processor", computes))
@@ -160,6 +166,12 @@ def _charges(
         if every or stalls:
             draws = _draws(placed, "memory", stalls)
             yield placed, Charge("memory", stalls, every, hit_methods=served.methods, draws=draws)
+        for number, spent in ((4, kernels), (5, copies)):
+            of_part = tuple(Count(*name, each[place, number]) for name, each in counted.items() if each[place, number])
+            if of_part or spent:
+                parts = (("accelerator", at_work_s), ("processor", launch_s)) if number == 4 else ()
+                draws = tuple(draw for part, each in parts for draw in _draws(placed, part, each[place]))
+                yield placed, Charge(COMPONENTS_OF_ENTRIES[number], spent, of_part, draws=draws)
         if messages[place, 2] or sends:
             cost = Cost(sends, messages[place, 2], sent[place, 2])
             yield placed, message_charge(placed, cost, partial(float, busy[place, 2]))
@@ -170,6 +182,8 @@ def own_work_s(recording: Recording, step: EvaluatedStep, machine: Machine) -> F
     costs, served = _Costs(*(np.zeros(len(recording.op)) for _ in range(4))), _Served(recording, step, machine)
     costs.plain(recording, machine)
     costs.time_s[served.entry] = served.time_s
+    on_accelerators = _OnAccelerators(recording, step.evaluation.design_point)
+    costs.time_s[on_accelerators.entry] = on_accelerators.time_s
     return costs.time_s
 
 
@@ -223,7 +237,37 @@ class _Served:
         return tuple(Count(*name, each) for name, each in totals.items())
 
 
-def _of_ranks(each: FloatOrArray, ranks: NDArray[np.int32]) -> FloatOrArray:
+class _OnAccelerators:
+    """Kernels and copies of a recording at one design point. ``time_s``: (M,) seconds of each ``entry``. Of all N
+    entries: ``by_part_s``, seconds of kernels on the accelerator and on the processor that launches them; ``counts`` by
+    their group and name."""
+
+    def __init__(self, recording: Recording, point: DesignPoint) -> None:
+        block = Evaluation.at_ranks(point).program
+        at_work_s, launch_s, every_s = (np.zeros(len(recording.op)) for _ in range(3))
+        self.by_part_s, self.counts = (at_work_s, launch_s), dict[tuple[str, str], Floats]()
+        which = recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)
+        self.entry = recording.entries_of(which)
+        for op in np.flatnonzero(which).tolist():
+            mine = np.flatnonzero(recording.op == op)
+            if not len(mine):
+                continue
+            ranks = recording.rank_of(mine)
+            kind, _, text = recording.operations[op]
+            demand = accelerator_demand(kind, text, recording.place_of(int(mine[0])))
+            often = np.bincount(ranks, minlength=recording.ranks)
+            charge = closed_form(demand).charge(demand, StepOfRanks(demand, block, often=often))
+            every_s[mine] = _of_ranks(charge.time_s, ranks)
+            if kind == kinds.KERNEL:
+                at_work_s[mine] = _of_ranks(charge.service_s, ranks)
+                launch_s[mine] = every_s[mine] - at_work_s[mine]
+            for count in charge.counts:
+                of_all = self.counts.setdefault((count.group, count.name), np.zeros(len(recording.op)))
+                of_all[mine] = _of_ranks(count.each, ranks)
+        self.time_s = every_s[self.entry]
+
+
+def _of_ranks(each: FloatOrArray, ranks: NDArray[np.integer[Any]]) -> FloatOrArray:
     """Of these ranks, what all have or each has by itself."""
     return each if np.ndim(each) == 0 else np.asarray(each)[ranks]
 

@@ -18,9 +18,10 @@ from simcodesign.describe.demands.footprint import collective_footprint_bytes
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluated.co_runners import co_runners_among
 from simcodesign.describe.evaluated.served_accesses import OfMemory, ServedAccesses, memories_of
-from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.evaluation import EvaluatedStep, StepOfRanks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.python_programs import recorded_operations as kinds
+from simcodesign.describe.python_programs.keyword_calls import accelerator_demand
 from simcodesign.describe.python_programs.matched import (
     as_demand,
     collective_calls,
@@ -69,6 +70,7 @@ class RecordedProgramLowering(Lowering[RecordedProgram]):
             total += len(recording.entries_of(recording.of_kind(kinds.RECEIVE)))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
         total += accesses * (operations_of(writer.builder.machine, writer.builder.on) - 1)
+        total += len(recording.entries_of(_on_accelerators(recording)))  # two operations each
         for one, ranks in np.unique(np.stack([op, size], axis=1), axis=0).tolist() if len(op) else ():
             most = messages_of(as_demand(recording, one, ranks, writer.builder.machine.collectives)).most(ranks)
             segments = recording.operations[one][5] or (1,)
@@ -144,13 +146,15 @@ class _Layout:
                 shared[key] = len(segments)
                 segments.append(self._template(one, ranks, size_bytes))
             template_of[place] = shared[key]
-        accesses = [op for op, one in enumerate(recording.operations) if one[0] == kinds.MEMORY]
-        entries = [np.flatnonzero(recording.op == op) for op in accesses]
         placed = list[tuple[Int64s, int]]()
-        for one, entry in zip(accesses, entries, strict=True):
-            for those, segment in self._accesses(one, entry):
-                placed.append((those, len(segments)))
-                segments.append(segment)
+        for which, write in (
+            (recording.of_kind(kinds.MEMORY), self._accesses),
+            (_on_accelerators(recording), self._at_accelerator),
+        ):
+            for one in np.flatnonzero(which).tolist():
+                for those, segment in write(one, np.flatnonzero(recording.op == one)):
+                    placed.append((those, len(segments)))
+                    segments.append(segment)
         templates = _stored(segments, self._names)
         for entry, number_of_one in placed:
             piece[entry] = templates.first_piece[number_of_one]
@@ -205,17 +209,38 @@ class _Layout:
             self._count(accesses, of, ranks)
             every.append(parts_of(demand, accesses, of.memory, value, sliced))
         parts = every[0] if len(every) == 1 else together(every, several)
-        amounts = [amount for part in parts for amount in (part.size_bytes, part.duration_s)]
-        by_rank = np.stack([np.broadcast_to(amount, self.recording.ranks) for amount in amounts])[:, ranks]
+        columns = [
+            Column(MEMORY, None, NONE, part.size_bytes, part.duration_s, tag=None,
+                   extra=dict.fromkeys(builder.fields_of_memory, part.controller))
+            for part in parts
+        ]  # fmt: skip
+        yield from self._by_duration(columns, entry)
+
+    def _at_accelerator(self, op: int, entry: Int64s) -> Iterator[tuple[Int64s, Segment]]:
+        """Kernels or copies, which these entries are, likewise."""
+        kind, _, text = self.recording.operations[op]
+        if not len(entry):
+            return
+        demand = accelerator_demand(kind, text, self.recording.place_of(int(entry[0])))
+        often = np.bincount(self.recording.rank[entry], minlength=self.recording.ranks)
+        writer = StepWriter(self._builder, StepOfRanks(demand, self._step.block, often=often))
+        LOWERINGS[type(demand)].write(demand, writer)
+        yield from self._by_duration(writer.columns.columns, entry, writer.who)
+
+    def _by_duration(
+        self, columns: Sequence[Column], entry: Int64s, who: NDArray[Any] | None = None
+    ) -> Iterator[tuple[Int64s, Segment]]:
+        """What these entries are, operation by operation, and the entries of those ranks for which it takes as long.
+        Sizes and durations are numbers, or of every rank, or of the ranks ``who``."""
+        count = self.recording.ranks if who is None else len(who)
+        ranks = self.recording.rank[entry] if who is None else np.searchsorted(who, self.recording.rank[entry])
+        amounts = [amount for column in columns for amount in (column.size_bytes, column.duration_s)]
+        by_rank = np.stack([np.broadcast_to(amount, count) for amount in amounts])[:, ranks]
         distinct, number = np.unique(by_rank, axis=1, return_inverse=True)
-        for which, column in enumerate(distinct.T.tolist()):
-            columns = [
-                Column(MEMORY, None, NONE, size, duration, tag=None, extra=dict.fromkeys(builder.fields_of_memory, at))
-                for size, duration, at in zip(
-                    column[::2], column[1::2], (part.controller for part in parts), strict=True
-                )
-            ]
-            yield entry[number.ravel() == which], woven(columns, 1, 0, self._names)
+        for which, row in enumerate(distinct.T.tolist()):
+            sized = zip(columns, row[::2], row[1::2], strict=True)
+            alike = [replace(one, who=None, size_bytes=size, duration_s=duration) for one, size, duration in sized]
+            yield entry[number.ravel() == which], woven(alike, 1, 0, self._names)
 
     def _count(self, accesses: ServedAccesses, of_memory: OfMemory, ranks: NDArray[Any]) -> None:
         """Note for the Result where the accesses of these ranks are served, and how that was computed."""
@@ -389,6 +414,11 @@ class _Layout:
         """Where in the file every operation stands."""
         files = self.recording.files or (self.recording.file,)
         return SourceLines(files, self.recording.line[self.entry].astype(np.int32))
+
+
+def _on_accelerators(recording: Recording) -> NDArray[np.bool_]:
+    """(D,) which operations are kernels or copies."""
+    return recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
