@@ -167,11 +167,11 @@ def _charges(
             draws = _draws(placed, "memory", stalls)
             yield placed, Charge("memory", stalls, every, hit_methods=served.methods, draws=draws)
         for number, spent in ((4, kernels), (5, copies)):
-            of_part = tuple(Count(*name, each[place, number]) for name, each in counted.items() if each[place, number])
-            if of_part or spent:
+            counts = tuple(Count(*name, each[place, number]) for (at, *name), each in counted.items() if at == number)
+            if spent or any(count.each for count in counts):
                 parts = (("accelerator", at_work_s), ("processor", launch_s)) if number == 4 else ()
                 draws = tuple(draw for part, each in parts for draw in _draws(placed, part, each[place]))
-                yield placed, Charge(COMPONENTS_OF_ENTRIES[number], spent, of_part, draws=draws)
+                yield placed, Charge(COMPONENTS_OF_ENTRIES[number], spent, counts, draws=draws)
         if messages[place, 2] or sends:
             cost = Cost(sends, messages[place, 2], sent[place, 2])
             yield placed, message_charge(placed, cost, partial(float, busy[place, 2]))
@@ -240,12 +240,12 @@ class _Served:
 class _OnAccelerators:
     """Kernels and copies of a recording at one design point. ``time_s``: (M,) seconds of each ``entry``. Of all N
     entries: ``by_part_s``, seconds of kernels on the accelerator and on the processor that launches them; ``counts`` by
-    their group and name."""
+    the place of their component, their group and name."""
 
     def __init__(self, recording: Recording, point: DesignPoint) -> None:
         block = Evaluation.at_ranks(point).program
         at_work_s, launch_s, every_s = (np.zeros(len(recording.op)) for _ in range(3))
-        self.by_part_s, self.counts = (at_work_s, launch_s), dict[tuple[str, str], Floats]()
+        self.by_part_s, self.counts = (at_work_s, launch_s), dict[tuple[int, str, str], Floats]()
         which = recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)
         self.entry = recording.entries_of(which)
         for op in np.flatnonzero(which).tolist():
@@ -262,7 +262,7 @@ class _OnAccelerators:
                 at_work_s[mine] = _of_ranks(charge.service_s, ranks)
                 launch_s[mine] = every_s[mine] - at_work_s[mine]
             for count in charge.counts:
-                of_all = self.counts.setdefault((count.group, count.name), np.zeros(len(recording.op)))
+                of_all = self.counts.setdefault((_OF_KIND[kind], count.group, count.name), np.zeros(len(recording.op)))
                 of_all[mine] = _of_ranks(count.each, ranks)
         self.time_s = every_s[self.entry]
 

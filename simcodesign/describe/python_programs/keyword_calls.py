@@ -43,10 +43,14 @@ def memory_demand(text: str, place: Place) -> MemoryAccesses:
 def accelerator_demand(kind: str, text: str, place: Place) -> Kernel | Copy:
     """Return the ``kernel`` or ``copy`` of the keywords in a JSON text. Raises InputError for keywords that no file may
     have, for ``when`` and ``varies``, and for amounts that are not numbers from 0 on."""
-    keywords = read_json(text)
-    for key in keywords.keys() & _OF_FILES.keys():
+    try:
+        keywords = read_json(text)
+        entry = _entry(keywords, place)
+    except (ValueError, RecursionError):  # of a damaged file
+        raise InputError(f"the keywords of a {kind}", place, value=text, allowed="JSON") from None
+    for key in entry.mapping().keys() & _OF_FILES.keys():
         raise InputError(f"{kind} has no {key} in a program in Python", place, allowed=_OF_FILES[key])
-    demand = READERS[kind].read(kind, _entry(keywords, place))
+    demand = READERS[kind].read(kind, entry)
     assert isinstance(demand, Kernel | Copy)
     _check_amounts(demand)
     return demand

@@ -126,7 +126,7 @@ def kernel(**keywords: Any) -> Operation:
     ...     yield sc.rank.kernel(gemm=(n, n, n), type="bf16")
     >>> result = sc.forecast(product, "a100-cluster", {"P": 1})
     >>> round(2 * 4096**3 / result.makespan_s / 1e12)  # Tflop/s
-    254
+    312
     """
     return Operation((KERNEL, KERNEL, by_keyword(keywords)))
 
