@@ -21,10 +21,10 @@ def on_processors(counts: Mapping[str, Mapping[str, FloatOrArray]], point: Desig
     """Return the fields of a ``Result`` on what limits processors, by the ``counts`` of all ranks: empty for a program
     that does not use caches or memory. ``alike``: whether all ranks do the same, so that the fullest controller has the
     bytes of its number of ranks."""
-    if CONTROLLERS not in counts:
+    if counts.get(LIMITS, {}).keys() <= {"computation"}:
         return {}
     limits = {name: time_s for name, time_s in counts[LIMITS].items() if np.any(time_s)}
-    if point.shape or not alike or point.ranks > MOST_PLACED:
+    if CONTROLLERS not in counts or point.shape or not alike or point.ranks > MOST_PLACED:
         return {"processor_limits_s": limits}
     most = ranks_of_fullest_controller(point.machine, point.ranks)
     busy_s = float(counts[CONTROLLERS]["memory"]) / point.ranks * most

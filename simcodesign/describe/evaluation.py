@@ -365,6 +365,6 @@ class StepOfRanks(EvaluatedStep):
     often: NDArray[np.int64] = field(kw_only=True)
 
     @property
-    def applies(self) -> NDArray[np.bool_]:  # type: ignore[override]
+    def applies(self) -> NDArray[np.bool_]:
         """(P,) which ranks do it."""
         return self.often > 0

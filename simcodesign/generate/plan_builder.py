@@ -47,7 +47,7 @@ from simcodesign.generate.segment import Segment, woven
 class Totals:
     """Of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, those of
     memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level were
-    counted; and seconds on accelerators by what ``limits_s`` them."""
+    counted; and seconds on accelerators, and on processors, by what limits them."""
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)
@@ -55,6 +55,7 @@ class Totals:
     used: dict[str, float] = field(default_factory=dict)
     hit_methods: dict[str, str] = field(default_factory=dict)
     limits_s: dict[str, float] = field(default_factory=dict)
+    processor_limits_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from simcodesign.analytic.collectives.on_levels import cost_of_members
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, closed_form, part_draws
 from simcodesign.analytic.demands.computation import compute_s
 from simcodesign.analytic.demands.disk_access import access_s
-from simcodesign.analytic.demands.memory_accesses import accesses_s
+from simcodesign.analytic.demands.memory_accesses import accesses_s, limits_s
 from simcodesign.analytic.demands.messages import message_charge
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.messages.message_costs import Cost, price
@@ -149,6 +149,7 @@ def _charges(
     time_s = by_place(_with_overlap(recording, costs.time_s))
     busiest = int(np.argmax(time_s.sum(axis=(0, 1))))
     messages, sent, busy = (by_place(each).sum(axis=2) for each in (costs.messages, costs.sent_bytes, costs.busy_s))
+    computed_s = by_place(costs.time_s)[:, 0].sum(axis=1)
     amounts = {unit: by_place(_work(recording, unit)).sum(axis=2) for unit in ("flops", "instructions", "seconds")}
     disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
     at_work_s, launch_s = (by_place(each)[:, 4, busiest] for each in on_accelerators.by_part_s)
@@ -158,6 +159,8 @@ def _charges(
         computes, disk, sends, stalls, kernels, copies = time_s[place, :, busiest]
         if computes or any(amount[place, 0] for amount in amounts.values()):
             counts = tuple(Count("work", unit, amount[place, 0] / point.ranks) for unit, amount in amounts.items())
+            if point.machine.memory is not None:
+                counts = (*counts, Count("processor limits", "computation", computed_s[place] / point.ranks))
             yield placed, Charge("computation", computes, counts, draws=_draws(placed, "processor", computes))
         if disk_bytes[place, 1] or disk:
             count = Count("disk", "bytes", disk_bytes[place, 1] / point.ranks)
@@ -218,11 +221,13 @@ class _Served:
         found = served_accesses(demand, memory, step.amount, runners)
         self.time_s[mine] += _of_ranks(of.each(accesses_s(demand, found, memory, step.amount)), ranks)
         shares = zip(memory.level_names, found.served.shares, strict=True)
-        amounts = [("served", level, share) for level, share in shares]
+        amounts = [("served", level, found.accesses * share) for level, share in shares]
         if memory.prefetch is not None:
-            amounts.append(("prefetched", "memory", found.served.prefetched))
-        for kind, level, share in amounts:
-            levels[kind, level] = levels.get((kind, level), 0.0) + of.each(found.accesses * share)
+            amounts.append(("prefetched", "memory", found.accesses * found.served.prefetched))
+        limits = limits_s(demand, found, memory, step.amount)
+        amounts += [("processor limits", name, each_s) for name, each_s in limits.items()]
+        for kind, level, each in amounts:
+            levels[kind, level] = levels.get((kind, level), 0.0) + of.each(each)
         methods = zip(memory.level_names, found.served.methods, strict=False)  # memory itself has none
         self.methods |= {level: method for level, method in methods if method}
 

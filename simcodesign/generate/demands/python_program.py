@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.footprint import collective_footprint_bytes
@@ -38,6 +39,7 @@ from simcodesign.generate.demands.disk_access import duration_of_access_s
 from simcodesign.generate.demands.memory_accesses import (
     Part,
     accesses_of,
+    limits_s,
     operations_of,
     parts_of,
     shares_controller,
@@ -207,6 +209,8 @@ class _Layout:
             runners = co_runners_among(builder.machine, present if of.here is None else present & of.here, of.memory)
             accesses = accesses_of(demand, of.memory, value, builder, runners)
             self._count(accesses, of, ranks)
+            for name, each_s in limits_s(demand, accesses, of.memory, value).items():
+                _add(builder.totals.processor_limits_s, name, of.each(each_s), ranks)
             every.append(parts_of(demand, accesses, of.memory, value, sliced))
         parts = every[0] if len(every) == 1 else together(every, several)
         columns = [
@@ -249,9 +253,7 @@ class _Layout:
         if memory.prefetch is not None:
             counts.append((totals.prefetched, "memory", served.prefetched))
         for of, name, share in counts:
-            each = of_memory.each(accesses.accesses * share)
-            every = np.sum(np.asarray(each)[ranks]) if np.ndim(each) else each * len(ranks)
-            of[name] = of.get(name, 0.0) + float(every)
+            _add(of, name, of_memory.each(accesses.accesses * share), ranks)
         methods = zip(memory.level_names, served.methods, strict=False)  # memory itself has none
         totals.hit_methods.update({level: method for level, method in methods if method})
 
@@ -303,6 +305,8 @@ class _Layout:
                 fields["duration_s"][at] = duration_of_computation_s(
                     demand, machine.processor.of_ranks(recording.rank[entry]), work
                 )
+                limits = totals.processor_limits_s
+                limits["computation"] = limits.get("computation", 0.0) + float(fields["duration_s"][at].sum())
                 totals.work[unit] = totals.work.get(unit, 0.0) + float(work.sum())
         times = recording.column(3, (kinds.ACCESS,))
         for name, kind in (("read", READ), ("write", WRITE)):
@@ -414,6 +418,12 @@ class _Layout:
         """Where in the file every operation stands."""
         files = self.recording.files or (self.recording.file,)
         return SourceLines(files, self.recording.line[self.entry].astype(np.int32))
+
+
+def _add(totals: dict[str, float], name: str, each: FloatOrArray, ranks: NDArray[Any]) -> None:
+    """Add what all ranks have, or each of them by itself, of these ranks."""
+    every = np.sum(np.asarray(each)[ranks]) if np.ndim(each) else each * len(ranks)
+    totals[name] = totals.get(name, 0.0) + float(every)
 
 
 def _on_accelerators(recording: Recording) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.anchored_tables import anchored_tables
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
 from simcodesign.report.results.ladder_rows import SUM, hops_line, not_here_line, rungs_shown
+from simcodesign.report.results.limits import compared_limits
 from simcodesign.report.results.measured_tables import measured_lines
 from simcodesign.report.results.tables import (
     algorithm_table,
@@ -83,7 +84,8 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
 
 
 def _by_parts(comparison: Comparison) -> list[RenderableType]:
-    return [component_table(comparison), compared_phases(comparison), *overlapped_line(comparison)]
+    limits = compared_limits(comparison.forecast, comparison.simulation)
+    return [component_table(comparison), compared_phases(comparison), *overlapped_line(comparison), *limits]
 
 
 def assumption_facts(comparison: Comparison) -> list[tuple[str, str]]:

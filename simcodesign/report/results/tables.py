@@ -17,7 +17,7 @@ from simcodesign.core.stations.uses import StationUses
 from simcodesign.core.units import FloatOrArray, format_quantity, told_apart
 from simcodesign.report.common.numbers import Digits, Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.report.results.memory_bound import memory_bound_line
+from simcodesign.report.results.limits import limits_table, memory_bound_line, processor_limits_table
 
 #: Sequences of operations that are named.
 MAX_SEQUENCES = 3
@@ -192,6 +192,7 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
         facts(rows),
         *served_tables(result),
         *limits_table(result),
+        *processor_limits_table(result),
         *algorithm_table(result),
         *notes_lines(result),
     ]
@@ -227,28 +228,6 @@ def served_tables(result: Result) -> list[RenderableType]:
     if result.prefetched is not None:
         ahead = float(result.prefetched)
         table.add_row("of these fetched ahead", _count(ahead), f"{ahead / total:.2%}", "streams in sequence")
-    return [table]
-
-
-#: What limits kernels and copies, in words.
-LIMIT_WORDS = {
-    "flops": "flops: the rate of the accelerator",
-    "memory": "memory: the bandwidth of its memory",
-    "launch": "launch: the processor, which starts kernels",
-    "link": "link: between host and accelerator",
-}
-
-
-def limits_table(result: Result) -> list[RenderableType]:
-    """What limits the time on accelerators, in the mean of all ranks; nothing where they are not used."""
-    if not float(sum(result.limits_s.values())):
-        return []
-    times_s = {name: float(time_s) for name, time_s in result.limits_of_a_rank_s.items()}
-    show = Seconds([*times_s.values()])
-    table = new_table(f"Kernels and copies, mean of the ranks ({show.unit})", "limited by", "time", "fraction")
-    for name, time_s in sorted(times_s.items(), key=lambda one: -one[1]):
-        if time_s:
-            table.add_row(LIMIT_WORDS[name], show(time_s), f"{time_s / sum(times_s.values()):.1%}")
     return [table]
 
 
