@@ -242,26 +242,31 @@ class _Served:
         return tuple(Count(*name, each) for name, each in totals.items())
 
 
+def steps_on_accelerators(recording: Recording, point: DesignPoint) -> Iterator[tuple[NDArray[np.int64], StepOfRanks]]:
+    """Yield the distinct kernels and copies of a recording: the entries of each, and the demand of the ranks."""
+    block = Evaluation.at_ranks(point).program
+    for op in np.flatnonzero(recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)).tolist():
+        entries = np.flatnonzero(recording.op == op)
+        if len(entries):
+            kind, _, text = recording.operations[op]
+            demand = accelerator_demand(kind, text, recording.place_of(int(entries[0])))
+            often = np.bincount(recording.rank_of(entries), minlength=recording.ranks)
+            yield entries, StepOfRanks(demand, block, often=often)
+
+
 class _OnAccelerators:
     """Kernels and copies of a recording at one design point. ``time_s``: (M,) seconds of each ``entry``. Of all N
     entries: ``by_part_s``, seconds of kernels on the accelerator and on the processor that launches them; ``counts`` by
     the place of their component, their group and name."""
 
     def __init__(self, recording: Recording, point: DesignPoint) -> None:
-        block = Evaluation.at_ranks(point).program
         at_work_s, launch_s, every_s = (np.zeros(len(recording.op)) for _ in range(3))
         self.by_part_s, self.counts = (at_work_s, launch_s), dict[tuple[int, str, str], Floats]()
         which = recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)
         self.entry = recording.entries_of(which)
-        for op in np.flatnonzero(which).tolist():
-            mine = np.flatnonzero(recording.op == op)
-            if not len(mine):
-                continue
-            ranks = recording.rank_of(mine)
-            kind, _, text = recording.operations[op]
-            demand = accelerator_demand(kind, text, recording.place_of(int(mine[0])))
-            often = np.bincount(ranks, minlength=recording.ranks)
-            charge = closed_form(demand).charge(demand, StepOfRanks(demand, block, often=often))
+        for mine, step in steps_on_accelerators(recording, point):
+            ranks, kind = recording.rank_of(mine), recording.operations[int(recording.op[mine[0]])][0]
+            charge = closed_form(step.demand).charge(step.demand, step)
             every_s[mine] = _of_ranks(charge.time_s, ranks)
             if kind == kinds.KERNEL:
                 at_work_s[mine] = _of_ranks(charge.service_s, ranks)
