@@ -112,15 +112,15 @@ def _steps(point: DesignPoint) -> Iterator[EvaluatedStep]:
 
 def _of_all(step: EvaluatedStep, each: FloatOrArray) -> float:
     """The sum over all ranks and repetitions."""
-    often = step.often if isinstance(step, StepOfRanks) else step.present
+    often: FloatOrArray = step.often.astype(np.float64) if isinstance(step, StepOfRanks) else step.present
     return float(np.asarray(step.over_ranks(step.total(each * often))).item())
 
 
 def _kernel(demand: Kernel, step: EvaluatedStep) -> RooflinePoint:
     times, amounts = step.amount(demand.times, "times"), kernel_amounts(demand, step)
-    flops, size_bytes = (0.0 if (each := amounts[name]) is None else times * each for name in ("flops", "bytes"))
-    time_s = times * np.maximum(*kernel_parts_s(demand, step)) + launch_s(demand, step)
-    each_of_all = (_of_all(step, each) for each in (flops, size_bytes, time_s))
+    time_s: FloatOrArray = times * np.maximum(*kernel_parts_s(demand, step)) + launch_s(demand, step)
+    worked: list[FloatOrArray] = [0.0 if (one := amounts[name]) is None else times * one for name in ("flops", "bytes")]
+    each_of_all = (_of_all(step, each) for each in (*worked, time_s))
     return RooflinePoint(_name(demand, step), demand.type or "accelerator", *each_of_all)
 
 

@@ -170,7 +170,9 @@ def _charges(
             draws = _draws(placed, "memory", stalls)
             yield placed, Charge("memory", stalls, every, hit_methods=served.methods, draws=draws)
         for number, spent in ((4, kernels), (5, copies)):
-            counts = tuple(Count(*name, each[place, number]) for (at, *name), each in counted.items() if at == number)
+            counts = tuple(
+                Count(group, name, each[place, number]) for (at, group, name), each in counted.items() if at == number
+            )
             if spent or any(count.each for count in counts):
                 parts = (("accelerator", at_work_s), ("processor", launch_s)) if number == 4 else ()
                 draws = tuple(draw for part, each in parts for draw in _draws(placed, part, each[place]))
