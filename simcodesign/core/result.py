@@ -277,7 +277,7 @@ class Result(PlainResult, Drawn):
     @property
     def processor_limits_of_a_rank_s(self) -> dict[str, FloatOrArray]:
         """Seconds on processors by what may limit them, in the mean of all ranks; empty where nothing uses memory."""
-        if not self.processor_limits_s:
+        if not self.served:
             return {}
         every: dict[str, FloatOrArray] = dict.fromkeys((*PROCESSOR_LIMIT_NAMES, *self.served), 0.0)
         return every | {name: time_s / self.values["P"] for name, time_s in self.processor_limits_s.items()}

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from rich.console import RenderableType
 
-from simcodesign.comparison.attribution import relative_error
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
-from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import new_table, paragraph
 
 #: What limits kernels and copies.
@@ -42,14 +41,6 @@ def processor_limits_table(result: Result) -> list[RenderableType]:
     return _of_one(PROCESSORS, result.processor_limits_of_a_rank_s)
 
 
-def compared_limits(forecast: Result, simulation: Result) -> list[RenderableType]:
-    """Return what limits the time on accelerators and on processors in both readings, in the mean of all ranks."""
-    names = ("limits_of_a_rank_s", "processor_limits_of_a_rank_s")
-    both = [[getattr(result, name) for result in (forecast, simulation)] for name in names]
-    titled = zip((KERNELS, PROCESSORS), both, strict=True)
-    return [table for title, sides in titled for table in _of_both(title, *sides)]
-
-
 def _of_one(what: str, times_s: Mapping[str, FloatOrArray]) -> list[RenderableType]:
     times = {name: float(time_s) for name, time_s in times_s.items() if float(time_s)}
     if not times:
@@ -57,26 +48,12 @@ def _of_one(what: str, times_s: Mapping[str, FloatOrArray]) -> list[RenderableTy
     show = Seconds([*times.values()])
     table = new_table(f"{what}, mean of the ranks ({show.unit})", "limited by", "time", "fraction")
     for name, time_s in sorted(times.items(), key=lambda one: -one[1]):
-        table.add_row(_words(what, name), show(time_s), f"{time_s / sum(times.values()):.1%}")
+        table.add_row(words_of_limit(what, name), show(time_s), f"{time_s / sum(times.values()):.1%}")
     return [table]
 
 
-def _of_both(
-    what: str, forecast: Mapping[str, FloatOrArray], simulation: Mapping[str, FloatOrArray]
-) -> list[RenderableType]:
-    names = dict.fromkeys((*forecast, *simulation))
-    times = {name: tuple(float(side.get(name, 0.0)) for side in (forecast, simulation)) for name in names}
-    times = {name: pair for name, pair in times.items() if any(pair)}
-    if not times:
-        return []
-    show = Seconds(time_s for pair in times.values() for time_s in pair)
-    table = new_table(f"{what}, mean of the ranks ({show.unit})", "limited by", "forecast", "simulated", "error")
-    for name, pair in sorted(times.items(), key=lambda one: -max(one[1])):
-        table.add_row(_words(what, name), *(show(time_s) for time_s in pair), signed_percent(relative_error(*pair)))
-    return [table]
-
-
-def _words(what: str, name: str) -> str:
+def words_of_limit(what: str, name: str) -> str:
+    """Return a limit of ``KERNELS`` or ``PROCESSORS`` in words."""
     return LIMIT_WORDS[name] if what == KERNELS else _WORDS.get(name, f"the bandwidth of {name}")
 
 
@@ -89,7 +66,7 @@ def memory_bound_line(result: Result) -> list[RenderableType]:
 def _sentences(result: Result, total_s: float) -> Iterator[str]:
     ordered = sorted(result.processor_limits_s.items(), key=lambda one: -float(one[1]))
     parts = [
-        f"{_words(PROCESSORS, name)} {float(time_s) / total_s:.1%}"
+        f"{words_of_limit(PROCESSORS, name)} {float(time_s) / total_s:.1%}"
         for name, time_s in ordered
         if float(time_s) >= _LEAST * total_s
     ]
