@@ -13,6 +13,8 @@ from simcodesign.describe.machine import Machine
 
 #: Groups of counts of a forecast: seconds by limit, and seconds for which the bytes of ranks occupy controllers.
 LIMITS, CONTROLLERS = "processor limits", "controllers"
+#: The group of seconds of kernels and copies by limit.
+KERNEL_LIMITS = "limits"
 #: So many ranks are placed to find the fullest memory controller.
 MOST_PLACED = 1_000_000
 
@@ -29,6 +31,11 @@ def on_processors(counts: Mapping[str, Mapping[str, FloatOrArray]], point: Desig
     most = ranks_of_fullest_controller(point.machine, point.ranks)
     busy_s = float(counts[CONTROLLERS]["memory"]) / point.ranks * most
     return {"processor_limits_s": limits, "controller_busy_s": busy_s, "controller_ranks": most}
+
+
+def name_in_phase(group: str, name: str) -> str:
+    """Return what limits a phase, by a count of it; nothing for counts of other things."""
+    return {LIMITS: name, KERNEL_LIMITS: f"accelerator {name}"}.get(group, "")
 
 
 def ranks_of_fullest_controller(machine: Machine, ranks: int) -> int:

@@ -140,6 +140,7 @@ class Result(PlainResult, Drawn):
       limits these, each rank by itself: ``computation``, ``latency``, bandwidths of caches by name and of ``memory``,
       and ``sockets`` for what lies between these. ``controller_busy_s``: in a forecast, how long the memory controller
       with the most ranks, ``controller_ranks``, is busy, of one design point where all ranks are alike.
+      ``phase_limits_s``: in a forecast, both by phase; kernels and copies by ``accelerator flops`` and so on.
     - ``energy_j``, ``peak_power_w``, ``static_power_w``: of the whole machine, idle parts too. A forecast's peak is
       P_max, all ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     - ``response_s``, ``blocked``, ``link_load``, ``requests``: of an open stream, the mean time in the system of the
@@ -197,6 +198,7 @@ class Result(PlainResult, Drawn):
     used: Mapping[str, FloatOrArray] = field(default_factory=dict)
     limits_s: Mapping[str, FloatOrArray] = field(default_factory=dict)
     processor_limits_s: Mapping[str, FloatOrArray] = field(default_factory=dict)
+    phase_limits_s: Mapping[str, Mapping[str, FloatOrArray]] = field(default_factory=dict)
     controller_busy_s: float | None = None
     controller_ranks: int | None = None
     energy_j: FloatOrArray | None = None
@@ -254,6 +256,21 @@ class Result(PlainResult, Drawn):
     def processor_limited_by(self) -> str | NDArray[np.str_] | None:
         """What limits most of the time on processors, at every design point; None where nothing uses memory."""
         return _largest(self.processor_limits_s)
+
+    @property
+    def limited_phases(self) -> dict[str, str]:
+        """What limits each phase of a forecast of one design point: the component with most of its time, and of
+        computation and memory what limits most of these (``phase_limits_s``). Empty without memory and accelerators."""
+        if not self.limits_s and not self.processor_limits_s:
+            return {}
+        return {name: self._limit_of(name) for name in self.phases} if self.phase_limits_s else {}
+
+    def _limit_of(self, phase: str) -> str:
+        component = max(COMPONENTS, key=lambda one: float(self.phases[phase][one]))
+        limits_s = self.phase_limits_s.get(phase, {})
+        if component not in ("computation", "memory") or not any(map(float, limits_s.values())):
+            return component if any(map(float, self.phases[phase].values())) else ""
+        return max(limits_s, key=lambda one: float(limits_s[one]))
 
     @property
     def memory_bound(self) -> bool | NDArray[np.bool_] | None:
@@ -337,6 +354,8 @@ class Result(PlainResult, Drawn):
             shown |= attributes_of(self, "processor_limits_s", "processor_limited_by", "memory_bound")
             of_controller = ("controller_busy_s", "controller_ranks")
             shown |= {name: it for name in of_controller if (it := getattr(self, name)) is not None}
+        if not np.ndim(self.makespan_s) and (limited := self.limited_phases):
+            shown["limited_phases"] = limited
         if self.energy_j is not None:
             shown |= attributes_of(self, "energy_j", "peak_power_w", "static_power_w")
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:

@@ -111,6 +111,43 @@ def test_programs_in_python() -> None:
         assert found.controller_busy_s is None
 
 
+PHASES = {
+    "far": [{"memory": FAR | {"blocking": 0}}, {"compute": {"flops": 5e6}}],
+    "near": [{"memory": {"accesses": 1e6, "stack_distance": 1, "blocking": 0}}, {"compute": {"flops": 1e5}}],
+    "waits": [{"memory": {"accesses": 1e6, "stack_distance": 1, "blocking": 1}}],
+    "computes": [{"memory": FAR | {"blocking": 0}}, {"compute": {"flops": 5e7}}],
+    "sends": [{"allreduce": {"bytes": 1e8}}, {"memory": FAR | {"blocking": 0}}],
+    "kernels": [{"kernel": {"flops": 1e9, "bytes": 4e9}}, {"compute": {"flops": 1e6}}],
+    "nothing": [{"compute": {"flops": 0}}],
+}
+
+
+def test_what_limits_each_phase(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """2 ms of memory beside 0.5 ms of computation; 0.125 ms of L1 beside 0.01 ms; 2 ms of latencies; 5 ms of computation
+    beside 2 ms of memory; 0.1 s of messages; 2 s of the memory of an accelerator and 1 s of its flops."""
+    accelerator = {"count": 8, "rate": "1 GFLOP/s", "memory": {"bandwidth": "2 GB/s"}}
+    load = {"name": "work", "program": [{"phase": name, "do": steps} for name, steps in PHASES.items()]}
+    machine = NODE | {"accelerator": accelerator}
+    expected = ["memory", "L1", "latency", "computation", "communication", "accelerator memory", ""]
+    found = sc.forecast(sc.Workload.load(load), sc.Machine.load(machine), {"P": 2})
+    assert list(found.limited_phases.items()) == list(zip(PHASES, expected, strict=True))
+    assert found.phase_limits_s["far"] == pytest.approx(
+        {"memory": 4e-3, "computation": 1e-3, "latency": 0, "L1": 0}, abs=1e-15
+    )
+    files = [tmp_path / name for name in ("w.yaml", "m.yaml")]
+    for file, content in zip(files, (load, machine), strict=True):
+        file.write_text(yaml.safe_dump({"simcodesign": 1, **content}))
+    for name in ("forecast", "compare"):
+        lines = command(capfd, name)(*map(str, files), "-P", 2).out.splitlines()
+        for phase, limit in zip(PHASES, expected, strict=True):
+            row = next(line for line in lines if line.split()[:1] == [phase])
+            assert not limit or limit.split()[0] in row.split()  # one table is too narrow for both words
+
+
+def test_phases_without_memory_and_accelerators_have_no_column() -> None:
+    assert limits(NODE, {"compute": {"flops": 1e6}}).limited_phases == {}
+
+
 def test_the_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     forecast = command(capfd, "forecast")
     shown = " ".join(forecast("stencil", "sandy-bridge", "-P", 8).out.split())

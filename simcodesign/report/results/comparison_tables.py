@@ -156,10 +156,13 @@ def compared_phases(comparison: Comparison) -> Table:
     """Both readings per phase."""
     rows = comparison.phase_rows()
     show = Seconds(row[reading] for row in rows.values() for reading in ("forecast_s", "simulated_s"))
-    table = new_table(f"Time per phase ({show.unit})", "phase", "forecast", "simulated", "error")
+    limited = comparison.forecast.limited_phases
+    head = ("phase", "forecast", "simulated", "error", *(["forecast limited by"] if limited else []))
+    table = new_table(f"Time per phase ({show.unit})", *head)
     for name, row in rows.items():
         error = OVERLAPPED if name in comparison.overlapped_phases else _error_text(row)
-        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), error)
+        limit = [limited.get(name, "")] if limited else []
+        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), error, *limit)
     return table
 
 

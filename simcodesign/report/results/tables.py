@@ -208,11 +208,13 @@ def phase_table(result: Result) -> Table:
     title = f"Time per phase and component ({show.unit})"
     if result.ranks is not None:
         title = f"Time along the critical path, per phase and component ({show.unit})"
-    table = new_table(title, "phase", *COMPONENTS, "total")
+    limited = result.limited_phases
+    table = new_table(title, "phase", *COMPONENTS, "total", *(["limited by"] if limited else []))
     for name, row in rows.items():
         if name == "total":
             table.add_section()
-        table.add_row(name, *map(show, row.values()), style="bold" if name == "total" else None)
+        limit = [limited.get(name, "")] if limited else []
+        table.add_row(name, *map(show, row.values()), *limit, style="bold" if name == "total" else None)
     return table
 
 
