@@ -95,6 +95,7 @@ PARTITION = Section(
 #: What all accelerators of a machine have in common.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
 _ALIKE |= {"dynamic_power_w": "dynamic_power", "efficiency_by_shape": "efficiency"}
+_ALIKE |= {"interference": "interference", "reserved_bytes": "memory.reserved"}
 #: What a partition states in full, or not at all.
 _WHOLE = ("topology", "segments")
 
