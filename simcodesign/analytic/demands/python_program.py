@@ -143,8 +143,9 @@ def _charges(
     key = recording.phase.astype(np.int64) * width + component * recording.ranks + rank
     shape = (len(recording.phases), len(COMPONENTS_OF_ENTRIES), recording.ranks)
 
-    def by_place(each: Floats) -> Floats:
-        return np.asarray(np.bincount(key, each, int(np.prod(shape))), dtype=np.float64).reshape(shape)
+    def by_place(each: Floats, entry: NDArray[np.int64] | None = None) -> Floats:
+        at = key if entry is None else key[entry]
+        return np.asarray(np.bincount(at, each, int(np.prod(shape))), dtype=np.float64).reshape(shape)
 
     time_s = by_place(_with_overlap(recording, costs.time_s))
     busiest = int(np.argmax(time_s.sum(axis=(0, 1))))
@@ -152,8 +153,9 @@ def _charges(
     computed_s = by_place(costs.time_s)[:, 0].sum(axis=1)
     amounts = {unit: by_place(_work(recording, unit)).sum(axis=2) for unit in ("flops", "instructions", "seconds")}
     disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
-    at_work_s, launch_s = (by_place(each)[:, 4, busiest] for each in on_accelerators.by_part_s)
-    counted = {name: by_place(each).sum(axis=2) / point.ranks for name, each in on_accelerators.counts.items()}
+    there, every_count = on_accelerators.entry, on_accelerators.counts
+    at_work_s, launch_s = (by_place(each, there)[:, 4, busiest] for each in on_accelerators.by_part_s)
+    counted = {name: by_place(each, there).sum(axis=2) / point.ranks for name, each in every_count.items()}
     for place, phase in enumerate(recording.phases):
         placed = in_phase(step, phase)
         computes, disk, sends, stalls, kernels, copies = time_s[place, :, busiest]
@@ -257,26 +259,25 @@ def steps_on_accelerators(recording: Recording, point: DesignPoint) -> Iterator[
 
 
 class _OnAccelerators:
-    """Kernels and copies of a recording at one design point. ``time_s``: (M,) seconds of each ``entry``. Of all N
-    entries: ``by_part_s``, seconds of kernels on the accelerator and on the processor that launches them; ``counts`` by
-    the place of their component, their group and name."""
+    """Kernels and copies of a recording at one design point, (M,) of each ``entry``: ``time_s``; ``by_part_s``, seconds
+    of kernels on the accelerator and on the processor that launches them; ``counts`` by the place of their component,
+    their group and name."""
 
     def __init__(self, recording: Recording, point: DesignPoint) -> None:
-        at_work_s, launch_s, every_s = (np.zeros(len(recording.op)) for _ in range(3))
+        self.entry = recording.entries_of(recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY))
+        self.time_s, at_work_s, launch_s = (np.zeros(len(self.entry)) for _ in range(3))
         self.by_part_s, self.counts = (at_work_s, launch_s), dict[tuple[int, str, str], Floats]()
-        which = recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)
-        self.entry = recording.entries_of(which)
-        for mine, step in steps_on_accelerators(recording, point):
-            ranks, kind = recording.rank_of(mine), recording.operations[int(recording.op[mine[0]])][0]
+        for entries, step in steps_on_accelerators(recording, point):
+            mine, ranks = np.searchsorted(self.entry, entries), recording.rank_of(entries)
+            kind = recording.operations[int(recording.op[entries[0]])][0]
             charge = closed_form(step.demand).charge(step.demand, step)
-            every_s[mine] = _of_ranks(charge.time_s, ranks)
+            self.time_s[mine] = _of_ranks(charge.time_s, ranks)
             if kind == kinds.KERNEL:
                 at_work_s[mine] = _of_ranks(charge.service_s, ranks)
-                launch_s[mine] = every_s[mine] - at_work_s[mine]
+                launch_s[mine] = self.time_s[mine] - at_work_s[mine]
             for count in charge.counts:
-                of_all = self.counts.setdefault((_OF_KIND[kind], count.group, count.name), np.zeros(len(recording.op)))
+                of_all = self.counts.setdefault((_OF_KIND[kind], count.group, count.name), np.zeros(len(self.entry)))
                 of_all[mine] = _of_ranks(count.each, ranks)
-        self.time_s = every_s[self.entry]
 
 
 def _of_ranks(each: FloatOrArray, ranks: NDArray[np.integer[Any]]) -> FloatOrArray:
