@@ -51,7 +51,7 @@ class RooflinePoint:
 
 @dataclass
 class _Phase:
-    """What the processors of all ranks do in a phase; ``has_kernels``: some of its time is of accelerators."""
+    """Work of the processors of all ranks in a phase; ``has_kernels``: accelerators work in it, too."""
 
     flops: float = 0.0
     size_bytes: dict[str, float] = field(default_factory=dict)
@@ -61,8 +61,8 @@ class _Phase:
 def roofline_points(scenario: Scenario) -> list[RooflinePoint]:
     """Return the points of a workload on a machine: each kind of kernel, and each phase that computes on processors and
     uses memory, once for the memory and for each cache with a bandwidth. Kernels and phases without operations or
-    without bytes have no place, nor have phases with both kernels and computations. The time is that of the forecast:
-    each rank by itself, of a phase on the busiest rank.
+    without bytes have no place, nor have phases with both kernels and computations. Times are forecast, each rank by
+    itself; a phase takes the time of the busiest rank.
 
     Raises InputError as a forecast does, and for arrays of design points.
 

@@ -221,7 +221,7 @@ class _Layout:
         yield from self._by_duration(columns, entry)
 
     def _at_accelerator(self, op: int, entry: Int64s) -> Iterator[tuple[Int64s, Segment]]:
-        """Kernels or copies, which these entries are, likewise."""
+        """Yield the operations of kernels or copies, which these entries are, and the entries that have them."""
         kind, _, text = self.recording.operations[op]
         if not len(entry):
             return
@@ -234,8 +234,8 @@ class _Layout:
     def _by_duration(
         self, columns: Sequence[Column], entry: Int64s, who: NDArray[Any] | None = None
     ) -> Iterator[tuple[Int64s, Segment]]:
-        """What these entries are, operation by operation, and the entries of those ranks for which it takes as long.
-        Sizes and durations are numbers, or of every rank, or of the ranks ``who``."""
+        """Yield the operations of these entries, and the entries of the ranks for which they take as long. Sizes and
+        durations are numbers, or of every rank, or of the ranks ``who``."""
         count = self.recording.ranks if who is None else len(who)
         ranks = self.recording.rank[entry] if who is None else np.searchsorted(who, self.recording.rank[entry])
         amounts = [amount for column in columns for amount in (column.size_bytes, column.duration_s)]

@@ -114,14 +114,14 @@ def _stated_roofs(machine: Machine) -> list[Roof]:
 
 
 def _work(point: RooflinePoint) -> Work:
-    """Return of which work a point is: that of processors has a point for each cache."""
+    """Return the work that a point belongs to. Work of processors has a point for each memory and cache."""
     return "processor" if point.roof.startswith("processor") else point.roof, point.name, point.time_s
 
 
 def _draw(
     path: str | Path, title: str, every: Sequence[Roof], points: Sequence[RooflinePoint], works: Sequence[Work]
 ) -> None:
-    """Draw roofs, and of the points those of some works."""
+    """Draw roofs, and the points of some works."""
     total_s = sum(time_s for _, _, time_s in {_work(point) for point in points})
     points = [point for point in points if _work(point) in works]
     ridges, places = [roof.ridge for roof in every], [point.flops_per_byte for point in points]
