@@ -21,7 +21,7 @@ from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.analytic.power import PowerBook
-from simcodesign.analytic.processor_limits import on_processors
+from simcodesign.analytic.processor_limits import KERNEL_LIMITS, name_in_phase, on_processors
 from simcodesign.analytic.queueing.closed_loops import STATIONS, Loop, Visit, visit_factors
 from simcodesign.analytic.side_parts import BlockClock
 from simcodesign.core.errors import InputError
@@ -108,6 +108,7 @@ class _Account:
     messages: FloatOrArray = 0.0
     message_bytes: FloatOrArray = 0.0
     counts: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)  # by group and name
+    limits: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)  # by phase and what limits it
     hit_methods: dict[str, str] = field(default_factory=dict)
     demands: list[tuple[EvaluatedStep, FloatOrArray]] = field(default_factory=list)  # seconds of one point
     shared: list[SharedTime] = field(default_factory=list)
@@ -214,6 +215,9 @@ class _Account:
             totals = self.counts.setdefault(count.group, {})
             every = step.over_ranks(step.total(count.each * step.present))
             totals[count.name] = totals.get(count.name, 0.0) + every
+            if limit := name_in_phase(count.group, count.name):
+                of_phase = self.limits.setdefault(step.phase, {})
+                of_phase[limit] = of_phase.get(limit, 0.0) + every
         self.hit_methods |= charge.hit_methods or {}
         if self.loop is not None:
             self._loop_over(self.loop, step, charge, time_s)
@@ -322,7 +326,8 @@ class _Account:
             hit_methods=self.hit_methods,
             prefetched=counts["prefetched"]["memory"] if "prefetched" in counts else None,
             used=counts.get("used", {}),
-            limits_s=counts.get("limits", {}),
+            limits_s=counts.get(KERNEL_LIMITS, {}),
+            phase_limits_s={name: {one: whole(it) for one, it in of.items()} for name, of in self.limits.items()},
             **on_processors(counts, design_point, alike=not self.evaluation.by_rank),
             formulas=tuple(self.formulas),
             basis=tuple(self.basis),

@@ -49,7 +49,8 @@ _WORD = re.compile(r"([a-z][a-z-]+):(.+)", re.DOTALL)
 class Output:
     """A kind of file that a command writes: its word, the suffixes of its names, and the function that writes it.
 
-    ``write(answer, path)`` writes the file, or returns its text if ``is_text``.
+    ``write(answer, path)`` writes the file, or returns its text if ``is_text``. ``by_name``: its
+    suffix alone does not choose it, but the word or the stem of the file.
     """
 
     word: str
@@ -57,6 +58,7 @@ class Output:
     about: str
     write: Callable[[Any, Path], str | None] | None = None
     is_text: bool = False
+    by_name: bool = False
 
     def takes(self, file: str) -> bool:
         """Return whether a name has one of the suffixes."""
@@ -174,6 +176,7 @@ class Outputs:
         takers = [output for output in self.outputs.values() if output.takes(file)]
         stem = Path(file).name.partition(".")[0].lower()
         named = [output for output in takers if output.word == stem]
+        takers = [output for output in takers if not output.by_name]
         if not named and len(takers) > 1:
             words = " or ".join(f"{output.word}:{file}" for output in takers)
             raise InputError("several kinds of files have this suffix", _PLACE, value=file, allowed=words)

@@ -8,6 +8,8 @@ import numpy as np
 COMPONENTS = ("computation", "communication", "disk", "memory")
 #: Possible limits of kernels and copies on accelerators.
 LIMIT_NAMES = ("flops", "memory", "launch", "link")
+#: What limits processors that use memory, beside the bandwidth of each cache.
+PROCESSOR_LIMIT_NAMES = ("computation", "latency", "memory", "sockets")
 #: Kinds of operations, and the component that the time of each belongs to.
 COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT = range(7)
 KERNEL, COPY_TO_ACCELERATOR, COPY_TO_HOST, STORAGE_READ, STORAGE_WRITE, METADATA = range(7, 13)

@@ -21,7 +21,7 @@ from simcodesign.core.forecast_parts import (
     SharedLinks,
     SharedTime,
 )
-from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.operation_kinds import COMPONENTS, PROCESSOR_LIMIT_NAMES
 from simcodesign.core.shown_answers import Drawn
 from simcodesign.core.simulation_parts import (
     MOST_LISTED,
@@ -137,10 +137,11 @@ class Result(PlainResult, Drawn):
       problem, in the workload's own unit. ``used``: amounts of the machine's resources, of all ranks.
       ``limits_s``: seconds of all ranks in kernels and copies of accelerators, by what limits these: ``flops``,
       ``memory``, ``launch``, ``link``.
-    - ``processor_limits_s``: in a forecast of a program that uses caches and memory, seconds of all ranks on
-      processors by what limits these, each rank by itself: ``computation``, ``latency``, bandwidths of caches by name
-      and of ``memory``, and ``sockets`` for what lies between these. ``controller_busy_s``: how long the memory
-      controller with the most ranks, ``controller_ranks``, is busy, at one design point if all ranks are alike.
+    - ``processor_limits_s``: for a program that uses caches and memory, seconds of all ranks on processors by what
+      limits these, each rank by itself: ``computation``, ``latency``, bandwidths of caches by name and of ``memory``,
+      and ``sockets`` for what lies between these. ``controller_busy_s``: in a forecast, how long the memory controller
+      with the most ranks, ``controller_ranks``, is busy, at one design point if all ranks are alike.
+      ``phase_limits_s``: in a forecast, both by phase; kernels and copies by ``accelerator flops`` and so on.
     - ``energy_j``, ``peak_power_w``, ``static_power_w``: of the whole machine, idle parts too. A forecast's peak is
       P_max, all ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     - ``response_s``, ``blocked``, ``link_load``, ``requests``: of an open stream, the mean time in the system of the
@@ -199,6 +200,7 @@ class Result(PlainResult, Drawn):
     used: Mapping[str, FloatOrArray] = field(default_factory=dict)
     limits_s: Mapping[str, FloatOrArray] = field(default_factory=dict)
     processor_limits_s: Mapping[str, FloatOrArray] = field(default_factory=dict)
+    phase_limits_s: Mapping[str, Mapping[str, FloatOrArray]] = field(default_factory=dict)
     controller_busy_s: float | None = None
     controller_ranks: int | None = None
     energy_j: FloatOrArray | None = None
@@ -250,10 +252,27 @@ class Result(PlainResult, Drawn):
     @property
     def limited_by(self) -> str | NDArray[np.str_] | None:
         """The limit of most of the time of kernels and copies, at every design point; None without any."""
-        if not self.limits_s:
-            return None
-        names = np.array([*self.limits_s])[np.argmax(np.stack(np.broadcast_arrays(*self.limits_s.values())), axis=0)]
-        return names if names.ndim else str(names)
+        return _largest(self.limits_s)
+
+    @property
+    def processor_limited_by(self) -> str | NDArray[np.str_] | None:
+        """The limit of most of the time on processors, at every design point; None if nothing uses memory."""
+        return _largest(self.processor_limits_s)
+
+    @property
+    def limited_phases(self) -> dict[str, str]:
+        """The limit of each phase of a forecast of one design point: the component with most of its time, and for
+        computation and memory the limit of most of these (``phase_limits_s``). Empty without memory and accelerators."""
+        if not self.limits_s and not self.processor_limits_s:
+            return {}
+        return {name: self._limit_of(name) for name in self.phases} if self.phase_limits_s else {}
+
+    def _limit_of(self, phase: str) -> str:
+        component = max(COMPONENTS, key=lambda one: float(self.phases[phase][one]))
+        limits_s = self.phase_limits_s.get(phase, {})
+        if component not in ("computation", "memory") or not any(map(float, limits_s.values())):
+            return component if any(map(float, self.phases[phase].values())) else ""
+        return max(limits_s, key=lambda one: float(limits_s[one]))
 
     @property
     def memory_bound(self) -> bool | NDArray[np.bool_] | None:
@@ -273,6 +292,14 @@ class Result(PlainResult, Drawn):
     def limits_of_a_rank_s(self) -> dict[str, FloatOrArray]:
         """Seconds of kernels and copies by what limits them, in the mean of all ranks; empty without any."""
         return {name: time_s / self.values["P"] for name, time_s in self.limits_s.items()}
+
+    @property
+    def processor_limits_of_a_rank_s(self) -> dict[str, FloatOrArray]:
+        """Seconds on processors by what may limit them, in the mean of all ranks; empty where nothing uses memory."""
+        if not self.served:
+            return {}
+        every: dict[str, FloatOrArray] = dict.fromkeys((*PROCESSOR_LIMIT_NAMES, *self.served), 0.0)
+        return every | {name: time_s / self.values["P"] for name, time_s in self.processor_limits_s.items()}
 
     @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
@@ -326,9 +353,11 @@ class Result(PlainResult, Drawn):
         if self.limits_s:
             shown |= attributes_of(self, "limits_s", "limited_by")
         if self.processor_limits_s:
-            shown |= attributes_of(self, "processor_limits_s", "memory_bound")
+            shown |= attributes_of(self, "processor_limits_s", "processor_limited_by", "memory_bound")
             of_controller = ("controller_busy_s", "controller_ranks")
             shown |= {name: it for name in of_controller if (it := getattr(self, name)) is not None}
+        if not np.ndim(self.makespan_s) and (limited := self.limited_phases):
+            shown["limited_phases"] = limited
         if self.energy_j is not None:
             shown |= attributes_of(self, "energy_j", "peak_power_w", "static_power_w")
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:
@@ -358,6 +387,14 @@ class Result(PlainResult, Drawn):
             stations = self.stations if len(self.stations) <= MOST_LISTED else self.stations.most_used(MOST_LISTED)
             shown |= {"station_count": len(self.stations), "stations": list(stations)}
         return shown
+
+
+def _largest(limits_s: Mapping[str, FloatOrArray]) -> str | NDArray[np.str_] | None:
+    """The limit with most of the time, at every design point; None without any."""
+    if not limits_s:
+        return None
+    names = np.array([*limits_s])[np.argmax(np.stack(np.broadcast_arrays(*limits_s.values())), axis=0)]
+    return names if names.ndim else str(names)
 
 
 def _fits(needs: FloatOrArray | None, has: FloatOrArray | None) -> bool | NDArray[np.bool_] | None:

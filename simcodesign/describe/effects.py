@@ -116,7 +116,12 @@ def _has_own_accelerators(workload: Any, machine: Any) -> bool:
 def _sends_beside_kernels(workload: Any, machine: Any) -> bool:
     """Return whether the machine states an interference, and messages and kernels of a rank may continue together."""
     stated = machine.accelerator is not None and machine.accelerator.interference > 0
-    return bool(stated and workload.has_overlap and workload.may_use("accelerator") and workload.may_use("network"))
+    return bool(
+        stated
+        and not workload.uses_one_at_a_time("accelerator")
+        and workload.may_use("accelerator")
+        and workload.may_use("network")
+    )
 
 
 def _uses_storage(workload: Any, machine: Any) -> bool:

@@ -8,7 +8,7 @@ prices the results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -356,3 +356,15 @@ class EvaluatedStep:
     def over_ranks(self, each: FloatOrArray) -> FloatOrArray:
         """The sum over all ranks of what each has."""
         return self.evaluation.over_ranks(each)
+
+
+@dataclass(frozen=True)
+class StepOfRanks(EvaluatedStep):
+    """A demand at one design point that each rank does ``often`` times (P,), as a recording has it."""
+
+    often: NDArray[np.int64] = field(kw_only=True)
+
+    @property
+    def applies(self) -> NDArray[np.bool_]:
+        """(P,) which ranks do it."""
+        return self.often > 0

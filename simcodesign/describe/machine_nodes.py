@@ -183,10 +183,13 @@ class MachineNodes(Variant):
 
     @property
     def rank_accelerator_bytes(self) -> FloatOrArray | None:
-        """Memory of its accelerator that a rank has, divided among its ranks; None if it is not stated."""
+        """Memory of its accelerator that a rank has: what is not reserved, divided among its ranks; None if it is not
+        stated."""
         if self.accelerator is None or self.accelerator.capacity_bytes is None:
             return None
-        return self.accelerator.capacity_bytes / self.ranks_of_an_accelerator
+        left = np.maximum(self.accelerator.capacity_bytes - self.accelerator.reserved_bytes, 0.0)
+        each: FloatOrArray = left / self.ranks_of_an_accelerator
+        return each if np.ndim(each) else float(each)
 
     @property
     def ranks_of_an_accelerator(self) -> int:

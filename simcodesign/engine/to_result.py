@@ -74,6 +74,7 @@ def measured(
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
         limits_s=plan.limits_s,
+        processor_limits_s={name: time_s for name, time_s in plan.processor_limits_s.items() if time_s},
         demands=_demand_times(point, plan, log),
         notes=_notes(plan),
         algorithms=algorithms_taken(Evaluation.at_ranks(point).program),

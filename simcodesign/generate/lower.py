@@ -97,6 +97,7 @@ class Plans:
                 prefetched=totals.prefetched,
                 used=totals.used,
                 limits_s=totals.limits_s,
+                processor_limits_s=totals.processor_limits_s if totals.served else {},
                 accounts=_accounts(builder, lowered.segment),
                 powers=_powers(builder, plan, lowered),
                 requests=lowered.requests,

@@ -336,6 +336,7 @@ class Plan:
     hit_methods: Mapping[str, str] = field(default_factory=dict)  # how the accesses of each level were counted
     prefetched: Mapping[str, float] = field(default_factory=dict)  # accesses to memory that were fetched ahead
     limits_s: Mapping[str, float] = field(default_factory=dict)  # on accelerators, by what limits kernels and copies
+    processor_limits_s: Mapping[str, float] = field(default_factory=dict)  # on processors, where memory is used
     accounts: Accounts | None = None
     used: Mapping[str, float] = field(default_factory=dict)  # amounts of the machine's resources
     powers: Powers | None = None  # if the machine states powers

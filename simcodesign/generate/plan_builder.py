@@ -17,7 +17,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.footprint import MessageDemand
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism
-from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
+from simcodesign.describe.evaluation import EvaluatedStep, Evaluation, StepOfRanks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.background import USUAL_BYTES
 from simcodesign.describe.machine_parts.memory import OVERLAP
@@ -45,9 +45,9 @@ from simcodesign.generate.segment import Segment, woven
 
 @dataclass
 class Totals:
-    """Totals of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory,
-    accesses to memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level
-    were counted; and seconds on accelerators by what ``limits_s`` them."""
+    """Totals of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, accesses to
+    memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level were
+    counted; and seconds on accelerators, and on processors, by what limits them."""
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)
@@ -55,6 +55,7 @@ class Totals:
     used: dict[str, float] = field(default_factory=dict)
     hit_methods: dict[str, str] = field(default_factory=dict)
     limits_s: dict[str, float] = field(default_factory=dict)
+    processor_limits_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,9 @@ class StepWriter:
 
     @property
     def present(self) -> NDArray[Any]:
-        """(P,) 1 for ranks to which the demand applies, 0 for others."""
+        """(P,) 1 for ranks to which the demand applies, 0 for others; how often each does it, of a recording."""
+        if isinstance(self.step, StepOfRanks):
+            return self.step.often
         return np.ones(self.builder.ranks) if self.applies is None else self.applies
 
     def work(

@@ -1,4 +1,4 @@
-"""Marks of a program that uses mpi4py: its phases, and the computation that it declares. Nothing happens under MPI."""
+"""Marks of a program that uses mpi4py: its phases, and the computation that it declares. They do nothing under MPI."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from simcodesign.describe.python_programs.keyword_calls import by_keyword
 from simcodesign.mpi.values.errors import MpiError
 
 
@@ -48,6 +49,22 @@ def compute(*, flops: float) -> None:
     world = _world()
     if world is not None:
         world.declare(float(flops))
+
+
+def kernel(**keywords: Any) -> None:
+    """Declare the kernels that the accelerator of the rank has done since its last call of MPI, by the keywords of
+    ``kernel`` in workload files: ``flops``, ``bytes`` or both, or a shape (``gemm=(m, n, k)``, ``attention={...}``,
+    ``normalisation={...}``); ``type`` and ``times``.
+
+    Under ``simcodesign run`` they are recorded in place of the CPU time since that call; under MPI this does nothing.
+    Raises InputError for other keywords, and for a machine without an accelerator or a rate of this type.
+
+    >>> import simcodesign as sc
+    >>> sc.kernel(gemm=(4096, 4096, 4096), type="bf16")
+    """
+    world = _world()
+    if world is not None:
+        world.declare_kernel(by_keyword(keywords))
 
 
 def _world() -> Any:

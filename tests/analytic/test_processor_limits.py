@@ -1,11 +1,15 @@
-"""What limits processors that use caches and memory: by hand, and the bandwidth that cores share by simulation."""
+"""What limits processors that use caches and memory, in both readings: by hand, and the bandwidth that cores share by
+simulation."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 import simcodesign as sc
 from tests.command_line import command
@@ -23,8 +27,12 @@ FAR = {"accesses": 1e6, "element": "64 B", "stack_distance": 1e12}
 
 
 def limits(machine: dict[str, Any], *steps: dict[str, Any], ranks: int = 1) -> Any:
-    workload = sc.Workload.load({"name": "work", "program": list(steps)})
-    return sc.forecast(workload, sc.Machine.load(machine), {"P": ranks})
+    """The forecast; what limits a simulation, whose formulas are its own, is the same to rounding."""
+    workload, on = sc.Workload.load({"name": "work", "program": list(steps)}), sc.Machine.load(machine)
+    found = sc.forecast(workload, on, {"P": ranks})
+    simulated = sc.simulate(workload, on, {"P": ranks}, effects="none")
+    assert simulated.processor_limits_s == pytest.approx(found.processor_limits_s, rel=1e-12)
+    return found
 
 
 def test_bandwidth_of_memory() -> None:
@@ -80,6 +88,66 @@ def test_arrays_and_programs_without_memory() -> None:
     assert limits(NODE, {"compute": {"flops": 1e6}}).memory_bound is None
 
 
+def test_a_cache() -> None:
+    """8 MB leave L1 at 64 GB/s, with stack distances of one line, and no byte comes from memory."""
+    found = limits(NODE, {"memory": {"accesses": 1e6, "stack_distance": 1, "blocking": 0}}, {"compute": {"flops": 1e5}})
+    assert found.processor_limits_s == pytest.approx({"L1": 8e6 / 64e9, "computation": 1e-5})
+    assert found.processor_limited_by == "L1"
+    assert limits(NODE, {"compute": {"flops": 1e6}}).processor_limited_by is None
+
+
+def test_programs_in_python() -> None:
+    """Rank 0 reads 64 MB at 32 GB/s, which takes 2 ms; both ranks compute for 0.5 ms each."""
+
+    @sc.program
+    def program(rank: int, size: int) -> Iterator[Any]:
+        yield sc.rank.compute(flops=5e6)
+        if rank == 0:
+            yield sc.rank.memory(**FAR, blocking=0)
+
+    on = sc.Machine.load(NODE)
+    for found in (sc.forecast(program, on, {"P": 2}), sc.simulate(program, on, {"P": 2}, effects="none")):
+        assert found.processor_limits_s == pytest.approx({"memory": 2e-3, "computation": 1e-3}, rel=1e-12)
+        assert found.controller_busy_s is None
+
+
+PHASES = {
+    "far": [{"memory": FAR | {"blocking": 0}}, {"compute": {"flops": 5e6}}],
+    "near": [{"memory": {"accesses": 1e6, "stack_distance": 1, "blocking": 0}}, {"compute": {"flops": 1e5}}],
+    "waits": [{"memory": {"accesses": 1e6, "stack_distance": 1, "blocking": 1}}],
+    "computes": [{"memory": FAR | {"blocking": 0}}, {"compute": {"flops": 5e7}}],
+    "sends": [{"allreduce": {"bytes": 1e8}}, {"memory": FAR | {"blocking": 0}}],
+    "kernels": [{"kernel": {"flops": 1e9, "bytes": 4e9}}, {"compute": {"flops": 1e6}}],
+    "nothing": [{"compute": {"flops": 0}}],
+}
+
+
+def test_what_limits_each_phase(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """2 ms of memory beside 0.5 ms of computation; 0.125 ms of L1 beside 0.01 ms; 2 ms of latencies; 5 ms of computation
+    beside 2 ms of memory; 0.1 s of messages; 2 s of the memory of an accelerator and 1 s of its flops."""
+    accelerator = {"count": 8, "rate": "1 GFLOP/s", "memory": {"bandwidth": "2 GB/s"}}
+    load = {"name": "work", "program": [{"phase": name, "do": steps} for name, steps in PHASES.items()]}
+    machine = NODE | {"accelerator": accelerator}
+    expected = ["memory", "L1", "latency", "computation", "communication", "accelerator memory", ""]
+    found = sc.forecast(sc.Workload.load(load), sc.Machine.load(machine), {"P": 2})
+    assert list(found.limited_phases.items()) == list(zip(PHASES, expected, strict=True))
+    assert found.phase_limits_s["far"] == pytest.approx(
+        {"memory": 4e-3, "computation": 1e-3, "latency": 0, "L1": 0}, abs=1e-15
+    )
+    files = [tmp_path / name for name in ("w.yaml", "m.yaml")]
+    for file, content in zip(files, (load, machine), strict=True):
+        file.write_text(yaml.safe_dump({"simcodesign": 1, **content}))
+    for name in ("forecast", "compare"):
+        lines = command(capfd, name)(*map(str, files), "-P", 2).out.splitlines()
+        for phase, limit in zip(PHASES, expected, strict=True):
+            row = next(line for line in lines if line.split()[:1] == [phase])
+            assert not limit or limit.split()[0] in row.split()  # one table is too narrow for both words
+
+
+def test_phases_without_memory_and_accelerators_have_no_column() -> None:
+    assert limits(NODE, {"compute": {"flops": 1e6}}).limited_phases == {}
+
+
 def test_the_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     forecast = command(capfd, "forecast")
     shown = " ".join(forecast("stencil", "sandy-bridge", "-P", 8).out.split())
@@ -87,3 +155,16 @@ def test_the_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     assert "The 8 ranks of a memory controller keep it busy for" in shown
     assert "it limits them (effect memory)" in shown
     assert "emory bound" not in forecast("jacobi", "torus-cluster", "-P", 8).out
+
+
+def test_rows_of_compare(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """2 ms of memory and 0.5 ms of computation of each rank, in both readings; a kernel of 1 s on an accelerator."""
+    load = {"name": "work", "program": [{"memory": FAR | {"blocking": 0}}, {"compute": {"flops": 5e6}}]}
+    load["program"].append({"kernel": {"flops": 1e9}})  # type: ignore[attr-defined]
+    files = [tmp_path / name for name in ("w.yaml", "m.yaml")]
+    for file, content in zip(files, (load, NODE | {"accelerator": {"count": 8, "rate": "1 GFLOP/s"}}), strict=True):
+        file.write_text(yaml.safe_dump({"simcodesign": 1, **content}))
+    lines = command(capfd, "compare")(*map(str, files), "-P", 2, "--effects", "none").out.splitlines()
+    rows = [line.split() for line in lines]
+    assert ["flops:", "the", "rate", "of", "the", "accelerator", "1.0000", "1.0000", "+0.0%"] in rows
+    assert ["the", "bandwidth", "of", "memory", "2.0000", "2.0000", "+0.0%"] in rows

@@ -269,6 +269,21 @@ def test_memory_of_an_accelerator_is_shared_by_its_ranks() -> None:
     assert forecast(load, crowded, {"P": 1}).fits_accelerator is True
 
 
+def test_reserved_memory_is_not_for_footprints() -> None:
+    """Two ranks share 100 B without the 20 B of buffers: each has 40 B."""
+    on = read_machine(
+        "simcodesign: 1\nname: m\nnodes: 1\nprocessors_per_node: 4\nprocessor: {rate: 1 FLOP/s}\n"
+        f"network: {{topology: {{kind: crossbar}}, {HOCKNEY}}}\n"
+        "accelerator: {count: 2, link: {bandwidth: 1 B/s}, memory: {capacity: 100 B, reserved: 20 B}}\n"
+    )
+    for footprint, fits in ((40, True), (41, False)):
+        load = workload("- copy: {to: host, bytes: 4}\n", head=f"accelerator_footprint: {footprint}\n")
+        for result in (forecast(load, on, {"P": 1}), both(load, on, 1)):
+            assert (result.accelerator_capacity_bytes, result.fits) == (40, fits)
+    assert forecast(load, on, {"P": 1, "accelerator.memory.capacity": 102}).fits is True
+    assert forecast(load, on, {"P": 1, "accelerator.memory.capacity": 10}).accelerator_capacity_bytes == 0
+
+
 def test_energy_of_kernels_and_launches() -> None:
     load = workload("- compute: {on: accelerator, flops: 8}\n- copy: {to: host, bytes: 4}\n")
     expected_j = 2 * (1 * 3 + 2 * 10)  # launch and kernel of two ranks; copies draw nothing

@@ -22,7 +22,7 @@ def ran(tmp_path: Path) -> Any:
     def run(text: str, **options: Any) -> Any:
         file = tmp_path / "program.py"
         file.write_text(HEAD + textwrap.dedent(text))
-        return sc.run(file, 2, "crossbar-16", **({"speed": None} | options))
+        return sc.run(file, 2, **({"on": "crossbar-16", "speed": None} | options))
 
     return run
 
@@ -114,3 +114,45 @@ def test_the_command_counts_what_is_declared(
     assert cli.main(["run", str(file), "-n", "2", "--on", "crossbar-16", "--compute", word]) == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if "crossbar-16" in line)
     assert row.rstrip().endswith(f" {simulated}")
+
+
+def test_declared_kernels_stand_in_place_of_the_time(ran: Any) -> None:
+    """Two products of matrices on A100s whose kernels are launched in 5 us and reach half of 312 TFLOP/s."""
+    constants = {"accelerator.launch": 5e-6, "accelerator.efficiency": 0.5}
+    on = sc.Machine.load("a100-cluster").with_constants(constants)
+    text = """
+    comm.Barrier()
+    begin = MPI.Wtime()
+    sum(range(100000))
+    sc.kernel(gemm=(4096, 4096, 4096), type="bf16", times=2)
+    print(MPI.Wtime() - begin)
+    comm.Barrier()
+    """
+    between = [operation[0] for _, operation in entries(ran(text, on=on, speed=1.0))]
+    assert "kernel" in between[between.index("collective") + 1 :][:2]  # after the time until the clock is read
+    done = ran(text, on=on)
+    kernels = [operation for _, operation in entries(done) if operation[0] == "kernel"]
+    assert len(kernels) == 1
+    expected_s = 2 * (5e-6 + 2 * 4096**3 / 156e12)
+    assert float(done.lines[0][1]) == pytest.approx(expected_s, rel=1e-9)
+    assert {operation[0] for _, operation in entries(ran(text, on=on, declared=False))} == {"collective"}
+
+
+@pytest.mark.parametrize(
+    ("call", "on", "message"),
+    [
+        ("sc.kernel(flops=1)", "crossbar-16", "this needs an accelerator"),
+        ("sc.kernel(flops=1, type='fp4')", "a100-cluster", "this needs accelerator.rates.fp4"),
+        ("sc.kernel(flop=1)", "a100-cluster", "flop"),
+    ],
+)
+def test_kernels_that_cannot_run_are_errors_with_their_line(ran: Any, call: str, on: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"program\.py:6.*{message}"):
+        ran(f"comm.Barrier()\n{call}\n", on=on)
+
+
+def test_kernels_have_no_model_of_requirements(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(HEAD + "comm.Barrier()\nsc.kernel(flops=1e9, type='bf16')\n")
+    with pytest.raises(InputError, match="no models of what accelerators do"):
+        sc.requirements(file, [2, 4, 8, 16], "a100-cluster")

@@ -75,14 +75,22 @@ def transfer_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
 def transfers_s(accesses: ServedAccesses, memory: Memory, remote: FloatOrArray = 0.0) -> list[FloatOrArray]:
     """Seconds of every transfer between two neighbours of the hierarchy that takes time, memory's and then that between
     sockets last."""
+    per_byte_s = {one.name: one.per_byte_s for one in memory.caches} | {"memory": memory.per_byte_s}
+    moved = moved_bytes(accesses, memory)
+    every_s = [size * per_byte_s[name] for name, size in moved.items()]  # type: ignore[operator]
+    if memory.remote is None or memory.remote.per_byte_s is None:
+        return every_s
+    return [*every_s, moved["memory"] * remote * memory.remote.per_byte_s]
+
+
+def moved_bytes(accesses: ServedAccesses, memory: Memory) -> dict[str, FloatOrArray]:
+    """Return the bytes that leave each cache with a bandwidth for the core, by its name, and that come and go of
+    ``memory``."""
     served = accesses.served
     per_access = [served.loads * accesses.access_bytes, *(memory.line_bytes * lines for lines in served.lines_between)]
     caches = zip(per_access, memory.caches, strict=False)  # without caches, nothing is known of the core
-    between = [accesses.accesses * size * one.per_byte_s for size, one in caches if one.per_byte_s is not None]
-    every_s = [*between, transfer_s(accesses, memory)]
-    if memory.remote is None or memory.remote.per_byte_s is None:
-        return every_s
-    return [*every_s, accesses.accesses * served.traffic_bytes * remote * memory.remote.per_byte_s]
+    between = {one.name: accesses.accesses * size for size, one in caches if one.per_byte_s is not None}
+    return {**between, "memory": accesses.accesses * served.traffic_bytes}
 
 
 def accesses_s(demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:

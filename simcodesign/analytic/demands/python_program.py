@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.collectives.on_levels import cost_of_members
-from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
+from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, closed_form, part_draws
 from simcodesign.analytic.demands.computation import compute_s
 from simcodesign.analytic.demands.disk_access import access_s
-from simcodesign.analytic.demands.memory_accesses import accesses_s
+from simcodesign.analytic.demands.memory_accesses import accesses_s, limits_s
 from simcodesign.analytic.demands.messages import message_charge
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.messages.message_costs import Cost, price
@@ -34,10 +34,11 @@ from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluated.co_runners import co_runners_among
 from simcodesign.describe.evaluated.served_accesses import OfMemory, memories_of, served_accesses
-from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
+from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation, StepOfRanks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import MAIN_PHASE, Block
 from simcodesign.describe.python_programs import recorded_operations as kinds
+from simcodesign.describe.python_programs.keyword_calls import accelerator_demand
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes
 from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
@@ -46,8 +47,8 @@ from simcodesign.describe.recordings.workload import RecordedRun
 
 Floats = NDArray[np.float64]
 #: Components that an operation is booked under.
-COMPONENTS_OF_ENTRIES = ("computation", "disk", "communication", "memory")
-_OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3}
+COMPONENTS_OF_ENTRIES = ("computation", "disk", "communication", "memory", "computation", "memory")
+_OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3, kinds.KERNEL: 4, kinds.COPY: 5}
 
 
 class RecordedProgramForm(ClosedForm[RecordedProgram]):
@@ -111,10 +112,11 @@ class RecordedProgramForm(ClosedForm[RecordedProgram]):
             time_s, messages, sent_bytes = (np.zeros(point.shape) for _ in range(3))
             counts: dict[tuple[str, str], Floats] = {}
             for index, charge in several:
-                time_s[index] = charge.time_s
-                messages[index], sent_bytes[index] = charge.messages, charge.message_bytes
+                time_s[index] += charge.time_s
+                messages[index] += charge.messages
+                sent_bytes[index] += charge.message_bytes
                 for count in charge.counts:
-                    counts.setdefault((count.group, count.name), np.zeros(point.shape))[index] = count.each
+                    counts.setdefault((count.group, count.name), np.zeros(point.shape))[index] += count.each
             every = tuple(Count(*key, each) for key, each in counts.items())
             charge = Charge(component, time_s, every, messages=messages, message_bytes=sent_bytes)
             yield in_phase(step, phase), charge
@@ -134,24 +136,33 @@ def _charges(
     recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
     costs, served = _Costs.of(recording, point.machine), _Served(recording, step, point.machine)
     costs.time_s[served.entry] = served.time_s
+    on_accelerators = _OnAccelerators(recording, point)
+    costs.time_s[on_accelerators.entry] = on_accelerators.time_s
     component, rank = components_of(recording), recording.rank
     width = len(COMPONENTS_OF_ENTRIES) * recording.ranks
     key = recording.phase.astype(np.int64) * width + component * recording.ranks + rank
     shape = (len(recording.phases), len(COMPONENTS_OF_ENTRIES), recording.ranks)
 
-    def by_place(each: Floats) -> Floats:
-        return np.asarray(np.bincount(key, each, int(np.prod(shape))), dtype=np.float64).reshape(shape)
+    def by_place(each: Floats, entry: NDArray[np.int64] | None = None) -> Floats:
+        at = key if entry is None else key[entry]
+        return np.asarray(np.bincount(at, each, int(np.prod(shape))), dtype=np.float64).reshape(shape)
 
     time_s = by_place(_with_overlap(recording, costs.time_s))
     busiest = int(np.argmax(time_s.sum(axis=(0, 1))))
     messages, sent, busy = (by_place(each).sum(axis=2) for each in (costs.messages, costs.sent_bytes, costs.busy_s))
+    computed_s = by_place(costs.time_s)[:, 0].sum(axis=1)
     amounts = {unit: by_place(_work(recording, unit)).sum(axis=2) for unit in ("flops", "instructions", "seconds")}
     disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
+    there, every_count = on_accelerators.entry, on_accelerators.counts
+    at_work_s, launch_s = (by_place(each, there)[:, 4, busiest] for each in on_accelerators.by_part_s)
+    counted = {name: by_place(each, there).sum(axis=2) / point.ranks for name, each in every_count.items()}
     for place, phase in enumerate(recording.phases):
         placed = in_phase(step, phase)
-        computes, disk, sends, stalls = (time_s[place, number, busiest] for number in range(4))
+        computes, disk, sends, stalls, kernels, copies = time_s[place, :, busiest]
         if computes or any(amount[place, 0] for amount in amounts.values()):
             counts = tuple(Count("work", unit, amount[place, 0] / point.ranks) for unit, amount in amounts.items())
+            if point.machine.memory is not None:
+                counts = (*counts, Count("processor limits", "computation", computed_s[place] / point.ranks))
             yield placed, Charge("computation", computes, counts, draws=_draws(placed, "processor", computes))
         if disk_bytes[place, 1] or disk:
             count = Count("disk", "bytes", disk_bytes[place, 1] / point.ranks)
@@ -160,6 +171,14 @@ def _charges(
         if every or stalls:
             draws = _draws(placed, "memory", stalls)
             yield placed, Charge("memory", stalls, every, hit_methods=served.methods, draws=draws)
+        for number, spent in ((4, kernels), (5, copies)):
+            counts = tuple(
+                Count(group, name, each[place, number]) for (at, group, name), each in counted.items() if at == number
+            )
+            if spent or any(count.each for count in counts):
+                parts = (("accelerator", at_work_s), ("processor", launch_s)) if number == 4 else ()
+                draws = tuple(draw for part, each in parts for draw in _draws(placed, part, each[place]))
+                yield placed, Charge(COMPONENTS_OF_ENTRIES[number], spent, counts, draws=draws)
         if messages[place, 2] or sends:
             cost = Cost(sends, messages[place, 2], sent[place, 2])
             yield placed, message_charge(placed, cost, partial(float, busy[place, 2]))
@@ -170,6 +189,8 @@ def own_work_s(recording: Recording, step: EvaluatedStep, machine: Machine) -> F
     costs, served = _Costs(*(np.zeros(len(recording.op)) for _ in range(4))), _Served(recording, step, machine)
     costs.plain(recording, machine)
     costs.time_s[served.entry] = served.time_s
+    on_accelerators = _OnAccelerators(recording, step.evaluation.design_point)
+    costs.time_s[on_accelerators.entry] = on_accelerators.time_s
     return costs.time_s
 
 
@@ -204,11 +225,13 @@ class _Served:
         found = served_accesses(demand, memory, step.amount, runners)
         self.time_s[mine] += _of_ranks(of.each(accesses_s(demand, found, memory, step.amount)), ranks)
         shares = zip(memory.level_names, found.served.shares, strict=True)
-        amounts = [("served", level, share) for level, share in shares]
+        amounts = [("served", level, found.accesses * share) for level, share in shares]
         if memory.prefetch is not None:
-            amounts.append(("prefetched", "memory", found.served.prefetched))
-        for kind, level, share in amounts:
-            levels[kind, level] = levels.get((kind, level), 0.0) + of.each(found.accesses * share)
+            amounts.append(("prefetched", "memory", found.accesses * found.served.prefetched))
+        limits = limits_s(demand, found, memory, step.amount)
+        amounts += [("processor limits", name, each_s) for name, each_s in limits.items()]
+        for kind, level, each in amounts:
+            levels[kind, level] = levels.get((kind, level), 0.0) + of.each(each)
         methods = zip(memory.level_names, found.served.methods, strict=False)  # memory itself has none
         self.methods |= {level: method for level, method in methods if method}
 
@@ -223,7 +246,41 @@ class _Served:
         return tuple(Count(*name, each) for name, each in totals.items())
 
 
-def _of_ranks(each: FloatOrArray, ranks: NDArray[np.int32]) -> FloatOrArray:
+def steps_on_accelerators(recording: Recording, point: DesignPoint) -> Iterator[tuple[NDArray[np.int64], StepOfRanks]]:
+    """Yield the distinct kernels and copies of a recording: the entries of each, and the demand of the ranks."""
+    block = Evaluation.at_ranks(point).program
+    for op in np.flatnonzero(recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)).tolist():
+        entries = np.flatnonzero(recording.op == op)
+        if len(entries):
+            kind, _, text = recording.operations[op]
+            demand = accelerator_demand(kind, text, recording.place_of(int(entries[0])))
+            often = np.bincount(recording.rank_of(entries), minlength=recording.ranks)
+            yield entries, StepOfRanks(demand, block, often=often)
+
+
+class _OnAccelerators:
+    """Kernels and copies of a recording at one design point, (M,) of each ``entry``: ``time_s``; ``by_part_s``, seconds
+    of kernels on the accelerator and on the processor that launches them; ``counts`` by the place of their component,
+    their group and name."""
+
+    def __init__(self, recording: Recording, point: DesignPoint) -> None:
+        self.entry = recording.entries_of(recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY))
+        self.time_s, at_work_s, launch_s = (np.zeros(len(self.entry)) for _ in range(3))
+        self.by_part_s, self.counts = (at_work_s, launch_s), dict[tuple[int, str, str], Floats]()
+        for entries, step in steps_on_accelerators(recording, point):
+            mine, ranks = np.searchsorted(self.entry, entries), recording.rank_of(entries)
+            kind = recording.operations[int(recording.op[entries[0]])][0]
+            charge = closed_form(step.demand).charge(step.demand, step)
+            self.time_s[mine] = _of_ranks(charge.time_s, ranks)
+            if kind == kinds.KERNEL:
+                at_work_s[mine] = _of_ranks(charge.service_s, ranks)
+                launch_s[mine] = self.time_s[mine] - at_work_s[mine]
+            for count in charge.counts:
+                of_all = self.counts.setdefault((_OF_KIND[kind], count.group, count.name), np.zeros(len(self.entry)))
+                of_all[mine] = _of_ranks(count.each, ranks)
+
+
+def _of_ranks(each: FloatOrArray, ranks: NDArray[np.integer[Any]]) -> FloatOrArray:
     """Select the values of these ranks; a value for all ranks is returned as it is."""
     return each if np.ndim(each) == 0 else np.asarray(each)[ranks]
 

@@ -20,7 +20,7 @@ from simcodesign.cli.options.shared import (
 from simcodesign.cli.options.simulate_options import JobsOptions, SimulateOptions
 from simcodesign.cli.sections import Section
 from simcodesign.cli.simulation_files import FILES, WITH_STATIONS
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
 RANKS_WITH_BOUNDS = 1024
@@ -52,7 +52,23 @@ def _bars(forecast: Any, path: Path) -> None:
     result_bars(forecast, path)
 
 
-FORECAST_FILES = Outputs(Output("plot", PLOT_SUFFIXES, "a plot: the time of each phase by component", _bars), TABLE)
+FORECAST_FILES = Outputs(
+    Output("plot", PLOT_SUFFIXES, "a plot: the time of each phase by component", _bars),
+    Output(
+        "roofline", PLOT_SUFFIXES, "kernels and phases of the workload below the rooflines of the machine", by_name=True
+    ),
+    TABLE,
+)
+
+
+def _write_rooflines(files: RequestedFiles, scenario: Any) -> None:
+    if "roofline" in files:
+        from simcodesign.analytic.roofline_points import roofline_points
+        from simcodesign.report.machines.roofline_plot import workload_roofline_plot
+
+        title = f"{scenario.workload.name} on {scenario.machine.label}: roofline (percentages: of the time)"
+        for path in files.paths("roofline"):
+            workload_roofline_plot(scenario.bind().machine, path, roofline_points(scenario), title)
 
 
 @command(app, "forecast", section=Section.MODEL, outputs=FORECAST_FILES)
@@ -69,6 +85,8 @@ def run_forecast(options: ForecastOptions) -> None:
     from simcodesign.report.results.tables import forecast_tables
 
     files = FORECAST_FILES.requested(options.output.write)
+    if options.jobs.has_jobs:
+        files.refuse(["roofline"], "several jobs have no roofline together", "one workload")
     usable = ("settings", "seed", "as_json")
     if options.aspen.apply_to(*options.jobs.job_names, options.jobs.machine_name, other_options=usable):
         from simcodesign.cli.run.aspen import forecast_models
@@ -85,6 +103,7 @@ def run_forecast(options: ForecastOptions) -> None:
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
     result = forecast(scenario, bounds=bounds)
+    _write_rooflines(files, scenario)
     if not options.anchor:
         files.show(result, lambda: forecast_tables(result), options.output.as_json)
         return

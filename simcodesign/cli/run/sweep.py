@@ -115,7 +115,9 @@ def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
 def _columns(sweep: Sweep, formulas: Iterable[str], is_measured: bool) -> list[str]:
     """The columns that the table may have, known before any point is evaluated; ``formulas``: their names."""
     names = [column_of_formula(name) for name in formulas]
-    columns = [*result_columns(sweep.simulate), *(f"{name}_s" for name in names)]
+    memory = sweep.source.machine.memory
+    caches = () if memory is None else memory.level_names[:-1]
+    columns = [*result_columns(sweep.simulate, caches), *(f"{name}_s" for name in names)]
     columns += [f"{name}_error" for name in names if sweep.simulate]
     return columns + (measured_columns(names) if is_measured else [])
 

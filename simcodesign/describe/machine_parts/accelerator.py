@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.keys.forms import ABOVE_0, Choice, Constant, Quantity, Whole
+from simcodesign.describe.keys.forms import ABOVE_0, Amount, Choice, Constant, Quantity, Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.describe.machine_parts.efficiency import Efficiency, EfficiencyForm
@@ -25,7 +25,8 @@ class Accelerator:
 
     A kernel is launched in ``launch_s`` by the processor, then computes at ``rate_flop_per_s``, or in a number format
     at one of ``rates``, times ``efficiency`` and ``efficiency_by_shape``, while its bytes pass at ``memory_per_byte_s``
-    each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory holds ``capacity_bytes``.
+    each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory holds ``capacity_bytes``,
+    of which ``reserved_bytes`` are for buffers of messages and other software, not for footprints of ranks.
     A copy of m bytes between host and accelerator takes ``link_latency_s + m link_per_byte_s``; both directions work at
     the same time if the link ``is_full_duplex``. None: not stated. At work it draws ``dynamic_power_w``. The effect
     ``interference`` takes the fraction ``interference`` off the rate of a kernel while messages of its rank are in
@@ -38,6 +39,7 @@ class Accelerator:
     memory_latency_s: FloatOrArray = 0.0
     memory_per_byte_s: FloatOrArray | None = None
     capacity_bytes: FloatOrArray | None = None
+    reserved_bytes: float = 0.0
     link_latency_s: FloatOrArray = 0.0
     link_per_byte_s: FloatOrArray | None = None
     is_full_duplex: bool = True
@@ -111,6 +113,13 @@ _MEMORY = Section(
     Key("latency", Constant("time"), "time of a kernel's access without its bytes", "0 s", field="memory_latency_s"),
     *bandwidth("bandwidth", "per_byte", "memory_per_byte_s", "bytes per second between the accelerator and its memory"),
     Key("capacity", Constant("size", ABOVE_0), "bytes of its memory", field="capacity_bytes"),
+    Key(
+        "reserved",
+        Amount("size"),
+        "bytes of it that footprints cannot have: buffers of messages, and other software",
+        "0 B",
+        field="reserved_bytes",
+    ),
 )
 _LINK = Section(
     Key("latency", Constant("time"), "time of a copy without its bytes", "0 s", field="link_latency_s"),

@@ -18,11 +18,13 @@ from simcodesign.describe.demands.collective import (
     algorithm_names,
 )
 from simcodesign.describe.network.algorithm_choice import NCCL
-from simcodesign.describe.python_programs.memory_calls import memory_demand
+from simcodesign.describe.python_programs.keyword_calls import accelerator_demand, memory_demand
 from simcodesign.describe.python_programs.recorded_operations import (
     ACCESS,
     COLLECTIVE,
     COMPUTE,
+    COPY,
+    KERNEL,
     MEMORY,
     PARTS,
     RECEIVE,
@@ -37,6 +39,9 @@ def checked(operation: Operation, ranks: int, place: Place) -> Operation:
     kind, name, amount, *rest = operation
     if kind == MEMORY:
         return Operation((kind, name, memory_demand(amount, place)))
+    if kind in (KERNEL, COPY):
+        accelerator_demand(kind, amount, place)
+        return Operation((kind, name, amount))
     if kind == COMPUTE:
         return Operation((kind, name, _amount(amount, name, place)))
     if kind == ACCESS:
@@ -58,12 +63,12 @@ def overlapping(parts: tuple[object, ...], place: Place) -> list[Operation]:
     for part in parts:
         if not isinstance(part, Operation) or part[0] not in PARTS:
             value = part[0] if isinstance(part, Operation) else part
-            allowed = "sc.rank.compute, memory, read, write; of messages: start and wait"
+            allowed = "sc.rank.compute, memory, kernel, copy, read, write; of messages: start and wait"
             raise InputError("sc.rank.overlap cannot overlap this", place, value=value, allowed=allowed)
         good.append(part)
     busy = [PARTS[part[0]] for part in good]
     if len(good) < 2 or len({*busy}) < len(busy):
-        allowed = "two or more of processor, memory and disk"
+        allowed = "two or more of processor, memory, disk, accelerator and link"
         raise InputError("what overlaps is at different parts of a rank", place, value=busy, allowed=allowed)
     return sorted(good, key=lambda part: part[0] == COMPUTE)
 

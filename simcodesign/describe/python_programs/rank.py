@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from json import dumps
 from typing import Any
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
+from simcodesign.describe.python_programs.keyword_calls import by_keyword
 from simcodesign.describe.python_programs.recorded_operations import (
     ACCESS,
     COLLECTIVE,
     COMPUTE,
+    COPY,
+    KERNEL,
     MEMORY,
     OVERLAP,
     PHASE,
@@ -36,7 +38,9 @@ from simcodesign.describe.python_programs.recorded_operations import (
 
 __all__ = [
     "compute",
+    "copy",
     "group",
+    "kernel",
     "memory",
     "overlap",
     "phase",
@@ -109,11 +113,41 @@ def memory(**keywords: Any) -> Operation:
     ... def loads(rank, size):
     ...     yield sc.rank.memory(accesses=1000, stack_distance=1)
     """
-    return Operation((MEMORY, "memory", dumps(keywords, sort_keys=True, default=float)))
+    return Operation((MEMORY, "memory", by_keyword(keywords)))
+
+
+def kernel(**keywords: Any) -> Operation:
+    """Kernels on the accelerator of the rank, by the keywords of ``kernel`` in workload files: ``flops``, ``bytes`` or
+    both, or a shape (``gemm=(m, n, k)``, ``attention={...}``, ``normalisation={...}``); ``type`` and ``times``.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def product(rank, size, *, n=4096):
+    ...     yield sc.rank.kernel(gemm=(n, n, n), type="bf16")
+    >>> result = sc.forecast(product, "a100-cluster", {"P": 1})
+    >>> round(2 * 4096**3 / result.makespan_s / 1e12)  # Tflop/s
+    312
+    """
+    return Operation((KERNEL, KERNEL, by_keyword(keywords)))
+
+
+def copy(to: str, bytes: float, times: float = 1) -> Operation:
+    """``times`` copies of ``bytes`` each between the host and its accelerator, to the ``"accelerator"`` or the
+    ``"host"``.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def there(rank, size):
+    ...     yield sc.rank.copy("accelerator", bytes=36e9)
+    >>> round(float(sc.forecast(there, "frontier-cabinet", {"P": 1}).makespan_s), 3)
+    1.0
+    """
+    return Operation((COPY, COPY, by_keyword({"to": to, "bytes": bytes, "times": times})))
 
 
 def overlap(*parts: Operation) -> Operation:
-    """Work of the processor, of the memory and of the disk that begins together: done when the last of ``parts`` is.
+    """Work of a rank's processor, memory, disk, accelerator and link that begins together, at most one of each: done
+    when the last of ``parts`` is.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -169,7 +203,8 @@ def phase(name: str) -> Operation:
 
 
 def start(operation: Operation) -> Operation:
-    """Begin a message, a collective operation or a disk access, and continue: ``handle = yield sc.rank.start(...)``.
+    """Begin a message, a collective operation, a disk access, a kernel or a copy, and continue: ``handle = yield
+    sc.rank.start(...)``.
 
     >>> import simcodesign as sc
     >>> @sc.program

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 COMPUTE, ACCESS, SEND, RECEIVE, COLLECTIVE = "compute", "access", "send", "receive", "collective"
-MEMORY, OVERLAP = "memory", "overlap"
+MEMORY, KERNEL, COPY, OVERLAP = "memory", "kernel", "copy", "overlap"
 PHASE, START, WAIT = "phase", "start", "wait"
 #: Part of a rank that does operations of a kind, the processor last.
-PARTS = {MEMORY: "memory", ACCESS: "disk", COMPUTE: "processor"}
+PARTS = {MEMORY: "memory", ACCESS: "disk", KERNEL: "accelerator", COPY: "link", COMPUTE: "processor"}
 
 
 class Operation(tuple[Any, ...]):

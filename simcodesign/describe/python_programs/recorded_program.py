@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from simcodesign.describe.demands.base import NETWORK, Demand
+from simcodesign.describe.python_programs.recorded_operations import PARTS
 from simcodesign.describe.python_programs.recording import Recording
 
 
@@ -20,7 +21,7 @@ class RecordedProgram(Demand):
     name: str
     digest: str
     whole: tuple[str, ...]
-    uses_parts = frozenset({NETWORK, "processor", "memory", "disk"})
+    uses_parts = frozenset({NETWORK, *PARTS.values()})
     #: Name of such a program in messages.
     words: ClassVar[str]
 

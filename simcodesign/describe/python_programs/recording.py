@@ -227,7 +227,8 @@ class _Run:
         place = Place(self._recorder.file, line)
         if not isinstance(operation, Operation):
             allowed = (
-                "sc.rank.compute, memory, read, write, send, receive, overlap, phase, start, wait, operation of a group"
+                "sc.rank.compute, memory, kernel, copy, read, write, send, receive, overlap, phase, start, wait, "
+                "operation of a group"
             )
             what = f"rank {self.rank} yields {shown(operation)}, which is no operation"
             raise InputError(what, place, allowed=allowed)
@@ -247,7 +248,7 @@ class _Run:
         if operation[0] == START:
             inner = operation[1]
             if not isinstance(inner, Operation) or inner[0] in (COMPUTE, MEMORY, OVERLAP, PHASE, START, WAIT):
-                allowed = "sc.rank.send, receive, read, write, or an operation of a group"
+                allowed = "sc.rank.send, receive, read, write, kernel, copy, or an operation of a group"
                 raise InputError("sc.rank.start cannot begin this", place, value=inner, allowed=allowed)
             self.started.append(len(self.op))
             handle = Handle(self.rank, len(self.op))

@@ -17,6 +17,7 @@ from simcodesign.describe.python_programs.recorded_operations import (
     ACCESS,
     COLLECTIVE,
     COMPUTE,
+    KERNEL,
     RECEIVE,
     SEND,
     Operation,
@@ -185,7 +186,7 @@ class RecordingBuilder:
     def _final(self, key: Key, place: Place, rank: int, group_of: dict[int, int]) -> Operation:
         """An operation among all ranks, checked."""
         kind, *rest = key
-        if kind in (COMPUTE, ACCESS):
+        if kind in (COMPUTE, ACCESS, KERNEL):
             return checked(Operation(key), self.ranks, place)
         if kind == COLLECTIVE:
             name, size_bytes, root, number = rest

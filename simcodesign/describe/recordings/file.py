@@ -28,17 +28,25 @@ from simcodesign.describe.demands.collective import (
 )
 from simcodesign.describe.network.algorithm_choice import AUTO
 from simcodesign.describe.python_programs.checks import checked
-from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, MEMORY, RECEIVE, SEND, Operation
+from simcodesign.describe.python_programs.recorded_operations import (
+    COLLECTIVE,
+    COPY,
+    KERNEL,
+    MEMORY,
+    RECEIVE,
+    SEND,
+    Operation,
+)
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE, Recording
 
-#: The ending of such files, and the version of what is in them.
-SUFFIX, VERSION = ".recording.npz", 1
+#: The ending of such files, and the version of what is in them: 2 with kernels or copies of accelerators, otherwise 1.
+SUFFIX, VERSION = ".recording.npz", 2
 #: The first part of the file: the header, as bytes.
 HEADER = "simcodesign_recording"
 #: Arrays of N entries, rank after rank.
 _COLUMNS = ("op", "phase", "line", "started", "waits_for")
 #: Numbers of values of an operation, by its kind: without algorithms that need more, and without uses of memory.
-_LENGTHS = {"compute": 3, "access": 4, SEND: 5, RECEIVE: 5, COLLECTIVE: 7}
+_LENGTHS = {"compute": 3, "access": 4, KERNEL: 3, COPY: 3, SEND: 5, RECEIVE: 5, COLLECTIVE: 7}
 
 
 def write_recording(recording: Recording, path: Path) -> None:
@@ -53,7 +61,7 @@ def write_recording(recording: Recording, path: Path) -> None:
         raise InputError(what, recording.place_of(int(uses[0])), allowed="computation, disk accesses and messages")
     header = {
         "format": HEADER,
-        "version": VERSION,
+        "version": VERSION if any(one[0] in (KERNEL, COPY) for one in recording.operations) else 1,
         "operations": recording.operations,
         "phases": recording.phases,
         "file": recording.file,
@@ -119,9 +127,9 @@ def _header(text: NDArray[Any], place: Place) -> Mapping[str, Any]:
         raise ValueError("its header is nested too deeply") from None
     if not isinstance(header, dict) or header.get("format") != HEADER:
         raise ValueError("no header of a recording")
-    if header.get("version") != VERSION:
+    if header.get("version") not in range(1, VERSION + 1):
         what = "the version of a file of a recording"
-        raise InputError(what, place, value=header.get("version"), allowed=f"{VERSION}, which this program reads")
+        raise InputError(what, place, value=header.get("version"), allowed=f"1 to {VERSION}, which this program reads")
     return header
 
 
@@ -192,7 +200,7 @@ def _operation(row: object, ranks: int, groups: int, algorithms: set[tuple[str, 
         raise _damaged(place, "an operation")
     if row[0] != COLLECTIVE:
         names = {"compute": ("flops", "instructions", "seconds"), "access": ("read", "write")}.get(row[0], (row[0],))
-        if row[1] not in names:
+        if row[1] not in names or (row[0] in (KERNEL, COPY) and not isinstance(row[2], str)):
             raise _damaged(place, "an operation")
         return checked(Operation(row), ranks, place)
     kind, name, size_bytes, algorithm, root, segments, group = row

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.python_programs.recorded_operations import ACCESS, COLLECTIVE, COMPUTE, RECEIVE, SEND
+from simcodesign.describe.python_programs.recorded_operations import ACCESS, COLLECTIVE, COMPUTE, KERNEL, RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import NONE
 from simcodesign.describe.recordings.communicators import WORLD, Tag
 
@@ -93,6 +93,10 @@ class RankLog:
     def compute(self, amount: float, unit: str = "seconds") -> None:
         """Compute for a number of ``seconds``, ``flops`` or ``instructions``."""
         self._add((COMPUTE, unit, amount))
+
+    def kernel(self, text: str) -> None:
+        """Run kernels on the accelerator, by their keywords in JSON."""
+        self._add((KERNEL, KERNEL, text))
 
     def start_access(self, kind: str, size_bytes: float) -> int:
         """Start a ``read`` or ``write`` of the disk."""

@@ -95,6 +95,7 @@ PARTITION = Section(
 #: Properties that all accelerators of a machine share.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
 _ALIKE |= {"dynamic_power_w": "dynamic_power", "efficiency_by_shape": "efficiency"}
+_ALIKE |= {"interference": "interference", "reserved_bytes": "memory.reserved"}
 #: Keys that a partition states in full, or not at all.
 _WHOLE = ("topology", "segments")
 

@@ -164,7 +164,7 @@ WORKLOAD = Section(
 )
 
 #: Keys whose values belong to the workload, whatever else the file states.
-_AS_THEY_ARE = "name about source footprint accelerator_footprint size data groups requires".split()
+_AS_THEY_ARE = ["name", "about", "source", "footprint", "accelerator_footprint", "size", "data", "groups", "requires"]
 
 
 def workload_from(entry: Entry) -> Workload:

@@ -22,6 +22,7 @@ class ComputeLowering(Lowering[Compute]):
         writer.count(writer.builder.totals.work, demand.unit, work)
         duration_s = duration_of_computation_s(demand, writer.machine.processor, work)
         writer.count_instructions(demand.unit, work, duration_s)
+        writer.count(writer.builder.totals.processor_limits_s, "computation", duration_s)
         writer.work(COMPUTE, 0.0, duration_s, writer.varying())
 
 

@@ -87,6 +87,8 @@ class MemoryAccessesLowering(Lowering[MemoryAccesses]):
             runners = co_runners(writer.step, of.memory, of.here)
             accesses = accesses_of(demand, of.memory, writer.amount, builder, runners)
             _count(accesses, of, writer)
+            for name, each_s in limits_s(demand, accesses, of.memory, writer.amount).items():
+                writer.count(builder.totals.processor_limits_s, name, of.each(each_s))
             parts.append(parts_of(demand, accesses, of.memory, writer.amount, sliced, builder.links_beside))
         extra = writer.varying(operations_of(builder.machine, builder.on))
         for part in parts[0] if len(parts) == 1 else together(parts, several):
@@ -112,12 +114,8 @@ def parts_of(
 ) -> list[Part]:
     """The operations of a rank that it takes; ``sliced``: for controllers that are shared; ``beside``: bytes pass
     between sockets does so while other bytes pass the controllers."""
-    remote = remote_share(demand, memory, value)
-    stall_s = _stall_s(demand, accesses, memory, value, remote)
-    moved_bytes = accesses.served.traffic_bytes * accesses.accesses
-    transfer_s = moved_bytes * memory.per_byte_s
-    between_s = np.multiply(remote * moved_bytes, _between_sockets_s(memory))
-    before_s = _before_memory_s(accesses, memory)
+    remote, moved_bytes = remote_share(demand, memory, value), accesses.served.traffic_bytes * accesses.accesses
+    stall_s, before_s, transfer_s, between_s = _alone_s(demand, accesses, memory, value)
     if memory.transfers == IN_TURN:
         busy_s = np.maximum(stall_s, before_s.sum(axis=0) + transfer_s + between_s)
     else:
@@ -132,6 +130,36 @@ def parts_of(
     at_each = (remote * moved_bytes / SLICES, remote * transfer_s / SLICES, between_s / SLICES)
     own = Part((1 - remote) * moved_bytes / SLICES, (1 - remote) * transfer_s / SLICES)
     return _slice(own, at_each, rest_s / SLICES, memory, beside) * SLICES
+
+
+def _alone_s(
+    demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate
+) -> tuple[FloatOrArray, NDArray[np.float64], FloatOrArray, FloatOrArray]:
+    """What a rank takes that has the memory for itself: for how long its processor stands still, its bytes come to each
+    cache with a bandwidth (caches, ...), pass the controllers, and pass between sockets."""
+    remote, moved_bytes = remote_share(demand, memory, value), accesses.served.traffic_bytes * accesses.accesses
+    between_s = np.multiply(remote * moved_bytes, _between_sockets_s(memory))
+    stall_s = _stall_s(demand, accesses, memory, value, remote)
+    return stall_s, _before_memory_s(accesses, memory), moved_bytes * memory.per_byte_s, between_s
+
+
+def limits_s(
+    demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate
+) -> dict[str, FloatOrArray]:
+    """Return how long a rank that has the memory for itself waits for latencies (``latency``), for the bandwidth of
+    each cache, by its name, and of ``memory``, and for what lies between ``sockets``."""
+    stall_s, before_s, transfer_s, between_s = _alone_s(demand, accesses, memory, value)
+    names = (level.name for level in memory.caches if level.per_byte_s is not None)
+    moving = dict(zip(names, before_s, strict=True)) | {"memory": transfer_s, "sockets": between_s}
+    if memory.transfers == IN_TURN:
+        stands = stall_s >= sum(moving.values())
+        return {"latency": stall_s * stands, **{name: each_s * ~stands for name, each_s in moving.items()}}
+    limits: dict[str, FloatOrArray] = {}
+    left_s = np.max(np.stack(np.broadcast_arrays(stall_s, *moving.values())), axis=0)
+    for name, each_s in {"latency": stall_s, **moving}.items():  # the first of several that take as long
+        limits[name] = np.where(each_s == left_s, left_s, 0.0)
+        left_s = left_s - limits[name]
+    return limits
 
 
 def together(parts: Sequence[Sequence[Part]], several: Sequence[OfMemory]) -> list[Part]:

@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.footprint import collective_footprint_bytes
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluated.co_runners import co_runners_among
 from simcodesign.describe.evaluated.served_accesses import OfMemory, ServedAccesses, memories_of
-from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.evaluation import EvaluatedStep, StepOfRanks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.python_programs import recorded_operations as kinds
+from simcodesign.describe.python_programs.keyword_calls import accelerator_demand
 from simcodesign.describe.python_programs.matched import (
     as_demand,
     collective_calls,
@@ -37,6 +39,7 @@ from simcodesign.generate.demands.disk_access import duration_of_access_s
 from simcodesign.generate.demands.memory_accesses import (
     Part,
     accesses_of,
+    limits_s,
     operations_of,
     parts_of,
     shares_controller,
@@ -69,6 +72,7 @@ class RecordedProgramLowering(Lowering[RecordedProgram]):
             total += len(recording.entries_of(recording.of_kind(kinds.RECEIVE)))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
         total += accesses * (operations_of(writer.builder.machine, writer.builder.on) - 1)
+        total += len(recording.entries_of(_on_accelerators(recording)))  # two operations each
         for one, ranks in np.unique(np.stack([op, size], axis=1), axis=0).tolist() if len(op) else ():
             most = messages_of(as_demand(recording, one, ranks, writer.builder.machine.collectives)).most(ranks)
             segments = recording.operations[one][5] or (1,)
@@ -144,13 +148,15 @@ class _Layout:
                 shared[key] = len(segments)
                 segments.append(self._template(one, ranks, size_bytes))
             template_of[place] = shared[key]
-        accesses = [op for op, one in enumerate(recording.operations) if one[0] == kinds.MEMORY]
-        entries = [np.flatnonzero(recording.op == op) for op in accesses]
         placed = list[tuple[Int64s, int]]()
-        for one, entry in zip(accesses, entries, strict=True):
-            for those, segment in self._accesses(one, entry):
-                placed.append((those, len(segments)))
-                segments.append(segment)
+        for which, write in (
+            (recording.of_kind(kinds.MEMORY), self._accesses),
+            (_on_accelerators(recording), self._at_accelerator),
+        ):
+            for one in np.flatnonzero(which).tolist():
+                for those, segment in write(one, np.flatnonzero(recording.op == one)):
+                    placed.append((those, len(segments)))
+                    segments.append(segment)
         templates = _stored(segments, self._names)
         for entry, number_of_one in placed:
             piece[entry] = templates.first_piece[number_of_one]
@@ -203,19 +209,42 @@ class _Layout:
             runners = co_runners_among(builder.machine, present if of.here is None else present & of.here, of.memory)
             accesses = accesses_of(demand, of.memory, value, builder, runners)
             self._count(accesses, of, ranks)
+            for name, each_s in limits_s(demand, accesses, of.memory, value).items():
+                _add(builder.totals.processor_limits_s, name, of.each(each_s), ranks)
             every.append(parts_of(demand, accesses, of.memory, value, sliced))
         parts = every[0] if len(every) == 1 else together(every, several)
-        amounts = [amount for part in parts for amount in (part.size_bytes, part.duration_s)]
-        by_rank = np.stack([np.broadcast_to(amount, self.recording.ranks) for amount in amounts])[:, ranks]
+        columns = [
+            Column(MEMORY, None, NONE, part.size_bytes, part.duration_s, tag=None,
+                   extra=dict.fromkeys(builder.fields_of_memory, part.controller))
+            for part in parts
+        ]  # fmt: skip
+        yield from self._by_duration(columns, entry)
+
+    def _at_accelerator(self, op: int, entry: Int64s) -> Iterator[tuple[Int64s, Segment]]:
+        """Yield the operations of kernels or copies, which these entries are, and the entries that have them."""
+        kind, _, text = self.recording.operations[op]
+        if not len(entry):
+            return
+        demand = accelerator_demand(kind, text, self.recording.place_of(int(entry[0])))
+        often = np.bincount(self.recording.rank[entry], minlength=self.recording.ranks)
+        writer = StepWriter(self._builder, StepOfRanks(demand, self._step.block, often=often))
+        LOWERINGS[type(demand)].write(demand, writer)
+        yield from self._by_duration(writer.columns.columns, entry, writer.who)
+
+    def _by_duration(
+        self, columns: Sequence[Column], entry: Int64s, who: NDArray[Any] | None = None
+    ) -> Iterator[tuple[Int64s, Segment]]:
+        """Yield the operations of these entries, and the entries of the ranks for which they take as long. Sizes and
+        durations are numbers, or of every rank, or of the ranks ``who``."""
+        count = self.recording.ranks if who is None else len(who)
+        ranks = self.recording.rank[entry] if who is None else np.searchsorted(who, self.recording.rank[entry])
+        amounts = [amount for column in columns for amount in (column.size_bytes, column.duration_s)]
+        by_rank = np.stack([np.broadcast_to(amount, count) for amount in amounts])[:, ranks]
         distinct, number = np.unique(by_rank, axis=1, return_inverse=True)
-        for which, column in enumerate(distinct.T.tolist()):
-            columns = [
-                Column(MEMORY, None, NONE, size, duration, tag=None, extra=dict.fromkeys(builder.fields_of_memory, at))
-                for size, duration, at in zip(
-                    column[::2], column[1::2], (part.controller for part in parts), strict=True
-                )
-            ]
-            yield entry[number.ravel() == which], woven(columns, 1, 0, self._names)
+        for which, row in enumerate(distinct.T.tolist()):
+            sized = zip(columns, row[::2], row[1::2], strict=True)
+            alike = [replace(one, who=None, size_bytes=size, duration_s=duration) for one, size, duration in sized]
+            yield entry[number.ravel() == which], woven(alike, 1, 0, self._names)
 
     def _count(self, accesses: ServedAccesses, of_memory: OfMemory, ranks: NDArray[Any]) -> None:
         """Note for the Result where the accesses of these ranks are served, and how that was computed."""
@@ -224,9 +253,7 @@ class _Layout:
         if memory.prefetch is not None:
             counts.append((totals.prefetched, "memory", served.prefetched))
         for of, name, share in counts:
-            each = of_memory.each(accesses.accesses * share)
-            every = np.sum(np.asarray(each)[ranks]) if np.ndim(each) else each * len(ranks)
-            of[name] = of.get(name, 0.0) + float(every)
+            _add(of, name, of_memory.each(accesses.accesses * share), ranks)
         methods = zip(memory.level_names, served.methods, strict=False)  # memory itself has none
         totals.hit_methods.update({level: method for level, method in methods if method})
 
@@ -278,6 +305,8 @@ class _Layout:
                 fields["duration_s"][at] = duration_of_computation_s(
                     demand, machine.processor.of_ranks(recording.rank[entry]), work
                 )
+                limits = totals.processor_limits_s
+                limits["computation"] = limits.get("computation", 0.0) + float(fields["duration_s"][at].sum())
                 totals.work[unit] = totals.work.get(unit, 0.0) + float(work.sum())
         times = recording.column(3, (kinds.ACCESS,))
         for name, kind in (("read", READ), ("write", WRITE)):
@@ -389,6 +418,17 @@ class _Layout:
         """Line of every operation in the file."""
         files = self.recording.files or (self.recording.file,)
         return SourceLines(files, self.recording.line[self.entry].astype(np.int32))
+
+
+def _add(totals: dict[str, float], name: str, each: FloatOrArray, ranks: NDArray[Any]) -> None:
+    """Add what all ranks have, or each of them by itself, of these ranks."""
+    every = np.sum(np.asarray(each)[ranks]) if np.ndim(each) else each * len(ranks)
+    totals[name] = totals.get(name, 0.0) + float(every)
+
+
+def _on_accelerators(recording: Recording) -> NDArray[np.bool_]:
+    """(D,) which operations are kernels or copies."""
+    return recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY)
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:

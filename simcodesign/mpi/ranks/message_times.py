@@ -8,8 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.messages.message_costs import price
+from simcodesign.core.errors import Place
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.python_programs.keyword_calls import accelerator_demand
+from simcodesign.describe.python_programs.recorded_operations import KERNEL
+from simcodesign.describe.workload import Workload
 
 #: Operations of all ranks in which everyone sends to everyone.
 _ALL_TO_ALL = ("all_to_all", "all_broadcast")
@@ -31,6 +36,7 @@ class MessageTimes(dict[float, Times]):
     def __init__(self, machine: Machine, ranks: int) -> None:
         network, processor = machine.network, machine.processor
         self._flop_per_s = math.inf if processor is None else float(np.min(np.asarray(processor.rate_flop_per_s)))
+        self._machine, self._of_kernels = machine, dict[str, float]()
         self._message = None if network is None else price(network, float(ranks)).message
 
     def __missing__(self, size_bytes: float) -> Times:
@@ -46,6 +52,14 @@ class MessageTimes(dict[float, Times]):
     def of_flops(self, flops: float) -> float:
         """Return the time of floating-point operations on the slowest processor."""
         return flops / self._flop_per_s
+
+    def of_kernel(self, text: str, place: Place) -> float:
+        """Return the time of kernels, by their keywords in JSON, on the accelerator of the first rank. Raises
+        InputError for a machine on which they cannot run."""
+        if text not in self._of_kernels:
+            kernels = Workload("kernels", {}, {}, (accelerator_demand(KERNEL, text, place),))
+            self._of_kernels[text] = float(forecast(kernels, self._machine, {"P": 1}, longest_path=False).makespan_s)
+        return self._of_kernels[text]
 
     def of_all_ranks(self, operation: str, size_bytes: float, ranks: int) -> float:
         """Return roughly what an operation of all ranks takes: as many messages as a tree has levels."""

@@ -232,12 +232,25 @@ class World:
     def declare(self, flops: float) -> None:
         """Note floating-point operations instead of the CPU time since the last call."""
         if self._declared:
-            self.note().line = self.log.line_of(sys._getframe(1))
-            for called in self.on_call:
-                called(self.current)
+            self._begin_declaring(sys._getframe(1))
             self.note().compute(flops, "flops")
-            self.scheduler.pass_until(self.scheduler.clock_s + self.times.of_flops(flops))
-            self._since_s = time.process_time()
+            self._pass_declared(self.times.of_flops(flops))
+
+    def declare_kernel(self, text: str) -> None:
+        """Note kernels, by their keywords in JSON, in place of the CPU time since the last call."""
+        if self._declared:
+            self._begin_declaring(sys._getframe(1))
+            self.note().kernel(text)
+            self._pass_declared(self.times.of_kernel(text, self.note().place))
+
+    def _begin_declaring(self, frame: FrameType) -> None:
+        self.note().line = self.log.line_of(frame)
+        for called in self.on_call:
+            called(self.current)
+
+    def _pass_declared(self, seconds: float) -> None:
+        self.scheduler.pass_until(self.scheduler.clock_s + seconds)
+        self._since_s = time.process_time()
 
     def begin_computing(self) -> None:
         """A rank begins to compute."""

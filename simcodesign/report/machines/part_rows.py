@@ -37,7 +37,8 @@ def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
         yield from _ridge_rows(accelerator)
     if accelerator.capacity_bytes is not None:
         each = machine.rank_accelerator_bytes
-        share = f" ({amount_text(each, 'size')} a rank)" if ranks > 1 and each is not None else ""
+        is_less = ranks > 1 or accelerator.reserved_bytes
+        share = f" ({amount_text(each, 'size')} a rank)" if is_less and each is not None else ""
         yield "capacity", f"{amount_text(accelerator.capacity_bytes, 'size')}{share}"
     if accelerator.link_per_byte_s is not None:
         duplex = "in each direction" if accelerator.is_full_duplex else "in one direction at a time"

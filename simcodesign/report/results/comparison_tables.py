@@ -12,7 +12,7 @@ from simcodesign.comparison.attribution import QUEUEING, ROUNDING, DemandGap, re
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.effects import WAITING, Rung, effect_words
 from simcodesign.comparison.efficiency import ROOFLINE
-from simcodesign.core.units import format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import changing_effects
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
@@ -20,6 +20,7 @@ from simcodesign.report.results.anchored_tables import anchored_tables
 from simcodesign.report.results.evidence_lines import evidence_lines
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
 from simcodesign.report.results.ladder_rows import SUM, hops_line, not_here_line, rungs_shown
+from simcodesign.report.results.limits import KERNELS, PROCESSORS, words_of_limit
 from simcodesign.report.results.measured_tables import measured_lines
 from simcodesign.report.results.tables import (
     algorithm_table,
@@ -85,7 +86,33 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
 
 
 def _by_parts(comparison: Comparison) -> list[RenderableType]:
-    return [component_table(comparison), compared_phases(comparison), *overlapped_line(comparison)]
+    tables = [component_table(comparison), compared_phases(comparison), *overlapped_line(comparison)]
+    return [*tables, *compared_limits(comparison)]
+
+
+def compared_limits(comparison: Comparison) -> list[RenderableType]:
+    """What limits the time on accelerators and on processors in both readings, in the mean of all ranks."""
+    kernels, processors = (
+        [getattr(result, f"{kind}limits_of_a_rank_s") for result in (comparison.forecast, comparison.simulation)]
+        for kind in ("", "processor_")
+    )
+    return [*_limits(KERNELS, *kernels), *_limits(PROCESSORS, *processors)]
+
+
+def _limits(
+    what: str, forecast: Mapping[str, FloatOrArray], simulation: Mapping[str, FloatOrArray]
+) -> list[RenderableType]:
+    names = dict.fromkeys((*forecast, *simulation))
+    times = {name: tuple(float(side.get(name, 0.0)) for side in (forecast, simulation)) for name in names}
+    times = {name: pair for name, pair in times.items() if any(pair)}
+    if not times:
+        return []
+    show = Seconds(time_s for pair in times.values() for time_s in pair)
+    table = new_table(f"{what}, mean of the ranks ({show.unit})", "limited by", "forecast", "simulated", "error")
+    for name, pair in sorted(times.items(), key=lambda one: -max(one[1])):
+        error = _percent_or_times(relative_error(*pair))
+        table.add_row(words_of_limit(what, name), *(show(time_s) for time_s in pair), error)
+    return [table]
 
 
 def assumption_facts(comparison: Comparison) -> list[tuple[str, str]]:
@@ -131,10 +158,13 @@ def compared_phases(comparison: Comparison) -> Table:
     """Both readings per phase."""
     rows = comparison.phase_rows()
     show = Seconds(row[reading] for row in rows.values() for reading in ("forecast_s", "simulated_s"))
-    table = new_table(f"Time per phase ({show.unit})", "phase", "forecast", "simulated", "error")
+    limited = comparison.forecast.limited_phases
+    head = ("phase", "forecast", "simulated", "error", *(["forecast limited by"] if limited else []))
+    table = new_table(f"Time per phase ({show.unit})", *head)
     for name, row in rows.items():
         error = OVERLAPPED if name in comparison.overlapped_phases else _error_text(row)
-        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), error)
+        limit = [limited.get(name, "")] if limited else []
+        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), error, *limit)
     return table
 
 

@@ -17,7 +17,7 @@ from simcodesign.core.stations.uses import StationUses
 from simcodesign.core.units import FloatOrArray, format_quantity, told_apart
 from simcodesign.report.common.numbers import Digits, Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.report.results.memory_bound import memory_bound_line
+from simcodesign.report.results.limits import limits_table, memory_bound_line, processor_limits_table
 
 #: Maximum number of sequences of operations listed.
 MAX_SEQUENCES = 3
@@ -192,6 +192,7 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
         facts(rows),
         *served_tables(result),
         *limits_table(result),
+        *processor_limits_table(result),
         *algorithm_table(result),
         *notes_lines(result),
     ]
@@ -207,11 +208,13 @@ def phase_table(result: Result) -> Table:
     title = f"Time per phase and component ({show.unit})"
     if result.ranks is not None:
         title = f"Time along the critical path, per phase and component ({show.unit})"
-    table = new_table(title, "phase", *COMPONENTS, "total")
+    limited = result.limited_phases
+    table = new_table(title, "phase", *COMPONENTS, "total", *(["limited by"] if limited else []))
     for name, row in rows.items():
         if name == "total":
             table.add_section()
-        table.add_row(name, *map(show, row.values()), style="bold" if name == "total" else None)
+        limit = [limited.get(name, "")] if limited else []
+        table.add_row(name, *map(show, row.values()), *limit, style="bold" if name == "total" else None)
     return table
 
 
@@ -227,28 +230,6 @@ def served_tables(result: Result) -> list[RenderableType]:
     if result.prefetched is not None:
         ahead = float(result.prefetched)
         table.add_row("of these fetched ahead", _count(ahead), f"{ahead / total:.2%}", "streams in sequence")
-    return [table]
-
-
-#: Limits of kernels and copies, in words.
-LIMIT_WORDS = {
-    "flops": "flops: the rate of the accelerator",
-    "memory": "memory: the bandwidth of its memory",
-    "launch": "launch: the processor, which starts kernels",
-    "link": "link: between host and accelerator",
-}
-
-
-def limits_table(result: Result) -> list[RenderableType]:
-    """Limits of the time on accelerators, in the mean of all ranks; nothing if they are not used."""
-    if not float(sum(result.limits_s.values())):
-        return []
-    times_s = {name: float(time_s) for name, time_s in result.limits_of_a_rank_s.items()}
-    show = Seconds([*times_s.values()])
-    table = new_table(f"Kernels and copies, mean of the ranks ({show.unit})", "limited by", "time", "fraction")
-    for name, time_s in sorted(times_s.items(), key=lambda one: -one[1]):
-        if time_s:
-            table.add_row(LIMIT_WORDS[name], show(time_s), f"{time_s / sum(times_s.values()):.1%}")
     return [table]
 
 

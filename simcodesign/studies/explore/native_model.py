@@ -21,7 +21,7 @@ from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.interval import Interval, bounds, bounds_of, point
 from simcodesign.core.forecast_parts import FailureForecast
-from simcodesign.core.operation_kinds import LIMIT_NAMES
+from simcodesign.core.operation_kinds import LIMIT_NAMES, PROCESSOR_LIMIT_NAMES
 from simcodesign.core.result import Result
 from simcodesign.core.serving_result import ServingResult
 from simcodesign.core.units import FloatOrArray
@@ -75,6 +75,8 @@ FAILURES_METRIC = "failures"
 WITH_FAILURES = "time_with_failures"
 #: Seconds of kernels and copies by what limits them, in the mean of the ranks, of workloads that have any.
 LIMITED = {f"limited_by_{name}": "time" for name in LIMIT_NAMES}
+#: The same for processors, for workloads that use memory; each cache has one as well.
+PROCESSOR_LIMITED = {f"processor_limited_by_{name}": "time" for name in PROCESSOR_LIMIT_NAMES}
 #: Ranks times points kept in memory together if ranks differ.
 MAX_HELD = 4_000_000
 
@@ -108,6 +110,7 @@ class NativeModel(OfScenario):
                 FAILURES_METRIC,
                 WITH_FAILURES,
                 *LIMITED,
+                *PROCESSOR_LIMITED,
                 *self.workload.equations,
                 *self.workload.parameters,
                 "P",
@@ -146,6 +149,10 @@ class NativeModel(OfScenario):
             dimensions |= {FAILURES_METRIC: "count", WITH_FAILURES: "time"}
         if any(isinstance(step, Kernel | Copy) for step in walk(self.workload.program)):
             dimensions |= LIMITED
+        if self.workload.accesses_memory and self.machine.memory is not None:
+            dimensions |= PROCESSOR_LIMITED
+            caches = (name for name in self.machine.memory.level_names[:-1] if name.isidentifier())
+            dimensions |= {f"processor_limited_by_{name}": "time" for name in caches}
         dimensions |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
         dimensions |= {name: "" for name in self.workload.equations if name not in dimensions}
         dimensions |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
@@ -357,6 +364,7 @@ def metrics_of(result: Result) -> dict[str, FloatOrArray]:
         metrics[FAILURES_METRIC] = float(result.failures.count)
         metrics[WITH_FAILURES] = result.makespan_s
     metrics |= {f"limited_by_{name}": time for name, time in result.limits_of_a_rank_s.items()}
+    metrics |= {f"processor_limited_by_{name}": it for name, it in result.processor_limits_of_a_rank_s.items()}
     metrics |= {f"used.{name}": amount for name, amount in result.used.items()}
     zero: FloatOrArray = 0.0
     return {**metrics, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}

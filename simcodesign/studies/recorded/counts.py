@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, COMPUTE, SEND, Operation
+from simcodesign.core.errors import InputError
+from simcodesign.describe.python_programs.recorded_operations import (
+    COLLECTIVE,
+    COMPUTE,
+    COPY,
+    KERNEL,
+    SEND,
+    Operation,
+)
 from simcodesign.describe.python_programs.recording import NONE, Recording
 
 Int64s = NDArray[np.int64]
@@ -47,8 +55,13 @@ def counts_of(recording: Recording) -> Counts:
     """Return the counts of a recording, each of the rank that has the most; seconds are the mean of all ranks.
 
     Operations on a communicator of one rank are left out. Families of communicators other than all ranks are
-    numbered from 1, and the metrics of their operations end with ``@1``, ``@2`` ...
+    numbered from 1, and the metrics of their operations end with ``@1``, ``@2`` ... Raises InputError for kernels and
+    copies of accelerators.
     """
+    kernels = recording.entries_of(recording.of_kind(KERNEL) | recording.of_kind(COPY))
+    if len(kernels):
+        what, allowed = "there are no models of what accelerators do", "a program without kernels and copies"
+        raise InputError(what, recording.place_of(int(kernels[0])), allowed=allowed)
     counts = Counts()
     families = _families(recording)
     metrics = [_metrics(one, families) for one in recording.operations]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.machine_metrics import MACHINE_COLUMNS, RUN_COLUMNS, cost_columns
 from simcodesign.core.errors import InputError, SimcodesignError
-from simcodesign.core.operation_kinds import COMPONENTS, LIMIT_NAMES
+from simcodesign.core.operation_kinds import COMPONENTS, LIMIT_NAMES, PROCESSOR_LIMIT_NAMES
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
@@ -47,6 +47,8 @@ OPTIONAL = (
 )
 #: Columns of what limits kernels and copies, in the mean of the ranks.
 LIMITS = tuple(f"limited_by_{name}_s" for name in LIMIT_NAMES)
+#: The same of processors; each cache has one, too.
+PROCESSOR_LIMITS = tuple(f"processor_limited_by_{name}_s" for name in PROCESSOR_LIMIT_NAMES)
 #: Forecast over simulated makespan, or response time of an open stream.
 RATIO = "ratio"
 #: Number of machines with changed files that a process caches.
@@ -147,12 +149,16 @@ def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
     optional = {name: getattr(result, name, None) for name in OPTIONAL}
     columns |= {name: value for name, value in optional.items() if value is not None}
     columns |= {f"limited_by_{name}_s": time for name, time in result.limits_of_a_rank_s.items()}
+    on_processors = result.processor_limits_of_a_rank_s
+    columns |= {f"processor_limited_by_{name}_s": time for name, time in on_processors.items()}
     return {f"{prefix}_{name}": value for name, value in columns.items()}
 
 
-def result_columns(simulate: bool) -> list[str]:
-    """Return the columns that the results of a sweep may have, with simulations or without."""
-    names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL, *LIMITS, *RUN_COLUMNS]
+def result_columns(simulate: bool, caches: Iterable[str] = ()) -> list[str]:
+    """Return the columns that the results of a sweep may have, with simulations or without, on a machine with these
+    ``caches``."""
+    names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL, *LIMITS]
+    names += [*PROCESSOR_LIMITS, *(f"processor_limited_by_{name}_s" for name in caches), *RUN_COLUMNS]
     columns = [*MACHINE_COLUMNS]
     columns += [f"{prefix}_{name}" for prefix in (PREFIXES if simulate else (FORECAST,)) for name in names]
     return [*columns, RATIO] if simulate else columns

@@ -109,6 +109,14 @@ def test_partitions_may_have_other_accelerators_than_the_machine() -> None:
     assert ends_s("- compute: {on: accelerator, flops: 100e9}\n", on) == pytest.approx([2.001] * 4 + [1.001] * 2)
 
 
+@pytest.mark.parametrize("own", ["interference: 0.5", "memory: {capacity: 9 GB, reserved: 2 GB}"])
+def test_what_is_alike_on_all_accelerators_is_refused_where_it_differs(own: str) -> None:
+    common = "accelerator: {count: 1, rate: 50 GFLOP/s, interference: 0.25, memory: {capacity: 9 GB, reserved: 1 GB}}\n"
+    old = "accelerator: {count: 2, rate: 100 GFLOP/s, launch: 1 ms, memory: {bandwidth: 1 TB/s}, link: {bandwidth: 20 GB/s}}"
+    with pytest.raises(InputError, match="accelerators of partitions differ in their constants alone"):
+        machine(common, PARTITIONS.replace(old, f"accelerator: {{{own}}}"))
+
+
 @ENGINES
 @pytest.mark.parametrize(
     ("mapping", "slow"),

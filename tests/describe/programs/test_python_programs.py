@@ -405,7 +405,7 @@ def test_noise_and_comparison_take_it_as_any_other_workload() -> None:
 def test_the_documentation_runs(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "docs" / "python-programs.md").read_text()
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for number, block in enumerate(blocks):
         path = tmp_path / f"block{number}.py"
         path.write_text(block)

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 import simcodesign as sc
+from simcodesign.analytic.roofline_points import RooflinePoint
 from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
-from simcodesign.report.machines.roofline_plot import Roof, roofline_plot, roofs
+from simcodesign.report.machines.roofline_plot import MOST_POINTS, Roof, roofline_plot, roofs, workload_roofline_plot
 from tests.builders import read_machine
+from tests.command_line import command
 
 MACHINE = (
     "simcodesign: 1\nname: m\nnodes: 2\nprocessors_per_node: 4\nprocessor: {rate: 10 GFLOP/s}\n"
@@ -82,3 +84,45 @@ def test_machines_without_one(name: str, tmp_path: Path) -> None:
 def test_shipped_machines(name: str, tmp_path: Path) -> None:
     roofline_plot(sc.Machine.load(name), tmp_path / "roofline.png")
     assert (tmp_path / "roofline.png").read_bytes().startswith(b"\x89PNG")
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, points: list[RooflinePoint]) -> Any:
+    figures: list[Any] = []
+    monkeypatch.setattr(plot_style, "save", lambda figure, path: figures.append(figure))
+    workload_roofline_plot(read_machine(MACHINE), "roofline.png", points, "a title")
+    return figures[0]
+
+
+def test_points_below_the_roofs_of_their_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 10 s in all, those of processors once for each memory; the longest is number 1."""
+    figure = drawn(
+        monkeypatch, [RooflinePoint("product", "bf16", 4e12, 1e10, 2.0), RooflinePoint("sum", "processor", 8, 64, 8.0)]
+    )
+    (axis,) = figure.axes
+    roofs_drawn = [line for line in axis.lines if line.get_marker() == "None"]
+    marks = [line for line in axis.lines if line.get_marker() != "None"]
+    assert len(roofs_drawn) == 4  # bf16 and what its kernels reach, the processor with all of its memory and a part
+    assert [tuple(map(float, (*line.get_xdata(), *line.get_ydata()))) for line in marks] == [(400, 2e12), (0.125, 1)]
+    assert marks[0].get_color() == roofs_drawn[0].get_color() != marks[1].get_color() == roofs_drawn[2].get_color()
+    assert [text.get_text() for text in axis.texts] == ["1", "2"]
+    entries = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert entries[-2:] == ["1: sum (80%)", "2: product (20%)"]
+
+
+def test_points_that_are_near_each_other_have_their_numbers_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    near = [RooflinePoint(f"k{n}", "fp64", 1e12 * (1 + n / 100), 1e10, 20.0 - n) for n in range(MOST_POINTS + 1)]
+    (axis,) = drawn(monkeypatch, near).axes
+    assert [text.get_text() for text in axis.texts] == [", ".join(map(str, range(1, MOST_POINTS + 1)))]
+
+
+def test_the_command_writes_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """By the name of the file; another name has the bars of the phases, as before."""
+    forecast = command(capfd, "forecast")
+    for name in ("roofline.png", "other.png"):
+        forecast("inference", "a100-cluster", "--write", tmp_path / name)
+    files = [(tmp_path / name).read_bytes() for name in ("roofline.png", "other.png")]
+    assert all(one.startswith(b"\x89PNG") for one in files)
+    assert files[0] != files[1]
+    refused = forecast("jacobi", "torus-cluster", "-P", 4, "--write", tmp_path / "roofline.svg")
+    assert refused.status == 2
+    assert "no kernel or phase of this workload" in refused.err

@@ -49,6 +49,47 @@ def test_columns_of_a_sweep(workload: sc.Workload, simulate: bool) -> None:
         assert list(table[f"{reading}_limited_by_launch_s"]) == pytest.approx(2 * [1e-5], rel=1e-12)
 
 
+CACHED: dict[str, Any] = {
+    "simcodesign": 1,
+    "name": "cached",
+    "nodes": 1,
+    "processors_per_node": 2,
+    "processor": {"rate": "1 GFLOP/s"},
+    "caches": {"L1": {"size": "32 KiB", "ways": 8, "latency": "2 ns", "bandwidth": "8 GB/s"}},
+    "memory": {"latency": "100 ns", "bandwidth": "4 GB/s", "line": "64 B"},
+    "network": {"topology": {"kind": "crossbar"}, "startup": "1 us", "bandwidth": "1 GB/s"},
+}
+#: 8 MB leave L1 at 8 GB/s: 1 ms; n x 64 KB come from memory at 4 GB/s, n x 16 us, and leave L1 in half of that.
+READS = {
+    "simcodesign": 1,
+    "name": "reads",
+    "parameters": {"n": {"default": 1}},
+    "program": [
+        {"memory": {"accesses": 1e6, "stack_distance": 1, "blocking": 0}},
+        {"memory": {"accesses": "n*1e3", "element": "64 B", "stack_distance": 1e12, "blocking": 0}},
+        {"compute": {"flops": 2e6}},
+    ],
+}
+
+
+@pytest.mark.parametrize("simulate", [False, True])
+def test_columns_of_caches_and_memory(simulate: bool) -> None:
+    machine = sc.Machine.load(CACHED)
+    table = sc.sweep(sc.Workload.load(READS), machine, {"P": 2}, vary={"n": [0, 3]}, simulate=simulate).table
+    expected = {"L1": [1e-3, 1e-3], "memory": [0, 48e-6], "computation": 2 * [2e-3], "latency": [0, 0]}
+    for reading in ("forecast", "simulated")[: 1 + simulate]:
+        for name, expected_s in {**expected, "sockets": [0, 0]}.items():
+            found = list(table[f"{reading}_processor_limited_by_{name}_s"])
+            assert found == pytest.approx(expected_s, rel=1e-9, abs=1e-15)
+
+
+def test_a_cache_as_metric_of_a_search() -> None:
+    workload, machine = sc.Workload.load(READS), sc.Machine.load(CACHED)
+    best = sc.explore(workload, machine, vary={"n": [1, 3]}, subject_to="processor_limited_by_memory >= 40 us")
+    assert best.point.values == {"n": 3.0}
+    assert best.point.metrics["processor_limited_by_L1"] == pytest.approx(1e-3, rel=1e-9)
+
+
 def test_metrics_of_a_search(workload: sc.Workload) -> None:
     best = sc.explore(workload, read_machine(MACHINE), vary={"n": [1, 3]}, subject_to="limited_by_memory >= 2 ms")
     assert best.point.values == {"n": 3.0}

@@ -82,7 +82,8 @@ def test_every_metric_is_there() -> None:
     memory = dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size")
     costs = {"ownership_cost": "", "run_cost": "", "carbon": "kg"}
     optional = {**memory, "energy": "energy", "peak_power": "power", **costs, "slowdown": ""}
-    optional |= {native_model.FAILURES_METRIC: "count", native_model.WITH_FAILURES: "time"} | native_model.LIMITED
+    optional |= {native_model.FAILURES_METRIC: "count", native_model.WITH_FAILURES: "time"}
+    optional |= native_model.LIMITED | native_model.PROCESSOR_LIMITED
     totals = {"rack_units": "", "die_area": "m2", "price": "", "embodied_carbon": "kg"}
     totals |= {"static_power": "power", "full_power": "power", "ownership_cost": ""}
     for heading, metrics in (
@@ -95,8 +96,9 @@ def test_every_metric_is_there() -> None:
     assert aspen_model.MACHINE_METRICS.keys() <= aspen_model.METRICS.keys()
     parts = [f"{part}_s" for part in COMPONENTS]
     columns = [name for name, _ in rows_below(text, "Columns of a sweep")]
+    limits = [*evaluate.LIMITS, *evaluate.PROCESSOR_LIMITS]
     assert sorted(columns) == sorted(
-        ["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL, *evaluate.LIMITS, *machine_metrics.RUN_COLUMNS]
+        ["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL, *limits, *machine_metrics.RUN_COLUMNS]
     )
     assert all(f"`{name}`" in text for name in machine_metrics.MACHINE_COLUMNS)
 
