@@ -9,7 +9,7 @@ sender waits for a receiver that copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -102,10 +102,15 @@ class Refined:
 
 
 def refined(
-    demand: Collective, size_bytes: FloatOrArray, on: OnLevels, bound: Cost, busy_s: FloatOrArray, parts: FloatOrArray
+    demand: Collective,
+    size_bytes: FloatOrArray,
+    on: OnLevels,
+    bound: Cost,
+    busy_s: FloatOrArray,
+    parts: Callable[[Collective], FloatOrArray],
 ) -> Refined:
     """The cost of groups whose messages are on several levels, by its ``bound`` at the slowest prices; ``parts``: in
-    how many segments the bytes are passed on."""
+    how many segments an algorithm passes the bytes on."""
     shape = np.broadcast_shapes(np.shape(bound.time_s), *(one.shape for one in on.groups.patterns))
     time_s, reduction_s, busy = (
         np.array(np.broadcast_to(value, shape or (1,)), dtype=np.float64)
@@ -118,7 +123,7 @@ def refined(
             where = np.broadcast_to(here, shape or (1,))
             if not where.any():
                 continue
-            followed = _followed(way, size_bytes, on, pattern, where, parts)
+            followed = _followed(way, size_bytes, on, pattern, where, parts(way))
             if followed is None:
                 is_bound = True
                 continue
@@ -174,7 +179,7 @@ def cost_of_members(
     busy_s = all_busy_s(cost, prices)
     if not on.is_followed(demand):
         return Refined(cost, busy_s, "")
-    return refined(demand, size_bytes, on, cost, busy_s, 1.0 if segments is None else segments)
+    return refined(demand, size_bytes, on, cost, busy_s, lambda _: 1.0 if segments is None else segments)
 
 
 def _followed(
