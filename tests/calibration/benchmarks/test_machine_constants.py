@@ -323,6 +323,11 @@ def test_constants_that_cannot_be_given_are_refused(machine: Path, known: dict[s
         ((1, 2, 3, 9), "1-3, 9"),
         ((2, 4, 6, 8, 10), "2, 4, ..., 10"),
         ((1, 5, 6, 7, 20, 30), "1, 5-7, 20, 30"),
+        (tuple(n**2 for n in range(1, 25)), ", ".join(str(n**2) for n in range(1, 25))),
+        (
+            tuple(n**2 for n in range(1, 26)),
+            "1, ..., 625 (25 of them: role calibration in the table of --write rows:FILE)",
+        ),
     ],
 )
 def test_lines_in_short(lines: tuple[int, ...], text: str) -> None:
