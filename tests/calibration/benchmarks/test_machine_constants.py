@@ -315,6 +315,13 @@ def test_constants_that_cannot_be_given_are_refused(machine: Path, known: dict[s
         calibrate_machine(machine, [by_size("ping_pong", two_protocols)], known=known)
 
 
+@pytest.mark.parametrize(("noise", "is_stated"), [(0.05, False), (1.0, True)])
+def test_repetitions_that_differ_are_stated(machine: Path, noise: float, is_stated: bool) -> None:
+    """Five repetitions of each size, of which quartiles differ by 1.1 and by a factor of some 3."""
+    found = calibrate_machine(machine, [by_size("ping_pong", two_protocols, noise, seed, nodes=2) for seed in range(5)])
+    assert any("Repetitions of a ping-pong differ by a factor" in note for note in found.notes) == is_stated
+
+
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
