@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.algorithm_choice import chosen_rules
 from tests.builders import read_machine, workload
 
 MACHINE = """
@@ -146,6 +147,36 @@ def test_segments_of_open_mpi(operation: str, ranks: int) -> None:
     assert seconds(by(operation, "auto", 65536.0), machine("open_mpi"), ranks) == pytest.approx(
         seconds(by(operation, of_open_mpi(operation, ranks, 65536.0), 65536.0), machine("{}"), ranks), rel=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("operation", "ranks", "size_bytes", "algorithm"),
+    [
+        ("allreduce", 3, 7, "ring"),
+        ("allreduce", 3, 8, "recursive_doubling"),
+        ("allreduce", 3, 262144, "rabenseifner"),
+        ("allreduce", 8, 8191, "recursive_doubling"),
+        ("allreduce", 16, 63, "ring"),
+        ("allreduce", 63, 128, "rabenseifner"),
+        ("allreduce", 64, 262143, "recursive_doubling"),
+        ("allreduce", 128, 131071, "reduce_broadcast"),
+        ("allreduce", 255, 131072, "recursive_doubling"),
+        ("allreduce", 256, 4096, "rabenseifner"),
+        ("allreduce", 2048, 2048, "ring"),
+        ("allreduce", 5000, 32767, "recursive_doubling"),
+        ("allgather", 2, 1e6, "recursive_doubling"),
+        ("allgather", 32, 65535, "neighbour_exchange"),
+        ("allgather", 64, 65536, "ring"),
+        ("allgather", 256, 127, "bruck"),
+        ("allgather", 1024, 3, "recursive_doubling"),
+        ("allgather", 9999, 511, "bruck"),
+        ("allgather", 9999, 4096, "neighbour_exchange"),
+    ],
+)
+def test_rules_of_open_mpi_4_1(operation: str, ranks: int, size_bytes: float, algorithm: str) -> None:
+    """Read off the source (coll_tuned_decision_fixed.c), at bounds of its table."""
+    ((rule, _),) = chosen_rules(machine("open_mpi_4_1").collectives[operation], float(ranks), float(size_bytes))
+    assert rule.algorithm == algorithm
 
 
 def test_a_table_states_segments_in_groups_in_programs_and_over_many_points() -> None:
