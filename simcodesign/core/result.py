@@ -262,7 +262,8 @@ class Result(PlainResult, Drawn):
     @property
     def limited_phases(self) -> dict[str, str]:
         """The limit of each phase of a forecast of one design point: the component with most of its time, and for
-        computation and memory the limit of most of these (``phase_limits_s``). Empty without memory and accelerators."""
+        computation and memory the limit of most of these (``phase_limits_s``). Empty without memory
+        and accelerators."""
         if not self.limits_s and not self.processor_limits_s:
             return {}
         return {name: self._limit_of(name) for name in self.phases} if self.phase_limits_s else {}

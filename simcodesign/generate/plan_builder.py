@@ -45,9 +45,9 @@ from simcodesign.generate.segment import Segment, woven
 
 @dataclass
 class Totals:
-    """Totals of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, accesses to
-    memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level were
-    counted; and seconds on accelerators, and on processors, by what limits them."""
+    """Totals of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory,
+    accesses to memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level
+    were counted; and seconds on accelerators, and on processors, by what limits them."""
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)

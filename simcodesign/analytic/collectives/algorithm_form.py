@@ -45,7 +45,12 @@ class AlgorithmForm:
     ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
     ``doubling``: senders and receivers in its rounds, if these are at distance 1, 2, 4, ... P/2 when P is a power of
-    two. ``segmented(size_bytes, price, segments)``: the cost if data are passed on in ``segments`` equal parts.
+    two.
+    ``segmented(size_bytes, price, segments)``: the cost if data are passed on in ``segments`` equal parts.
+    ``segmented_steps(ranks, segments)``: the messages in this case, if they are not those of ``steps`` as many times.
+    ``pace_in_turn``: text of the messages that each further segment adds to the critical path, for P = 2^k; none if
+    that is no multiple of a message.
+    ``estimate_in_loggops``: the cost is an estimate in LogGOPS.
     ``of_sizes(sizes_bytes, price)``: the cost where bytes differ from rank to rank, (..., P).
     ``on_nodes``: the cost and the steps of an algorithm that looks at nodes; ``cost`` and ``steps`` are then those of
     ranks that each have a node for themselves.
@@ -65,8 +70,18 @@ class AlgorithmForm:
     succession: Succession = UNKNOWN
     doubling: Doubling | None = None
     segmented: Callable[[FloatOrArray, MessageCosts, FloatOrArray], Cost] | None = None
+    segmented_steps: Callable[[int, int], Steps] | None = None
+    pace_in_turn: str = ""
+    estimate_in_loggops: bool = False
     of_sizes: Callable[[FloatOrArray, MessageCosts], Cost] | None = None
     on_nodes: OnNodes | None = None
+
+    def steps_in(self, ranks: int, segments: int) -> tuple[Steps, int]:
+        """Return the messages among so many ranks in so many segments, and how many times they come, of as many equal
+        parts of the bytes."""
+        if self.segmented_steps is not None and segments > 1:
+            return self.segmented_steps(ranks, segments), 1
+        return self.steps(ranks), segments
 
 
 #: Forms by operation and algorithm.

@@ -7,7 +7,9 @@ from functools import partial
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
+from simcodesign.analytic.collectives.pipelines.any_tree import TreeSteps, tree_in_segments
 from simcodesign.analytic.collectives.pipelines.chain import pipelined_chain_s
+from simcodesign.analytic.collectives.pipelines.split_tree import parts_of_half, split_tree_s, split_tree_steps
 from simcodesign.analytic.collectives.scatter import scatter_binomial
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.even_sharing import Doubling
@@ -74,6 +76,20 @@ def broadcast_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 whole messages, from each rank to the next."""
     messages = p.ranks - 1
     return Cost(messages * p.message(size).whole_s, messages, messages * size)
+
+
+def broadcast_tree_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray, steps: TreeSteps) -> Cost:
+    """Down a tree of these steps, segment after segment. InputError in LogGOPS, and where senders wait."""
+    path = tree_in_segments(steps, p.ranks, segments, p.message(size / segments))
+    return Cost(path.time_s, (p.ranks - 1) * segments, (p.ranks - 1) * size)
+
+
+def broadcast_split_binary_tree(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray = 1.0) -> Cost:
+    """Half of the data down each side of Open MPI's binary tree, in half of the segments; then pairs of the two sides
+    exchange their halves. InputError for more than two segments in LogGOPS, and where senders wait."""
+    half, parts = size / 2.0, parts_of_half(segments)
+    time_s = split_tree_s(p.ranks, parts, p.message(half / parts), p.message(half))
+    return Cost(time_s, (p.ranks - 1) * (parts + 1.0), (p.ranks - 1) * size)
 
 
 def broadcast_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
@@ -181,6 +197,8 @@ register_algorithm_form(
         sent_per_byte,
         "Bcast",
         succession=Succession(repeated=broadcasts_binomial, row_with_gaps=broadcasts_binomial_with_gaps),
+        segmented=partial(broadcast_tree_in_segments, steps=ordered_steps.tree),
+        pace_in_turn="log2(P)",
     ),
 )
 register_algorithm_form(
@@ -194,6 +212,8 @@ register_algorithm_form(
         sent_per_byte,
         "Bcast",
         doubling=Doubling.TREE,
+        segmented=partial(broadcast_tree_in_segments, steps=ordered_steps.near_tree),
+        pace_in_turn="log2(P)",
     ),
 )
 register_algorithm_form(
@@ -206,6 +226,8 @@ register_algorithm_form(
         "max(2*log2(P) - 2, log2(P))",
         sent_per_byte,
         "Bcast",
+        segmented=partial(broadcast_tree_in_segments, steps=ordered_steps.binary_tree),
+        pace_in_turn="min(P - 1, 2)",
     ),
 )
 register_algorithm_form(
@@ -218,6 +240,23 @@ register_algorithm_form(
         "max(2*log2(P) - 2, log2(P))",
         sent_per_byte,
         "Bcast",
+        segmented=partial(broadcast_tree_in_segments, steps=ordered_steps.interleaved_tree),
+        pace_in_turn="min(P - 1, 2)",
+    ),
+)
+register_algorithm_form(
+    "broadcast",
+    "split_binary_tree",
+    AlgorithmForm(
+        broadcast_split_binary_tree,
+        split_tree_steps,
+        "max(2*log2(P) - 1, min(2*log2(P), 2))",
+        "max(2*log2(P) - 1, min(2*log2(P), 2))/2",
+        sent_per_byte,
+        "Bcast",
+        segmented=broadcast_split_binary_tree,
+        segmented_steps=split_tree_steps,
+        estimate_in_loggops=True,
     ),
 )
 for _name, _chains in (("three_chains", 3), ("four_chains", 4)):
@@ -245,6 +284,7 @@ register_algorithm_form(
         "Bcast",
         succession=Succession(repeated=broadcasts_chain),
         segmented=broadcast_in_segments,
+        pace_in_turn="1",
     ),
 )
 register_algorithm_form(

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
+from simcodesign.analytic.collectives.pipelines.any_tree import check_in_order
 from simcodesign.analytic.collectives.scatter import of_others, sent_by_others, sent_through_tree
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
@@ -49,6 +50,42 @@ def gather_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
     return of_others(np.max(done_s, axis=-1, keepdims=True, initial=0.0), sizes)
 
 
+def gather_linear_synchronised(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray = 1.0) -> Cost:
+    """The root asks one rank after another for its first segment by a message of no bytes, and waits for it; then it
+    takes up the rest of all. InputError for more than one segment in LogGOPS, and where senders wait.
+
+    With A for the whole time of question and answer, the rest of rank i is there c + a after the i-th question came:
+    (P - 1) (A + r), or if that is later (P - 2) A + D(0) + c + D(rest), or the rest of rank 1 and all others after it.
+    """
+    others, has_rest = p.ranks - 1, np.asarray(segments) > 1
+    ask, first, rest = p.message(0.0 * size), p.message(size / segments), p.message(size - size / segments)
+    if has_rest.any():
+        check_in_order(rest)
+    asked_s = ask.whole_s + first.whole_s
+    period_s = np.maximum(np.maximum(asked_s, ask.apart_s), first.next_receive_s)
+    time_s = row_s(others, asked_s, period_s)
+    arrival_s = ask.whole_s + first.send_s + rest.arrival_s
+    taken_s = np.maximum(
+        np.maximum(time_s + others * rest.receive_s, np.maximum(others - 1, 0) * asked_s + arrival_s + rest.receive_s),
+        arrival_s + others * rest.receive_s,
+    )
+    time_s = np.where(has_rest & (np.asarray(others) > 0), taken_s, time_s)
+    return Cost(time_s, others * np.where(has_rest, 3.0, 2.0), others * size)
+
+
+register_algorithm_form(
+    "gather",
+    "linear_synchronised",
+    AlgorithmForm(
+        gather_linear_synchronised,
+        ordered_steps.synchronised_star,
+        "2*(P - 1)",
+        "P - 1",
+        sent_by_others,
+        segmented=gather_linear_synchronised,
+        segmented_steps=ordered_steps.synchronised_star,
+    ),
+)
 register_algorithm_form(
     "gather",
     "binomial",

@@ -66,6 +66,8 @@ def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> 
         for alike in _of_one_course(demand, machine, ranks, members):
             one = _Loaded(demand, step, ranks, alike)
             for way, chosen in demand.choices(float(alike.shape[1]), one.size_bytes):
+                if way.segment is not None:
+                    return None
                 some = here & chosen
                 followed_s = one.time_s(way, some) if some.any() else time_s[some]
                 if followed_s is None:

@@ -9,7 +9,7 @@ sender waits for a receiver that copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -22,7 +22,7 @@ from simcodesign.analytic.group_levels import LevelGroups, Pattern, patterns_of
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected
 from simcodesign.analytic.messages.message_models.base import hold_receivers
 from simcodesign.analytic.messages.node_levels import NodeLevels
-from simcodesign.analytic.messages.ordered_steps import Steps
+from simcodesign.analytic.messages.ordered_steps import Burst, Steps
 from simcodesign.analytic.messages.route_links import links_of_levels, modelled_hops
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.analytic.rank_by_rank.alike_ranks import Course, Followed, Prices, course, follow, levels_of
@@ -41,6 +41,10 @@ AT_SLOWEST = "every message at the price of the slowest level of its group: an u
 COPIED = "each message holding its receiver as long as its sender, rank by rank"
 COPIED_LATE = "an upper bound: every message at the price of the slowest level of its group, copied on arrival"
 COPIED_ABOVE_S = "an estimate: every message at the price of the slowest level of its group, copied on arrival"
+
+
+#: Numbers of segments for which ranks are followed at design points, and ranks times segments that are followed.
+MOST_NUMBERS_OF_SEGMENTS, MOST_IN_SEGMENTS = 64, 2**17
 
 
 @dataclass(frozen=True)
@@ -102,10 +106,15 @@ class Refined:
 
 
 def refined(
-    demand: Collective, size_bytes: FloatOrArray, on: OnLevels, bound: Cost, busy_s: FloatOrArray, parts: FloatOrArray
+    demand: Collective,
+    size_bytes: FloatOrArray,
+    on: OnLevels,
+    bound: Cost,
+    busy_s: FloatOrArray,
+    parts: Callable[[Collective], FloatOrArray],
 ) -> Refined:
     """The cost of groups whose messages are on several levels, by its ``bound`` at the slowest prices; ``parts``: in
-    how many segments the bytes are passed on."""
+    how many segments an algorithm passes the bytes on."""
     shape = np.broadcast_shapes(np.shape(bound.time_s), *(one.shape for one in on.groups.patterns))
     time_s, reduction_s, busy = (
         np.array(np.broadcast_to(value, shape or (1,)), dtype=np.float64)
@@ -115,20 +124,33 @@ def refined(
     for way, chosen in demand.choices(on.groups.ranks, size_bytes):
         for pattern in on.groups.patterns:
             here = chosen if pattern.where is None else chosen & pattern.where
-            where = np.broadcast_to(here, shape or (1,))
-            if not where.any():
-                continue
-            followed = _followed(way, size_bytes, on, pattern, where, parts)
-            if followed is None:
-                is_bound = True
-                continue
-            time_s[where], busy[where] = followed.time_s, followed.busy_s / pattern.counts.sum()
-            if followed.reduction_s is not None:
-                reduction_s[where] = followed.reduction_s
+            for where, segments in _by_segments(way, np.broadcast_to(here, shape or (1,)), parts(way)):
+                followed = _followed(way, size_bytes, on, pattern, where, segments)
+                if followed is None:
+                    is_bound = True
+                    continue
+                time_s[where], busy[where] = followed.time_s, followed.busy_s / pattern.counts.sum()
+                if followed.reduction_s is not None:
+                    reduction_s[where] = followed.reduction_s
     if not shape:
         time_s, reduction_s, busy = time_s[0], reduction_s[0], busy[0]
     basis = _of_bound(on) if is_bound else COPIED if on.holds_receiver and not on.is_mixed(demand) else FOLLOWED
     return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, basis)
+
+
+def _by_segments(
+    way: Collective, here: NDArray[np.bool_], parts: FloatOrArray
+) -> Iterator[tuple[NDArray[np.bool_], FloatOrArray]]:
+    """Split design points by the number of segments, for which ranks are followed through trees; a chain needs not."""
+    if not here.any():
+        return
+    every = np.broadcast_to(np.asarray(parts, dtype=np.float64), here.shape)
+    numbers = np.unique(every[here])
+    if way.segment is None or way.algorithm == "chain" or len(numbers) > MOST_NUMBERS_OF_SEGMENTS:
+        yield here, parts
+        return
+    for number in numbers.tolist():
+        yield here & (every == number), number
 
 
 def chosen_costs(parts: Sequence[tuple[NDArray[np.bool_], Refined]]) -> Refined:
@@ -174,7 +196,7 @@ def cost_of_members(
     busy_s = all_busy_s(cost, prices)
     if not on.is_followed(demand):
         return Refined(cost, busy_s, "")
-    return refined(demand, size_bytes, on, cost, busy_s, 1.0 if segments is None else segments)
+    return refined(demand, size_bytes, on, cost, busy_s, lambda _: 1.0 if segments is None else segments)
 
 
 def _followed(
@@ -196,30 +218,51 @@ def _followed(
         return every.reshape(-1) if whole else every[where]
 
     waits = has_rendezvous(on.machine)
-    if way.segment is not None:
-        if waits or way.algorithm != "chain":
-            return None
+    if way.segment is not None and waits:
+        return None
+    if way.segment is not None and way.algorithm == "chain":
         time_s, busy_s = _in_segments(way, size_bytes, on, pattern, parts)
         return Followed(pick(time_s), None, pick(busy_s))
-    one = _course(way, pattern, waits, on.holds_receiver)
+    if np.ndim(parts) and way.segment is not None:
+        return None
+    one = _course(way, pattern, waits, on.holds_receiver, 1 if way.segment is None else int(parts))
     if one is None:
         return None
     prices = Prices(one, lambda level: on.prices((level,)), size_bytes, way.is_sized_by_rank, pick)
     return follow(one, prices, network.reduction_s_per_byte)
 
 
-def _course(way: Collective, pattern: Pattern, waits: bool, copies: bool) -> Course | None:
+def _course(way: Collective, pattern: Pattern, waits: bool, copies: bool, segments: int) -> Course | None:
     """The course of the groups; None if there are too many messages."""
-    arrays = (pattern.node, pattern.parts, pattern.counts)
-    return _known_course(way.key, waits, way.is_sized_by_rank, copies, *((one.tobytes(), one.shape) for one in arrays))
+    if way.segment is not None and segments * pattern.node.shape[1] > MOST_IN_SEGMENTS:
+        return None
+    arrays = ((one.tobytes(), one.shape) for one in (pattern.node, pattern.parts, pattern.counts))
+    return _known_course(way.key, waits, way.is_sized_by_rank, copies, segments, *arrays)
 
 
 @lru_cache(maxsize=32)
 def _known_course(
-    key: tuple[str, str], waits: bool, by_rank: bool, copies: bool, *arrays: tuple[bytes, tuple[int, ...]]
+    key: tuple[str, str],
+    waits: bool,
+    by_rank: bool,
+    copies: bool,
+    segments: int,
+    *arrays: tuple[bytes, tuple[int, ...]],
 ) -> Course | None:
     node, parts, counts = (np.frombuffer(data, np.int64).reshape(shape) for data, shape in arrays)
-    return course(steps_of(key, node), parts, counts, waits, by_rank, copies)
+    return course(_steps_in(key, node, segments), parts, counts, waits, by_rank, copies)
+
+
+def _steps_in(key: tuple[str, str], node: Ints, segments: int) -> Steps:
+    """The messages of groups (G, n) in so many segments."""
+    if segments == 1:
+        return steps_of(key, node)
+    form, ranks = ALGORITHM_FORMS[key], node.shape[1]
+    steps, times = form.steps_in(ranks, segments)
+    if times == 1:
+        return steps
+    repeated = (step for _ in range(times) for step in form.steps(ranks))
+    return (step if isinstance(step, Burst) else step.scaled(1.0 / times) for step in repeated)
 
 
 def steps_of(key: tuple[str, str], node: Ints) -> Steps:

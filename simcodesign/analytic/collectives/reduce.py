@@ -8,14 +8,14 @@ from functools import partial
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
+from simcodesign.analytic.collectives.pipelines.any_tree import TreeSteps, check_in_order, tree_in_segments
 from simcodesign.analytic.collectives.pipelines.chain import pipelined_chain_s
-from simcodesign.analytic.collectives.pipelines.tree import pipelined_tree
+from simcodesign.analytic.collectives.pipelines.tree import Path, pipelined_tree
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.rounds import row_s, tree_s
-from simcodesign.analytic.messages.trees import Taken, binary_up, doubling_up, halving_up
-from simcodesign.core.errors import InputError
+from simcodesign.analytic.messages.trees import Taken, binary_up, doubling_up, halving_up, interleaved_binary_up
 from simcodesign.core.units import FloatOrArray
 
 
@@ -36,10 +36,18 @@ def reduce_binomial_far(size: FloatOrArray, p: MessageCosts) -> Cost:
 def reduce_binomial_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
     """Up the tree, the nearest child first, segment after segment. InputError in LogGOPS, and where senders wait."""
     m = p.reduced(size / segments)
-    if not m.in_order or np.any(m.waits):
-        what = "segments of a binomial tree have a closed form only in Hockney's model without rendezvous"
-        raise InputError(what, allowed="algorithm: chain; or simulate it")
-    path = pipelined_tree(p.ranks, segments, m)
+    check_in_order(m)
+    return _along(pipelined_tree(p.ranks, segments, m), size, p, segments)
+
+
+def reduce_tree_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray, steps: TreeSteps) -> Cost:
+    """Up a tree of these steps, segment after segment. InputError in LogGOPS, and where senders wait."""
+    path = tree_in_segments(steps, p.ranks, segments, p.reduced(size / segments), up=True)
+    return _along(path, size, p, segments)
+
+
+def _along(path: Path, size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
+    """What a reduction costs whose longest path this is."""
     cost = _reduction(path.time_s, path.received / segments, size, p)
     return replace(cost, messages=(p.ranks - 1) * segments)
 
@@ -47,6 +55,11 @@ def reduce_binomial_in_segments(size: FloatOrArray, p: MessageCosts, segments: F
 def reduce_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Up a binary tree; every rank receives from its right child first."""
     return _of_root(binary_up(p.ranks, p.reduced(size)), size, p)
+
+
+def reduce_interleaved_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """Up Open MPI's binary tree; every rank receives from its nearer child first."""
+    return _of_root(interleaved_binary_up(p.ranks, p.reduced(size)), size, p)
 
 
 def reduce_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -88,6 +101,7 @@ register_algorithm_form(
         "log2(P)",
         sent_by_others,
         segmented=reduce_binomial_in_segments,
+        pace_in_turn="1",
     ),
 )
 register_algorithm_form(
@@ -101,17 +115,27 @@ register_algorithm_form(
         sent_by_others,
     ),
 )
-register_algorithm_form(
-    "reduce",
-    "binary_tree",
-    AlgorithmForm(
-        reduce_binary_tree,
-        partial(ordered_steps.binary_tree, up=True, reduced=1.0),
-        "log2(P)",
-        "log2(P)",
-        sent_by_others,
+for _name, _cost, _steps in (
+    ("binary_tree", reduce_binary_tree, partial(ordered_steps.binary_tree, up=True, reduced=1.0)),
+    (
+        "interleaved_binary_tree",
+        reduce_interleaved_binary_tree,
+        partial(ordered_steps.interleaved_tree, up=True, reduced=1.0),
     ),
-)
+):
+    register_algorithm_form(
+        "reduce",
+        _name,
+        AlgorithmForm(
+            _cost,
+            _steps,
+            "log2(P)",
+            "log2(P)",
+            sent_by_others,
+            segmented=partial(reduce_tree_in_segments, steps=_steps),
+            pace_in_turn="1",
+        ),
+    )
 register_algorithm_form(
     "reduce",
     "chain",
@@ -122,6 +146,7 @@ register_algorithm_form(
         "P - 1",
         sent_by_others,
         segmented=reduce_in_segments,
+        pace_in_turn="1",
     ),
 )
 register_algorithm_form(

@@ -78,6 +78,8 @@ class CollectiveForm(ClosedForm[Collective]):
             cost = _cost(demand, step, prices, size_names(step, groups))
             if _is_least(demand, step, groups.ranks, size_names(step, groups)):
                 basis.add(LEAST_IN_LOGGOPS)
+            if _is_estimate(demand, step, groups.ranks, size_names(step, groups)):
+                basis.add(ESTIMATE_IN_LOGGOPS)
             return cost, lambda: all_busy_s(cost, prices)
 
         charge = group_charge(step, several or sizes, of_group)
@@ -213,7 +215,9 @@ class CollectiveForm(ClosedForm[Collective]):
         ranks, texts = symbolic_size(demand, prices.workload), (form.messages_in_turn, form.sizes_in_turn)
         if demand.segment is not None:
             segments = f"max(ceil(({demand.bytes.text})/({demand.segment.text})), 1)"
-            in_turn = f"min(P - 1, 1)*({form.messages_in_turn} - 1 + {segments})"
+            if not form.pace_in_turn:
+                raise InputError(f"{demand.label} has no formula in segments", demand.place, allowed="no segment")
+            in_turn = f"min(P - 1, 1)*({form.messages_in_turn} + {form.pace_in_turn}*({segments} - 1))"
             texts = in_turn, f"{in_turn}/{segments}"
         messages, sizes = (to_sympy(put_in(parse(text), "P", ranks)) for text in texts)
         yield prices.of("t_s"), (messages,)
@@ -232,11 +236,13 @@ class CollectiveForm(ClosedForm[Collective]):
 def _steps_of_groups(demand: Collective, step: EvaluatedStep) -> Iterator[tuple[Steps, FloatOrArray, int, Ints]]:
     """The steps of groups, their bytes, in how many segments these go, and the members (groups, n)."""
     for members, names in members_of_groups(step, demand.root):
-        size, segments = step.amount(demand.bytes, "bytes", names), int(_segments(demand, step, names))
+        size = step.amount(demand.bytes, "bytes", names)
         size = np.asarray(size)[members[0]] if demand.is_sized_by_rank else float(size)
-        form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
+        way = demand.choices(float(members.shape[1]), size)[0][0]
+        form, segments = algorithm_form_of(way), int(_segments(way, step, names))
         if form.on_nodes is None:
-            yield form.steps(members.shape[1]), size, segments, members
+            steps, times = form.steps_in(members.shape[1], segments)
+            yield steps, size, times, members
             continue
         node = step.machine.node_of(step.evaluation.design_point.ranks)[members]
         rows, which = np.unique(first_alike(node), axis=0, return_inverse=True)
@@ -268,18 +274,27 @@ def _cost(
 ) -> Cost:
     """Cost of one such operation, by the algorithm that it takes at each point; of other bytes if given."""
     size = step.amount(demand.bytes, "bytes", names) if size_bytes is None else size_bytes
-    parts = [(where, algorithm_form_of(way)) for way, where in demand.choices(prices.ranks, size)]
-    if len(parts) > 1:
-        return selected([(where, form.cost(size, prices)) for where, form in parts])
-    form = parts[0][1]
-    if demand.is_sized_by_rank and form.of_sizes is not None:
-        return form.of_sizes(_from_root(demand, step, size), prices)
-    if demand.segment is None or form.segmented is None:
+    parts = [(where, _cost_of(way, step, prices, names, size)) for way, where in demand.choices(prices.ranks, size)]
+    return parts[0][1] if len(parts) == 1 else selected(parts)
+
+
+def _cost_of(
+    way: Collective,
+    step: EvaluatedStep,
+    prices: MessageCosts,
+    names: Mapping[str, FloatOrArray] | None,
+    size: FloatOrArray,
+) -> Cost:
+    """The same by one algorithm."""
+    form = algorithm_form_of(way)
+    if way.is_sized_by_rank and form.of_sizes is not None:
+        return form.of_sizes(_from_root(way, step, size), prices)
+    if way.segment is None or form.segmented is None:
         return form.cost(size, prices)
     try:
-        return form.segmented(size, prices, _segments(demand, step, names))
+        return form.segmented(size, prices, _segments(way, step, names))
     except InputError as error:
-        raise InputError(error.what, error.place or demand.place, value=demand.label, allowed=error.allowed) from None
+        raise InputError(error.what, error.place or way.place, value=way.label, allowed=error.allowed) from None
 
 
 def _is_least(
@@ -294,6 +309,16 @@ def _is_least(
     choices = demand.choices(ranks, step.amount(demand.bytes, "bytes", names))
     parts = ((algorithm_form_of(way).least_in_loggops, where) for way, where in choices)
     return any(is_least is not None and bool(np.any(is_least(ranks) & where)) for is_least, where in parts)
+
+
+def _is_estimate(
+    demand: Collective, step: EvaluatedStep, ranks: FloatOrArray, names: Mapping[str, FloatOrArray] | None
+) -> bool:
+    """Whether its cost is an estimate at some design point, in LogGOPS."""
+    if step.machine.network.message_model.ranks_work_in_order:
+        return False
+    choices = demand.choices(ranks, step.amount(demand.bytes, "bytes", names))
+    return any(algorithm_form_of(way).estimate_in_loggops for way, _ in choices)
 
 
 def _on_nodes(demand: Collective, step: EvaluatedStep) -> Refined:
@@ -351,7 +376,7 @@ def _cost_on_levels(
         busy_s = all_busy_s(cost, prices)
     if not on.is_followed(demand):
         return Refined(cost, busy_s, "")
-    return refined(demand, size, on, cost, busy_s, _segments(demand, step, names))
+    return refined(demand, size, on, cost, busy_s, lambda way: _segments(way, step, names))
 
 
 def _of_ranks_alone(demand: Collective) -> str:

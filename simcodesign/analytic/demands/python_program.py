@@ -39,7 +39,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import MAIN_PHASE, Block
 from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.keyword_calls import accelerator_demand
-from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes
+from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes, segments_of
 from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import NONE, Recording
@@ -357,10 +357,11 @@ def _cost_alike(
     recording: Recording, op: int, ranks: int, machine: Machine, known: dict[tuple[Any, ...], tuple[float, ...]]
 ) -> tuple[float, ...]:
     """Seconds of a collective operation; and messages, bytes and seconds at work of each rank."""
-    _, name, size_bytes, algorithm, _, options, _ = recording.operations[op]
-    key = (name, size_bytes, algorithm, options, ranks)
+    _, name, size_bytes, algorithm, _, stated, _ = recording.operations[op]
+    key = (name, size_bytes, algorithm, stated, ranks)
     if key not in known:
         demand = as_demand(recording, op, ranks, machine.collectives)
+        options = segments_of(recording, op, demand)
         prices, form = price(demand.sent_on(machine).network, float(ranks)), algorithm_form_of(demand)
         cost = (form.segmented or form.cost)(size_bytes, prices, *options) if options else form.cost(size_bytes, prices)
         known[key] = _of_each(cost, all_busy_s(cost, prices), ranks)
@@ -369,8 +370,9 @@ def _cost_alike(
 
 def _cost_there(recording: Recording, op: int, members: NDArray[np.int64], machine: Machine) -> tuple[float, ...]:
     """Cost of these ranks, if messages cost what the level of their pair states."""
-    _, _, size_bytes, _, root, options, _ = recording.operations[op]
+    _, _, size_bytes, _, root, _, _ = recording.operations[op]
     demand, count = as_demand(recording, op, len(members), machine.collectives), len(members)
+    options = segments_of(recording, op, demand)
     segments = float(options[0]) if options else None
     from_root = np.roll(members, -int(root))
     sent = demand.sent_on(machine)

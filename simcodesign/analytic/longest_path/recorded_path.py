@@ -22,7 +22,7 @@ from simcodesign.analytic.messages.route_links import links_of_messages, links_o
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.python_programs import recorded_operations as kinds
-from simcodesign.describe.python_programs.matched import as_demand, collective_calls
+from simcodesign.describe.python_programs.matched import as_demand, collective_calls, segments_of
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
 
@@ -142,9 +142,9 @@ class _Entries:
         count, size = members.shape
         demand = as_demand(self._recording, op, size, self._machine.collectives)
         self._graph.spend(closed_form(demand).message_rows(demand, size) * count)
-        _, _, size_bytes, _, root, options, _ = self._recording.operations[op]
-        machine, parts = demand.sent_on(self._machine), int(options[0]) if options else 1
-        steps = algorithm_form_of(demand).steps(size)
+        _, _, size_bytes, _, root, _, _ = self._recording.operations[op]
+        machine, (segments,) = demand.sent_on(self._machine), segments_of(self._recording, op, demand) or (1,)
+        steps, parts = algorithm_form_of(demand).steps_in(size, int(segments))
         places = np.roll(np.arange(members.size).reshape(count, size), -int(root), axis=1)
         one = in_steps(steps, size_bytes, parts, places, machine.network)
         rank = self._recording.rank[members.ravel()]

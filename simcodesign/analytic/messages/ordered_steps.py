@@ -124,13 +124,14 @@ def binary_tree(count: int, up: bool = False, reduced: float = 0.0) -> Steps:
         yield _edges(parent[there], child[there], up, 1.0, reduced)
 
 
-def interleaved_tree(count: int) -> Steps:
-    """Rank r, one of the 2^l ranks from 2^l - 1 on, sends to ranks r + 2^l and r + 2^(l + 1)."""
-    for bit in [1, *(2 * each for each in bits(count))]:
+def interleaved_tree(count: int, up: bool = False, reduced: float = 0.0) -> Steps:
+    """Rank r, one of the 2^l ranks from 2^l - 1 on, has the children r + 2^l and r + 2^(l + 1), in this order."""
+    levels = [1, *(2 * each for each in bits(count))]
+    for bit in reversed(levels) if up else levels:
         parent = np.arange(bit - 1, min(2 * bit - 1, count))
         for child in (parent + bit, parent + 2 * bit):
             there = child < count
-            yield Step(parent[there], child[there])
+            yield _edges(parent[there], child[there], up, 1.0, reduced)
 
 
 def _edges(parent: Ints, child: Ints, up: bool, blocks: FloatOrArray, reduced: FloatOrArray, parts: int = 1) -> Step:
@@ -161,6 +162,16 @@ def star(count: int, up: bool = False, reduced: float = 0.0) -> Steps:
     for rank in range(1, count):
         root, other = np.array([0]), np.array([rank])
         yield replace(_edges(root, other, up, 1.0, reduced), owner=other)
+
+
+def synchronised_star(count: int, segments: int = 1) -> Steps:
+    """Rank 0 asks ranks 1, 2, 3, ... for their first parts, one after another; then they send the rest, if any."""
+    root = np.array([0])
+    for rank in range(1, count):
+        yield Step(root, np.array([rank]), 0.0)
+        yield Step(np.array([rank]), root, 1.0 / segments)
+    for rank in range(1, count) if segments > 1 else ():
+        yield Step(np.array([rank]), root, 1.0 - 1.0 / segments)
 
 
 def shift(count: int, distance: int, blocks: float = 1.0, reduced: float = 0.0, parts: int = 1) -> Step:

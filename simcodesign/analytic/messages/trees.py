@@ -154,6 +154,38 @@ def _binary_tree(ranks: FloatOrArray, joined: Callable[[Taken, Taken | None], Ta
     return taken
 
 
+def interleaved_binary_up(ranks: FloatOrArray, m: Message) -> Taken:
+    """Up Open MPI's binary tree, in which rank 2^l - 1 + i of level l has the children i and i + 2^l of the next one,
+    the first one first, or as they come.
+
+    With q ranks on the last level L, a rank of level l has floor(q / 2^l) ranks there below and including it, or one
+    more; the first child has as many as the second one, or one more.
+    """
+    count = np.asarray(ranks, dtype=np.float64)
+    depth = np.maximum(np.floor(np.log2(count)), 0.0)
+    last = count - np.exp2(depth) + 1.0  # q
+
+    def joined(first: Taken, second: Taken) -> Taken:
+        if m.in_order:
+            return ALONE.and_one(first, m).and_one(second, m)
+        return ALONE.and_one(second, m).and_one(first, m)
+
+    taken, more, is_last = ALONE, ALONE, np.zeros(count.shape, np.bool_)
+    for level in reversed(range(int(np.max(depth)))):
+        few = np.floor(last / 2.0**level)  # on the last level below each rank; `more` has one more
+        is_last = np.asarray(level == depth - 1.0)
+        both, one = joined(ALONE, ALONE), ALONE.and_one(ALONE, m)
+        odd = np.asarray(few % 2 == 1)
+        same = joined(more, taken).where(odd, joined(taken, taken))
+        one_more = joined(more, more).where(odd, joined(more, taken))
+        leaves = both.where(np.asarray(few >= 2), one.where(np.asarray(few == 1), ALONE))
+        more_leaves = both.where(np.asarray(few >= 1), one)
+        here = np.asarray(level < depth)
+        taken = leaves.where(is_last, same).where(here, taken)
+        more = more_leaves.where(is_last, one_more).where(here, more)
+    return taken
+
+
 def cut_subtrees(ranks: FloatOrArray) -> list[tuple[int, Bools, FloatOrArray]]:
     """The subtrees of a halving tree that end with the last rank, from the smallest on: for each binary digit whether
     there is one of more than 2^bit ranks, and how many ranks its farthest child has below and including it."""

@@ -38,6 +38,7 @@ from simcodesign.calibration.benchmarks.rings import as_messages
 from simcodesign.calibration.benchmarks.samples import (
     Lines,
     MachineConstant,
+    notes_of_repetitions,
     of_contiguous_data,
     of_one_memory,
     samples,
@@ -200,7 +201,7 @@ def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[Be
     tables, of_data = of_contiguous_data(tables)
     check_levels_known(tables, machine)
     tables, of_rings = as_messages(tables, machine)
-    return tables, [*of_memory, *of_data, *of_rings, *notes_of_waiting(tables)]
+    return tables, [*of_memory, *of_data, *of_rings, *notes_of_waiting(tables), *notes_of_repetitions(tables)]
 
 
 def _calibrated(calibration: MachineCalibration) -> Machine:

@@ -279,8 +279,9 @@ class _Messages:
 
 
 def _place(sample: Sample) -> str:
-    """Position of a sample: file and lines."""
-    return "; ".join(f"{file}:{', '.join(map(str, lines))}" for file, lines in sample.lines.items())
+    """Return the file and the first line of each part of a sample, and how many lines follow."""
+    more = {file: f" and {len(lines) - 1} more lines" if len(lines) > 1 else "" for file, lines in sample.lines.items()}
+    return "; ".join(f"{file}:{lines[0]}{more[file]}" for file, lines in sample.lines.items())
 
 
 def _of_one_protocol(taken: Sequence[Sample], level: float) -> list[Sample]:

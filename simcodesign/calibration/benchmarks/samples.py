@@ -24,6 +24,8 @@ PLACEMENT = "placement"
 RINGS = {"allreduce": (2, True), "reduce_scatter": (1, True), "allgather": (1, False)}
 #: Operations whose time depends on the type of elements and the operator.
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block")
+#: Ratio of the quartiles of repetitions from which on the machine was not measured alone.
+MOST_SPREAD = 1.5
 #: The parameter of a row with the number of nodes on which its ranks were.
 NODES = "nodes"
 
@@ -97,6 +99,19 @@ def samples(
         for (_, data), rows in sorted(found.items(), key=lambda item: item[0])
         if all(row.value > 0 for _, row in rows)
     ]
+
+
+def notes_of_repetitions(tables: Sequence[BenchmarkTable]) -> tuple[str, ...]:
+    """Return a note if repetitions of the same ping-pongs differ too much for their median to be of the machine."""
+    repeated = [one for one in samples(tables, "ping_pong", by=("bytes", NODES)) if len(one.values) > 1]
+    if not repeated:
+        return ()
+    ratios = [upper / lower for lower, upper in (np.quantile(one.values, (0.25, 0.75)) for one in repeated)]
+    ratio = float(np.median(ratios))
+    if ratio < MOST_SPREAD:
+        return ()
+    what = f"Repetitions of a ping-pong differ by a factor of {ratio:.1f} from quartile to quartile"
+    return (f"{what} (the median of {len(repeated)} sizes): others used the machine. Measure again while it is idle.",)
 
 
 def of_contiguous_data(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTable, ...], tuple[str, ...]]:

@@ -14,16 +14,21 @@ from simcodesign.comparison.effects import Rung
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.formulas.formula import check_phases
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.measured_tables.rows import NODES_USED
+from simcodesign.describe.programs.program import Block, with_phase
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 #: A measured time holds at values that differ by no more, as a fraction.
 _SAME_VALUE = 1e-9
 #: Points that a message names.
 MOST_NAMED = 5
+#: The component (``COMPONENTS``) of messages.
+COMMUNICATION = "communication"
 _NOTHING: Mapping[str, float | str] = {}
 
 
@@ -52,10 +57,23 @@ def of_what_runs(measured: MeasuredTimes, point: DesignPoint, whole_program: boo
         if not kept and not parts:
             return None
         here = replace(measured, total=None, phases=kept, components={}, parts=parts)
+    here = replace(here, phases={**_of_operations(here, point.workload), **here.phases})
     if here.total is None and phases and all(name in here.phases for name in phases):
         sum_s = math.fsum(float(here.phases[name]) for name in phases)
         here = replace(here, total=MeasuredValue(sum_s, place=here.place))
     return here
+
+
+def _of_operations(measured: MeasuredTimes, workload: Workload) -> dict[str, MeasuredValue]:
+    """Return the times of phases that are collective operations alone: what benchmarks and profiles book for these as
+    communication is all of the operation."""
+    steps = [(phase, step) for phase, step in with_phase(workload.program) if not isinstance(step, Block)]
+    others = {phase for phase, step in steps if not isinstance(step, Collective)}
+    return {
+        phase: one
+        for (phase, component), one in measured.parts.items()
+        if component == COMMUNICATION and phase in {name for name, _ in steps} - others
+    }
 
 
 def holds_at(

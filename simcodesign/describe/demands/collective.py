@@ -24,7 +24,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import MESSAGES, Evaluate
 from simcodesign.describe.demands.footprint import MessageDemand, collective_footprint_bytes
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.network.algorithm_choice import ALL_RULES, AUTO, Bools, Decisions, Rule, chosen_algorithms
+from simcodesign.describe.network.algorithm_choice import ALL_RULES, AUTO, Bools, Decisions, Rule, chosen_rules
 from simcodesign.describe.network.message_models.hockney import BLOCKING
 
 #: Where other packages name the modules that register algorithms.
@@ -41,13 +41,14 @@ ALGORITHMS.add(
         "three_chains",
         "four_chains",
         "scatter_allgather",
+        "split_binary_tree",
         "linear",
         "two_level",
     ],
 )
-ALGORITHMS.add("reduce", ["binomial", "binary_tree", "chain", "linear", "two_level"])
+ALGORITHMS.add("reduce", ["binomial", "binary_tree", "interleaved_binary_tree", "chain", "linear", "two_level"])
 ALGORITHMS.add("scatter", ["binomial", "linear"])
-ALGORITHMS.add("gather", ["binomial", "linear"])
+ALGORITHMS.add("gather", ["binomial", "linear", "linear_synchronised"])
 ALGORITHMS.add(
     "allreduce",
     [
@@ -90,7 +91,11 @@ ORDERS = {
 #: The bytes of an operation in the ``segment`` of a machine.
 BYTES = r"\bn\b"
 #: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
-SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain"), ("reduce", "binomial")})
+SEGMENTED = frozenset(
+    [("broadcast", name) for name in ("chain", "binomial", "binomial_near", "binary_tree", "interleaved_binary_tree")]
+    + [("reduce", name) for name in ("chain", "binomial", "binary_tree", "interleaved_binary_tree")]
+    + [("broadcast", "split_binary_tree"), ("gather", "linear_synchronised")]
+)
 #: A number of segments that differs from an integer by less than this fraction is that integer: m/(m/49) is 49 and a
 #: little in floats.
 SEGMENT_ROUNDING = 1e-9
@@ -245,8 +250,12 @@ class Collective(MessageDemand):
         """The demand with every algorithm that it takes for any of these ranks and bytes, and a mask for each."""
         if not self.is_open:
             return [(self, np.asarray(True))]
-        every = chosen_algorithms(self.rules, ranks, size_bytes)
-        return [(replace(self, algorithm=algorithm, chosen_by=self.algorithm), where) for algorithm, where in every]
+        return [(self._by(rule), where) for rule, where in chosen_rules(self.rules, ranks, size_bytes)]
+
+    def _by(self, rule: Rule) -> Collective:
+        """Return the operation with the algorithm and the segments of a rule."""
+        segment = self.segment if rule.segment_bytes is None else parse(rule.segment_bytes)
+        return replace(self, algorithm=rule.algorithm, chosen_by=self.algorithm, segment=segment)
 
     def chosen(self, ranks: int, size_bytes: FloatOrArray) -> Collective:
         """The demand with the algorithm that it takes."""

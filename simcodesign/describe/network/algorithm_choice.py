@@ -15,9 +15,7 @@ powers of two for nodes of 8 A100, whose rings have 192 GB/s between more than t
 That is an approximation: NCCL measures the machine, and later versions have other constants. A reduce-scatter and an
 allgather have the ring alone there; sends and receives of an all-to-all are posted together.
 
-The rules of Open MPI are the fixed decisions of its component tuned (open-mpi/ompi, commit afbd032f,
-``ompi/mca/coll/tuned/coll_tuned_decision_fixed.c``), measured on up to 64 nodes with Myrinet: for operators that
-commute. Open MPI 4.1 and later have other tables.
+The rules of Open MPI are in ``open_mpi_rules``.
 """
 
 from __future__ import annotations
@@ -38,10 +36,12 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Rule:
-    """An algorithm, and the ``condition`` on which it is taken: on P ranks and n, the ``bytes`` of the operation."""
+    """An algorithm, and the ``condition`` on which it is taken: on P ranks and n, the ``bytes`` of the operation. It
+    passes them on in the fewest equal parts of at most ``segment_bytes``, in one if that is None."""
 
     algorithm: str
     condition: str = "1"
+    segment_bytes: float | None = None
 
     def holds(self, ranks: FloatOrArray, size_bytes: FloatOrArray) -> Bools:
         """Where it holds."""
@@ -79,27 +79,14 @@ NCCL_RULES: Mapping[str, tuple[Rule, ...]] = {
     "allgather": (Rule("ring_channels"),),
     "all_to_all": (Rule("linear"),),
 }
-#: The rules of Open MPI for what is an algorithm here: it passes broadcasts and reductions on in segments of sizes that
-#: no rule states.
-OPEN_MPI_RULES: Mapping[str, tuple[Rule, ...]] = {
-    "allreduce": (Rule("recursive_doubling", "n < 10000"), Rule("ring")),
-    "allgather": (
-        Rule("recursive_doubling", "(n * P < 50000) * (log2(P) % 1 == 0)"),
-        Rule("bruck", "n * P < 50000"),
-        Rule("neighbour_exchange", "P % 2 == 0"),
-        Rule("ring"),
-    ),
-    "all_to_all": (Rule("bruck", "(n < 200) * (P > 12)"), Rule("linear", "n < 3000"), Rule("pairwise")),
-}
 #: Rules by their name in a demand.
 ALL_RULES: Mapping[str, Mapping[str, tuple[Rule, ...]]] = {AUTO: RULES, NCCL: NCCL_RULES}
 #: The rules that a machine may have for ``auto``: by operation, and by the name of a library.
 Decisions = Mapping[str, tuple[Rule, ...]]
-LIBRARIES: Mapping[str, Decisions] = {"mpich": RULES, "nccl": NCCL_RULES, "open_mpi": OPEN_MPI_RULES}
 
 
-def chosen_algorithms(rules: Sequence[Rule], ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[str, Bools]]:
-    """The algorithms taken by rules for any of these ranks and bytes, and a mask for each."""
+def chosen_rules(rules: Sequence[Rule], ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[Rule, Bools]]:
+    """Return the rules that hold first for any of these ranks and bytes, and a mask for each."""
     which = np.argmax([rule.holds(ranks, size_bytes) for rule in rules], axis=0)
-    every = [(rule.algorithm, np.asarray(which == number)) for number, rule in enumerate(rules)]
-    return [(algorithm, where) for algorithm, where in every if where.any()]
+    every = [(rule, np.asarray(which == number)) for number, rule in enumerate(rules)]
+    return [(rule, where) for rule, where in every if where.any()]

@@ -95,9 +95,7 @@ def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place:
         elif option == "order" and (name, algorithm) in ORDERS and value in ("near", "far"):
             algorithm = algorithm_in_order(name, str(algorithm), value)
         else:
-            allowed = (
-                "bytes, root, algorithm; order = near or far for binomial trees; segment for chains and binomial reduce"
-            )
+            allowed = "bytes, root, algorithm; order = near or far for binomial trees; segment for chains and trees"
             raise InputError(f"{name} ({algorithm}): option {option}", place, value=value, allowed=allowed)
     root = _whole(root or 0, "root", ranks - 1, place)
     return Operation((COLLECTIVE, name, bytes_each, algorithm, root, segments, number))

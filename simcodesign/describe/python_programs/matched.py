@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.describe.demands.base import ONE
-from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.collective import SEGMENT_ROUNDING, Collective
 from simcodesign.describe.network.algorithm_choice import Decisions
 from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import Int64s, Recording, places_in_groups
@@ -188,6 +189,15 @@ def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -
     _, name, size_bytes, algorithm, *_ = recording.operations[op]
     demand = Collective(None, recording.place_of(int(entries[0])), name=name, algorithm=algorithm, bytes=ONE)
     return demand.by_rules_of(decisions).chosen(ranks, size_bytes)
+
+
+def segments_of(recording: Recording, op: int, way: Collective) -> tuple[int, ...]:
+    """In how many parts the bytes of a collective operation are passed on, as the program or the rule that chose its
+    algorithm states it; nothing if neither does."""
+    _, _, size_bytes, _, _, stated, _ = recording.operations[op]
+    if stated or way.segment is None:
+        return tuple(stated)
+    return (max(ceil(size_bytes / float(way.segment.evaluate({})) - SEGMENT_ROUNDING), 1),)
 
 
 def algorithms_recorded(recording: Recording, decisions: Decisions) -> Iterator[ChosenAlgorithm]:

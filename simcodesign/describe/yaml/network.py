@@ -34,11 +34,12 @@ from simcodesign.describe.machine_checks.network_checks import (
     check_tunings,
 )
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
-from simcodesign.describe.network.algorithm_choice import LIBRARIES, Decisions, Rule
+from simcodesign.describe.network.algorithm_choice import Decisions, Rule
 from simcodesign.describe.network.interfaces import INTERFACES, MAX_INTERFACES, AlgorithmTuning, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
 from simcodesign.describe.network.network import NETWORK, LocalMessages, Network
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
+from simcodesign.describe.network.open_mpi_rules import LIBRARIES
 from simcodesign.describe.network.routing import ROUTINGS, Minimal, Routing
 from simcodesign.describe.network.sharing import SHARINGS, Fcfs, Sharing
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
@@ -87,6 +88,7 @@ _ROW = Section(
     Key(_UP_TO, Amount("size", ABOVE_0), "largest `bytes` of the operation for which the row holds", "no end"),
     Key(_RANKS, Whole(1), "largest number of ranks, of the operation or of its group", "no end"),
     Key("algorithm", Text(), "its name, as `algorithm` of the operation has it", required=True),
+    Key("segment", Amount("size", ABOVE_0), "largest part in which the bytes are passed on", "the whole message"),
 )
 _TABLE = Items(_ROW, "one row; the first that holds counts, and the last one has no end")
 COLLECTIVES = OneOf(Choice(tuple(LIBRARIES)), Named(OneOf(Choice(tuple(LIBRARIES)), _TABLE), "an operation"))
@@ -278,8 +280,7 @@ def _tunings(entry: Entry) -> dict[tuple[str, str], AlgorithmTuning]:
         operation = values["operation"]
         key = operation, items["algorithm"].text(ALGORITHMS[operation])
         if "segment" in items and key not in SEGMENTED:
-            known = ", ".join(f"{algorithm} of {operation}" for operation, algorithm in sorted(SEGMENTED))
-            raise items["segment"].error(f"{key[1]} of {operation} has no segments", known)
+            raise items["segment"].error(f"{key[1]} of {operation} has no segments", _in_segments())
         names = [algorithm_in_order(*key, order) for order in ("near", "far")] if key in ORDERS else [key[1]]
         if (operation, names[0]) in found:
             raise items["algorithm"].error("an algorithm is given twice", "one entry for each")
@@ -358,6 +359,11 @@ def _option(form: Form, entry: Entry, folder: Path) -> Any:
     return form.read_in(entry, folder) if isinstance(form, FileIn) else form.read(entry)
 
 
+def _in_segments() -> str:
+    """The algorithms that have segments."""
+    return ", ".join(f"{algorithm} of {operation}" for operation, algorithm in sorted(SEGMENTED))
+
+
 def decisions_from(entry: Entry) -> Decisions:
     """Return the rules by operation: rules of a library, or a table for each named operation.
 
@@ -390,5 +396,7 @@ def _decision_rules(operation: str, table: Entry) -> tuple[Rule, ...]:
                 "the last row has an end" if bounds else "a row without an end before others",
                 f"{_UP_TO} or {_RANKS} in each row but the last one",
             )
-        rules.append(Rule(algorithm, " * ".join(bounds) or "1"))
+        if "segment" in items and (operation, algorithm) not in SEGMENTED:
+            raise items["segment"].error(f"{algorithm} of {operation} has no segments", _in_segments())
+        rules.append(Rule(algorithm, " * ".join(bounds) or "1", values.get("segment")))
     return tuple(rules)

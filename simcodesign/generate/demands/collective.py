@@ -31,7 +31,7 @@ class CollectiveLowering(Lowering[Collective]):
 
         def of_group(ranks: int, names: Mapping[str, FloatOrArray] | None = None) -> float:
             way = demand.choices(float(ranks), writer.amount(demand.bytes, "bytes", names))[0][0]
-            return each * messages_of(way).most(ranks) * _segments(demand, writer, names)
+            return each * messages_of(way).most(ranks) * _segments(way, writer, names)
 
         if demand.group is None:
             return of_group(writer.builder.ranks)
@@ -43,7 +43,7 @@ class CollectiveLowering(Lowering[Collective]):
             size_bytes = size_bytes if demand.is_sized_by_rank else float(size_bytes)
             _note(writer, 1.0, size_bytes)
             way = demand.choices(float(writer.builder.ranks), size_bytes)[0][0]
-            options = _options(demand, writer) | _nodes(way, writer)
+            options = _options(way, writer) | _nodes(way, writer)
             messages_of(way).write(writer.columns, size_bytes, **options)
             return
         for several in equal_groups(writer.step, demand.root):
@@ -54,7 +54,7 @@ class CollectiveLowering(Lowering[Collective]):
             size_bytes = np.asarray(size_bytes)[several.members[0]] if demand.is_sized_by_rank else float(size_bytes)
             way = demand.chosen(several.size, size_bytes)
             for alike in _alike_on_nodes(several, writer) if way.looks_at_nodes else (several,):
-                options = _options(demand, writer, several.names) | _nodes(way, writer, alike.members[0])
+                options = _options(way, writer, several.names) | _nodes(way, writer, alike.members[0])
                 messages_of(way).write(alike.ranks, size_bytes, **options)
                 writer.columns.columns += alike.columns(writer.builder.ranks)
 

@@ -27,6 +27,7 @@ from simcodesign.describe.python_programs.matched import (
     as_demand,
     collective_calls,
     message_sizes,
+    segments_of,
 )
 from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
@@ -74,8 +75,8 @@ class RecordedProgramLowering(Lowering[RecordedProgram]):
         total += accesses * (operations_of(writer.builder.machine, writer.builder.on) - 1)
         total += len(recording.entries_of(_on_accelerators(recording)))  # two operations each
         for one, ranks in np.unique(np.stack([op, size], axis=1), axis=0).tolist() if len(op) else ():
-            most = messages_of(as_demand(recording, one, ranks, writer.builder.machine.collectives)).most(ranks)
-            segments = recording.operations[one][5] or (1,)
+            way = as_demand(recording, one, ranks, writer.builder.machine.collectives)
+            most, segments = messages_of(way).most(ranks), segments_of(recording, one, way) or (1,)
             total += 3.0 * most * segments[0] * np.count_nonzero((op == one) & (size == ranks))
         return total
 
@@ -169,10 +170,8 @@ class _Layout:
         """The messages of a collective operation among ranks 0 to n - 1, from rank 0."""
         builder = self._builder
         writer = Ranks(ranks, DataCosts.of(builder.machine.network))
-        segments = self.recording.operations[op][5]
-        messages_of(as_demand(self.recording, op, ranks, builder.machine.collectives)).write(
-            writer, size_bytes, *segments
-        )
+        way = as_demand(self.recording, op, ranks, builder.machine.collectives)
+        messages_of(way).write(writer, size_bytes, *segments_of(self.recording, op, way))
         columns = writer.columns
         if builder.prices.holds_receivers:
             unknown = (replace(one, held_s=np.nan) if one.kind == RECEIVE else one for one in columns)

@@ -19,8 +19,8 @@ const GERMAN = {
   // collective operations and their algorithms
   "all broadcast": "Rundsenden aller", "all to all": "Alle an alle", allgather: "Sammeln bei allen", allreduce: "Reduktion bei allen", barrier: "Barriere", broadcast: "Rundsenden", gather: "Sammeln", "reduce scatter": "Reduktion und Verteilen",
   reduce: "Reduktion", scan: "Präfixsummen", scatter: "Verteilen", iterate: "Iteration",
-  "interleaved binary tree": "verschränkter Binärbaum", "binary tree": "Binärbaum", "binomial near": "Binomialbaum, Nachbarn zuerst", "binomial far": "Binomialbaum, Ferne zuerst", binomial: "Binomialbaum", bruck: "nach Bruck", chain: "Kette", dissemination: "Ausbreitung", "four chains": "vier Ketten", "three chains": "drei Ketten",
-  linear: "der Reihe nach", "neighbour exchange": "Austausch mit Nachbarn", pairwise: "paarweise", rabenseifner: "nach Rabenseifner", "recursive doubling": "rekursives Verdoppeln", "recursive halving": "rekursives Halbieren",
+  "split binary tree": "geteilter Binärbaum", "interleaved binary tree": "verschränkter Binärbaum", "binary tree": "Binärbaum", "binomial near": "Binomialbaum, Nachbarn zuerst", "binomial far": "Binomialbaum, Ferne zuerst", binomial: "Binomialbaum", bruck: "nach Bruck", chain: "Kette", dissemination: "Ausbreitung", "four chains": "vier Ketten", "three chains": "drei Ketten",
+  "linear synchronised": "der Reihe nach auf Anfrage", linear: "der Reihe nach", "neighbour exchange": "Austausch mit Nachbarn", pairwise: "paarweise", rabenseifner: "nach Rabenseifner", "recursive doubling": "rekursives Verdoppeln", "recursive halving": "rekursives Halbieren",
   "reduce broadcast": "Reduktion und Rundsenden", "ring channels": "Ringe in Kanälen", ring: "Ring", "double tree": "Doppelbaum", "hierarchical chunks": "hierarchisch in Stücken", hierarchical: "hierarchisch", "scatter allgather": "Verteilen und Sammeln", "two level": "zweistufig",
   // sentences on what limits a run
   "The critical path is": "Der kritische Pfad besteht zu", communication: "aus Kommunikation", computation: "aus Rechnung", "Nothing waits for any station.": "Niemand wartet auf eine Station.",

@@ -30,6 +30,8 @@ _BANDWIDTHS = {
 }
 _PER_BYTE = "per_byte"
 _DIGITS = 6
+#: Runs of lines that a text lists.
+MOST_RUNS = 24
 
 
 def machine_file_text(calibration: MachineCalibration, name: str) -> str:
@@ -52,7 +54,7 @@ def machine_file_text(calibration: MachineCalibration, name: str) -> str:
 
 
 def lines_text(lines: Sequence[int]) -> str:
-    """``1-5, 9, 12, 14, ..., 66``: runs of the same step in short."""
+    """Return ``1-5, 9, 12, 14, ..., 66``: runs of the same step in short, and how many lines there are of many runs."""
     parts: list[str] = []
     place = 0
     while place < len(lines):
@@ -70,6 +72,10 @@ def lines_text(lines: Sequence[int]) -> str:
             )
             parts.append(str(first) if end == place + 1 else short)
         place = end
+    if len(parts) > MOST_RUNS:
+        return (
+            f"{lines[0]}, ..., {lines[-1]} ({len(lines)} of them: role calibration in the table of --write rows:FILE)"
+        )
     return ", ".join(parts)
 
 

@@ -315,6 +315,13 @@ def test_constants_that_cannot_be_given_are_refused(machine: Path, known: dict[s
         calibrate_machine(machine, [by_size("ping_pong", two_protocols)], known=known)
 
 
+@pytest.mark.parametrize(("noise", "is_stated"), [(0.05, False), (1.0, True)])
+def test_repetitions_that_differ_are_stated(machine: Path, noise: float, is_stated: bool) -> None:
+    """Five repetitions of each size, of which quartiles differ by 1.1 and by a factor of some 3."""
+    found = calibrate_machine(machine, [by_size("ping_pong", two_protocols, noise, seed, nodes=2) for seed in range(5)])
+    assert any("Repetitions of a ping-pong differ by a factor" in note for note in found.notes) == is_stated
+
+
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
@@ -323,6 +330,11 @@ def test_constants_that_cannot_be_given_are_refused(machine: Path, known: dict[s
         ((1, 2, 3, 9), "1-3, 9"),
         ((2, 4, 6, 8, 10), "2, 4, ..., 10"),
         ((1, 5, 6, 7, 20, 30), "1, 5-7, 20, 30"),
+        (tuple(n**2 for n in range(1, 25)), ", ".join(str(n**2) for n in range(1, 25))),
+        (
+            tuple(n**2 for n in range(1, 26)),
+            "1, ..., 625 (25 of them: role calibration in the table of --write rows:FILE)",
+        ),
     ],
 )
 def test_lines_in_short(lines: tuple[int, ...], text: str) -> None:

@@ -58,6 +58,19 @@ def test_rows_of_every_benchmark_are_read(tmp_path: Path, name: str) -> None:
     }
 
 
+@pytest.mark.parametrize(("more", "is_whole"), [("", True), (", {compute: {flops: 8}}", False)])
+def test_a_phase_of_a_collective_alone_is_its_row(tmp_path: Path, more: str, is_whole: bool) -> None:
+    """What a benchmark prints of an operation is all of it; of a phase that computes as well it is only a part."""
+    path = tmp_path / "rows.csv"
+    path.write_text("P,m,phase,component,value\n4,1024,allreduce,communication,4.5e-06\n", encoding="utf-8")
+    head = "simcodesign: 1\nname: w\nparameters: {m: {default: 1024, unit: B}}\nprogram:\n"
+    steps = f"- {{phase: allreduce, do: [{{allreduce: {{bytes: m}}}}{more}]}}\n"
+    workload = workload_from(parse_yaml(head + steps, "w.yaml"))
+    found = compare(workload, "crossbar-16", {"P": 4}, measured=path).measured
+    assert found is not None
+    assert found.total_s == (4.5e-06 if is_whole else None)
+
+
 def test_collectives_in_place_and_out_of_place_stay_apart(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(

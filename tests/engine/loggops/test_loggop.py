@@ -42,7 +42,11 @@ from tests.random_programs import random_program
 #: Tolerance: at most some thousand sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
 #: Estimates in LogGOPS: many messages of a round are posted together.
-ESTIMATES = {("allreduce", "double_tree"), ("allreduce", "hierarchical_chunks")}
+ESTIMATES = {
+    ("allreduce", "double_tree"),
+    ("allreduce", "hierarchical_chunks"),
+    ("broadcast", "split_binary_tree"),
+}
 KEYS = sorted(ALGORITHM_FORMS.keys() - ESTIMATES)
 NEVER = 2**32 - 1
 HERE = Place()
@@ -231,6 +235,27 @@ def binary_reduce(me: int, count: int, size: int) -> Program:
             yield Do("receive", child)
     if me:
         yield Do("send", (me - 1) // 2, size)
+
+
+def interleaved_reduce(me: int, count: int, size: int) -> Program:
+    """The same tree upwards, from the nearer child first."""
+    level = (me + 1).bit_length() - 1
+    place = me + 1 - 2**level
+    for below in (place, place + 2**level):
+        if 2 ** (level + 1) - 1 + below < count:
+            yield Do("receive", 2 ** (level + 1) - 1 + below)
+    if me:
+        yield Do("send", 2 ** (level - 1) - 1 + place % 2 ** (level - 1), size)
+
+
+def asked_gather(me: int, count: int, size: int) -> Program:
+    """The root asks each rank, and waits for its answer."""
+    if me:
+        yield Do("receive", 0)
+        yield Do("send", 0, size)
+    for other in range(1, count if me == 0 else 1):
+        yield Do("send", other, 0)
+        yield Do("receive", other)
 
 
 def chain(me: int, count: int, size: int) -> Program:
@@ -461,6 +486,7 @@ PROGRAMS: Mapping[tuple[str, str], Callable[[int, int, int], Program]] = {
     ("reduce", "binomial"): binomial_reduce,
     ("reduce", "binomial_far"): recursive_halving_gather,
     ("reduce", "binary_tree"): binary_reduce,
+    ("reduce", "interleaved_binary_tree"): interleaved_reduce,
     ("reduce", "chain"): reversed_chain,
     ("reduce", "linear"): linear_gather,
     ("scatter", "binomial"): binomial_scatter,
@@ -469,6 +495,7 @@ PROGRAMS: Mapping[tuple[str, str], Callable[[int, int, int], Program]] = {
     ("gather", "binomial"): binomial_gather,
     ("gather", "binomial_far"): functools.partial(recursive_halving_gather, blocks=True),
     ("gather", "linear"): linear_gather,
+    ("gather", "linear_synchronised"): asked_gather,
     ("allreduce", "recursive_doubling"): recursive_doubling,
     ("allreduce", "ring"): ring_allreduce,
     ("allreduce", "reduce_broadcast"): reduce_broadcast,

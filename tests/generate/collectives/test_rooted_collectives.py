@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simcodesign.core.operation_kinds import SEND
+from simcodesign.describe.demands.collective import SEGMENTED
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import THOROUGH, numbers_of_ranks
@@ -49,7 +50,7 @@ def test_reduce_adds_every_contribution_exactly_once(algorithm: str) -> None:
         assert known[0] == set(range(ranks))
 
 
-@pytest.mark.parametrize("algorithm", keys("gather"))
+@pytest.mark.parametrize("algorithm", [name for name in keys("gather") if name != "linear_synchronised"])
 def test_gather_brings_every_block_once(algorithm: str) -> None:
     for ranks in RANKS:
         held = [[rank] for rank in range(ranks)]
@@ -140,11 +141,115 @@ def test_a_chain_passes_on_every_segment_in_order(segments: int) -> None:
             assert held[last] == [{(number, rank) for rank in range(ranks)} for number in range(segments)]
 
 
+@pytest.mark.parametrize("segments", [1, 2, 5])
+def test_a_synchronised_gather_asks_one_rank_after_another(segments: int) -> None:
+    """A rank answers with the first segment, and sends the rest, in one message, only if there is any."""
+    for ranks in RANKS:
+        writer = Ranks(ranks)
+        MESSAGES["gather", "linear_synchronised"].write(writer, SIZE, segments)
+        asked, got = [], dict.fromkeys(range(1, ranks), 0.0)
+
+        def give(rank: int, number: int, target: int, size: float, asked=asked, got=got) -> float:
+            if rank == 0:
+                assert size == 0.0
+                assert all(got[earlier] for earlier in asked)  # their first segments are there
+                asked.append(target)
+            else:
+                assert rank in asked
+                assert size == pytest.approx(SIZE / segments if number == 0 else SIZE - SIZE / segments)
+            return size
+
+        def take(rank: int, source: int, size: float, got=got) -> None:
+            if rank == 0:
+                got[source] += size
+
+        Replay(Columns(writer), give, take).run()
+        assert asked == list(range(1, ranks))
+        assert got == {rank: pytest.approx(SIZE) for rank in range(1, ranks)}
+
+
+def tree_of(columns: Columns) -> dict[int, int]:
+    """Child -> parent, of a broadcast in one piece."""
+    return {message.target: message.source for message in paired(columns)}
+
+
+@pytest.mark.parametrize("segments", [1, 2, 5])
+@pytest.mark.parametrize(("operation", "algorithm"), sorted(SEGMENTED - {("gather", "linear_synchronised")}))
+def test_trees_pass_on_every_segment_in_order(operation: str, algorithm: str, segments: int) -> None:
+    """Down, nothing is sent before it was received; up, every contribution to every segment is reduced once. The parents
+    are those of the algorithm in one piece, and every rank does for each segment what it does for one."""
+    if algorithm == "split_binary_tree":
+        pytest.skip("see below")
+    for ranks in RANKS:
+        writer = Ranks(ranks)
+        MESSAGES[operation, algorithm].write(writer, SIZE * segments, segments)
+        up = operation == "reduce"
+        have = [[{rank} if up or rank == 0 else set() for rank in range(ranks)] for _ in range(segments)]
+        given, taken = [dict[int, int]() for _ in range(ranks)], [dict[int, int]() for _ in range(ranks)]
+
+        def give(rank: int, number: int, target: int, size: float, have=have, given=given) -> tuple[int, set[int]]:
+            assert size == SIZE
+            number = given[rank].get(target, 0)  # the n-th message to a rank is the n-th segment
+            given[rank][target] = number + 1
+            assert have[number][rank]
+            return number, set(have[number][rank])
+
+        def take(rank: int, source: int, payload: tuple[int, set[int]], have=have, taken=taken) -> None:
+            number, ranks_in = payload
+            assert number == taken[rank].get(source, 0)
+            taken[rank][source] = number + 1
+            assert not have[number][rank] & ranks_in
+            have[number][rank] |= ranks_in
+
+        Replay(Columns(writer), give, take).run()
+        if up:
+            assert all(segment[0] == set(range(ranks)) for segment in have)
+        else:
+            assert all(mine == {0} for segment in have for mine in segment)
+        pairs = {(m.source, m.target) for m in paired(Columns(writer))}
+        assert pairs == {(m.source, m.target) for m in paired(written(operation, algorithm, ranks))}
+
+
+@pytest.mark.parametrize("segments", [1, 2, 3, 5, 8])
+def test_a_split_binary_tree_brings_both_halves(segments: int) -> None:
+    """As in Open MPI: odd ranks get the first half down their side of the tree and even ones the second half, in parts;
+    then each gets the other half from its partner on the other side, or the last rank of an even number from rank 0."""
+    parts = -(-segments // 2)
+    for ranks in RANKS:
+        writer = Ranks(ranks)
+        MESSAGES["broadcast", "split_binary_tree"].write(writer, 2.0 * parts * SIZE, segments)
+        columns, tree = Columns(writer), tree_of(written("broadcast", "interleaved_binary_tree", ranks))
+        held = [{(half, part) for half in (0, 1) for part in range(parts) if rank == 0} for rank in range(ranks)]
+        sent = [dict[int, int]() for _ in range(ranks)]
+
+        def give(rank: int, number: int, target: int, size: float, ranks=ranks, held=held, sent=sent, tree=tree):
+            part = sent[rank].get(target, 0)
+            sent[rank][target] = part + 1
+            if tree[target] == rank and part < parts:
+                assert size == SIZE
+                payload = {((target + 1) % 2, part)}
+            else:
+                own = (rank + 1) % 2 if rank else 1
+                assert size == SIZE * parts
+                assert target == (ranks - 1 if rank == 0 else rank + (1 if rank % 2 else -1))
+                payload = {(own, each) for each in range(parts)}
+            assert payload <= held[rank]
+            return payload
+
+        def take(rank: int, source: int, payload: set[tuple[int, int]], held=held) -> None:
+            assert not held[rank] & payload
+            held[rank] |= payload
+
+        Replay(columns, give, take).run()
+        assert all(len(mine) == 2 * parts for mine in held)
+
+
 @pytest.mark.parametrize(
     ("operation", "algorithm"), [(name, way) for name in ("reduce", "scatter", "gather") for way in keys(name)]
 )
 def test_a_tree_has_no_more_columns_than_its_children_in_turn(operation: str, algorithm: str) -> None:
     """Columns of many ranks at a time: so that a million ranks are written in a moment."""
     for ranks, depth in zip((2, 3, 4, 5, 8, 9), (1, 2, 2, 3, 3, 4), strict=True):
-        most = 2 * depth if "binomial" in algorithm else 4 * depth if algorithm == "binary_tree" else 2 * (ranks - 1)
+        each = 4 if algorithm == "linear_synchronised" else 2
+        most = 2 * depth if "binomial" in algorithm else 4 * depth if "binary" in algorithm else each * (ranks - 1)
         assert len(written(operation, algorithm, ranks)) <= most

@@ -18,7 +18,7 @@ from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.network.algorithm_choice import RULES, chosen_algorithms
+from simcodesign.describe.network.algorithm_choice import RULES, chosen_rules
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples
@@ -74,9 +74,9 @@ def test_the_rules_are_those_that_were_published_and_name_algorithms_that_there_
         assert {rule.algorithm for rule in rules} <= set(ALGORITHMS[operation])
         ranks, size = np.meshgrid([*RANKS, 64, 1000], sizes)
         expected = np.vectorize(lambda p, n, name=operation: published(name, p, n))(ranks, size)
-        chosen = chosen_algorithms(RULES[operation], ranks, size)
-        for algorithm, where in chosen:
-            np.testing.assert_array_equal(where, expected == algorithm)
+        chosen = chosen_rules(RULES[operation], ranks, size)
+        for rule, where in chosen:
+            np.testing.assert_array_equal(where, expected == rule.algorithm)
         assert np.sum([where for _, where in chosen], axis=0).min() == 1
 
 

@@ -124,16 +124,24 @@ def machine(per_node: int, nodes: int = 16, **more: Any) -> Machine:
 
 
 @pytest.mark.parametrize("ranks", [2, 5, 16])
-def test_a_tree_in_segments_is_bounded_by_its_slowest_level(ranks: int) -> None:
-    """On one level the forecast is exact."""
-    work = builders.workload("- reduce: {bytes: 3000, segment: 300}")
+@pytest.mark.parametrize("key", sorted(key for key in SEGMENTED if key[1] != "chain"), ids="-".join)
+def test_a_tree_in_segments_is_followed(key: tuple[str, str], ranks: int) -> None:
+    """On one level by its closed form, on several rank by rank; of more numbers of segments than are followed, it is
+    bounded by the slowest level."""
+    entry = f"bytes: m, {builders.algorithm_entry(*key)}, segment: 300"
+    work = builders.workload(f"- {key[0]}: {{{entry}}}", "parameters: {m: {default: 3000}}\n")
     for per_node, is_mixed in ((4, ranks > 4), (1, False)):
         on = machine(per_node)
         closed, simulated = closed_forms(work, on, {"P": ranks}), simulate(work, on, {"P": ranks}, effects="none")
-        assert any(BOUND in text for text in closed.basis) == is_mixed
-        assert simulated.makespan_s <= closed.makespan_s * (1 + ROUNDING)
-        if not is_mixed:
-            assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0)
+        assert any(FOLLOWED in text for text in closed.basis) == is_mixed
+        assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0)
+        assert simulated.messages == closed.messages
+        sizes = 300.0 * np.arange(1, 80)
+        many = closed_forms(work, on, {"P": ranks, "m": sizes})
+        assert any(BOUND in text for text in many.basis) == is_mixed
+        assert closed.makespan_s <= many.makespan_s[9] * (1 + ROUNDING)
+        few = closed_forms(work, on, {"P": ranks, "m": sizes[5:12]})
+        assert few.makespan_s[4] == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0)
 
 
 def grouped(step: str, colour: str, head: str = "") -> Workload:

@@ -61,7 +61,7 @@ def _collective(name: str, entry: Entry) -> Collective:
             what = f"{algorithm} of {name} has no order of children"
             raise InputError(what, items["order"].place, value=order, allowed=f"order with {known}")
         values["algorithm"] = algorithm_in_order(name, algorithm, order)
-    if segment is not None and (name, algorithm) not in SEGMENTED:
+    if segment is not None and (name, values["algorithm"]) not in SEGMENTED:
         known = " and ".join(f"{way} of {operation}" for operation, way in sorted(SEGMENTED))
         what = f"{algorithm} of {name} has no segments"
         raise InputError(what, segment.place, value=segment.text, allowed=f"segment with {known}")

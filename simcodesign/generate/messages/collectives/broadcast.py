@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from simcodesign.core.units import FloatOrArray
-from simcodesign.generate.columns import Ranks, of_ranks
+from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.allgather import allgather_ring
 from simcodesign.generate.messages.collectives.patterns import (
@@ -18,38 +22,53 @@ from simcodesign.generate.messages.collectives.patterns import (
 from simcodesign.generate.messages.collectives.scatter import scatter_binomial
 
 
+def down_the_tree(ranks: Ranks, edges: Sequence[tuple[Int32s, Int32s]], size_bytes: float, segments: int) -> None:
+    """Every rank passes on to its children what it has received, segment by segment."""
+    for upper, lower in [*edges] * segments:
+        ranks.send(lower, size_bytes / segments, upper)
+        ranks.receive(upper, size_bytes / segments, who=lower)
+
+
 @register_messages("broadcast", "binomial", lambda p: p - 1)
-def broadcast_binomial(ranks: Ranks, size_bytes: float) -> None:
+def broadcast_binomial(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
     """From rank 0 down a binomial tree, the farthest child first, which has the largest subtree."""
-    for bit in reversed(powers_of_two(ranks.count)):
-        upper, lower = halving_edges(ranks, bit)
-        ranks.send(lower, size_bytes, upper)
-        ranks.receive(upper, size_bytes, who=lower)
+    down_the_tree(
+        ranks, [halving_edges(ranks, bit) for bit in reversed(powers_of_two(ranks.count))], size_bytes, segments
+    )
 
 
 @register_messages("broadcast", "binomial_near", lambda p: p - 1)
-def broadcast_binomial_near(ranks: Ranks, size_bytes: float) -> None:
+def broadcast_binomial_near(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
     """From rank 0 at distance 1, 2, 4, ...: all that have the message pass it on."""
-    for bit in powers_of_two(ranks.count):
-        upper, lower = doubling_edges(ranks, bit)
-        ranks.send(lower, size_bytes, upper)
-        ranks.receive(upper, size_bytes, who=lower)
+    down_the_tree(ranks, [doubling_edges(ranks, bit) for bit in powers_of_two(ranks.count)], size_bytes, segments)
 
 
 @register_messages("broadcast", "binary_tree", lambda p: p - 1)
-def broadcast_binary_tree(ranks: Ranks, size_bytes: float) -> None:
+def broadcast_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
     """Every rank sends to its left child and then to its right one."""
-    for upper, lower in binary_edges(ranks):
-        ranks.send(lower, size_bytes, upper)
-        ranks.receive(upper, size_bytes, who=lower)
+    down_the_tree(ranks, binary_edges(ranks), size_bytes, segments)
 
 
 @register_messages("broadcast", "interleaved_binary_tree", lambda p: p - 1)
-def broadcast_interleaved_binary_tree(ranks: Ranks, size_bytes: float) -> None:
+def broadcast_interleaved_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
     """Broadcast down the binary tree of Open MPI, in which the numbers of a rank's subtrees alternate."""
-    for upper, lower in interleaved_binary_edges(ranks):
-        ranks.send(lower, size_bytes, upper)
-        ranks.receive(upper, size_bytes, who=lower)
+    down_the_tree(ranks, interleaved_binary_edges(ranks), size_bytes, segments)
+
+
+@register_messages("broadcast", "split_binary_tree", lambda p: 2 * (p - 1))
+def broadcast_split_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
+    """Send half of the bytes down the left side of this tree and half down the right one; then ranks 2 i - 1 and 2 i,
+    one on each side, exchange their halves, and a last rank without a partner gets the other half from rank 0."""
+    half_bytes = size_bytes / 2
+    down_the_tree(ranks, interleaved_binary_edges(ranks), half_bytes, -(-segments // 2))
+    paired = ranks.rank[1 : ranks.count - 1 + ranks.count % 2]
+    if len(paired):
+        partner = paired + np.where(paired % 2, 1, -1).astype(np.int32)
+        ranks.exchange(partner, partner, half_bytes, paired)
+    if ranks.count % 2 == 0:
+        root, last = ranks.rank[:1], ranks.rank[-1:]
+        ranks.send(last, half_bytes, root)
+        ranks.receive(root, half_bytes, who=last)
 
 
 @register_messages("broadcast", "three_chains", lambda p: p - 1)

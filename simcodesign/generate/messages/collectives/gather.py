@@ -43,3 +43,22 @@ def gather_linear(ranks: Ranks, size_bytes: FloatOrArray) -> None:
         own_bytes = of_ranks(size_bytes, sender)
         ranks.send(root, own_bytes, sender)
         ranks.receive(sender, own_bytes, who=root)
+
+
+@register_messages("gather", "linear_synchronised", lambda p: 3 * (p - 1))
+def gather_linear_synchronised(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
+    """Rank 0 sends a message of no bytes to ranks 1, 2, 3, ..., and receives the first of so many equal parts from each
+    before it asks the next; the rest follows in one message, which rank 0 takes up in the end."""
+    root, rest_bytes = ranks.rank[:1], size_bytes - size_bytes / segments
+    rest_sent = {}
+    for source in range(1, ranks.count):
+        sender = ranks.rank[source : source + 1]
+        ranks.send(sender, 0.0, root)
+        ranks.receive(root, 0.0, who=sender)
+        ranks.send(root, size_bytes / segments, sender)
+        ranks.receive(sender, size_bytes / segments, who=root)
+        if segments > 1:
+            rest_sent[source] = len(ranks.columns)
+            ranks.send(root, rest_bytes, sender)
+    for source, column in rest_sent.items():
+        ranks.receive(ranks.rank[source : source + 1], rest_bytes, match=column - len(ranks.columns), who=root)

@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-from simcodesign.generate.columns import Ranks
+from collections.abc import Sequence
+
+from simcodesign.generate.columns import Int32s, Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.patterns import (
     binary_edges,
     chain_edges,
     doubling_edges,
     halving_edges,
+    interleaved_binary_edges,
     powers_of_two,
 )
 
 
-@register_messages("reduce", "binomial", lambda p: p - 1)
-def reduce_binomial(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
-    """Up a binomial tree to rank 0, segment by segment; the nearest child is first, which has the smallest subtree."""
+def up_the_tree(ranks: Ranks, edges: Sequence[tuple[Int32s, Int32s]], size_bytes: float, segments: int) -> None:
+    """Every rank sends to its parent what it has reduced of its own and its children's bytes, segment by segment."""
     each_bytes = size_bytes / segments
-    for bit in powers_of_two(ranks.count) * segments:
-        upper, lower = halving_edges(ranks, bit)
+    for upper, lower in [*edges] * segments:
         ranks.send(upper, each_bytes, lower)
         ranks.receive(lower, each_bytes, who=upper)
         ranks.reduce(each_bytes, upper)
 
 
+@register_messages("reduce", "binomial", lambda p: p - 1)
+def reduce_binomial(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
+    """Up a binomial tree to rank 0, segment by segment; the nearest child is first, which has the smallest subtree."""
+    up_the_tree(ranks, [halving_edges(ranks, bit) for bit in powers_of_two(ranks.count)], size_bytes, segments)
+
+
 @register_messages("reduce", "binomial_far", lambda p: p - 1)
 def reduce_binomial_far(ranks: Ranks, size_bytes: float) -> None:
     """At distance ..., 4, 2, 1: the upper half of all that have something left sends it to the lower half."""
-    for bit in reversed(powers_of_two(ranks.count)):
-        upper, lower = doubling_edges(ranks, bit)
-        ranks.send(upper, size_bytes, lower)
-        ranks.receive(lower, size_bytes, who=upper)
-        ranks.reduce(size_bytes, upper)
+    up_the_tree(ranks, [doubling_edges(ranks, bit) for bit in reversed(powers_of_two(ranks.count))], size_bytes, 1)
 
 
 @register_messages("reduce", "binary_tree", lambda p: p - 1)
-def reduce_binary_tree(ranks: Ranks, size_bytes: float) -> None:
+def reduce_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
     """Every rank receives from its right child, whose subtree is no larger, then from its left one, and sends on."""
-    for upper, lower in reversed(binary_edges(ranks)):
-        ranks.send(upper, size_bytes, lower)
-        ranks.receive(lower, size_bytes, who=upper)
-        ranks.reduce(size_bytes, upper)
+    up_the_tree(ranks, binary_edges(ranks)[::-1], size_bytes, segments)
+
+
+@register_messages("reduce", "interleaved_binary_tree", lambda p: p - 1)
+def reduce_interleaved_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
+    """The same up the binary tree of Open MPI, from the nearer child first."""
+    edges = sorted(interleaved_binary_edges(ranks), key=lambda edge: (-int(edge[0][0]), int(edge[1][0])))
+    up_the_tree(ranks, edges, size_bytes, segments)
 
 
 @register_messages("reduce", "chain", lambda p: p - 1)
