@@ -1,7 +1,7 @@
 """The unit of an expression over metrics, as far as it follows from the units of its names.
 
-Units are products of powers of s, B, J, kg and money; operations and cycles count as numbers. A plain number may stand for
-anything, so that ``time + energy`` is an error, and ``time + 1e-6*energy`` a choice of the user that is noted.
+Units are products of powers of s, B, J, kg and money; operations and cycles count as numbers. A plain number may stand
+for anything, so that ``time + energy`` is an error, and ``time + 1e-6*energy`` a choice of the user that is noted.
 """
 
 from __future__ import annotations

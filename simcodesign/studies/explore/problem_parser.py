@@ -46,7 +46,7 @@ def limits(name: str, text: str, dimension: str, place: Place, whole: bool = Fal
     """The variable of this name for ``LOW:HIGH...``, or for ``A,B,...`` and ``LOW:HIGH:STEP``, whose values are its
     choices. ``whole``: values of a range with a step are rounded, as in a sweep."""
     parts = [part.strip() for part in text.split(":")]
-    if len(parts) == 1 or parts[2:] and parts[2].startswith(_STEPS):
+    if len(parts) == 1 or (parts[2:] and parts[2].startswith(_STEPS)):
         return Variable(name, choices=_listed(name, text, dimension, place, whole), place=place)
     words = [part.lower() for part in parts[2:]]
     if not set(words) <= {"whole", "log", "linear"} or len(set(words) & {"log", "linear"}) > 1:
