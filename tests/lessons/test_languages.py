@@ -235,13 +235,13 @@ def keys_of(file: str, language: str) -> set[str]:
     return set(found)
 
 
-@pytest.mark.parametrize("file", ["texts.js", "texts-lab.js"])
+@pytest.mark.parametrize("file", ["texts.js", "texts-course.js", "texts-lab.js"])
 def test_every_text_of_the_interface_is_there_in_both_languages(file: str) -> None:
     assert keys_of(file, "en") == keys_of(file, "de")
 
 
 def test_every_text_that_is_asked_for_is_there() -> None:
-    known = keys_of("texts.js", "en") | keys_of("texts-lab.js", "en")
+    known = set().union(*(keys_of(f"texts{part}.js", "en") for part in ("", "-course", "-lab")))
     sources = [path.read_text(encoding="utf-8") for path in [*FRONT.glob("*.js"), *FRONT.glob("views/*.js")]]
     asked = {name for source in sources for name in re.findall(r'\btext\("(\w+)"', source)}
     assert len(asked) > 80
