@@ -224,6 +224,7 @@ class _Walk:
 
 
 def chain(parts: list[Work]) -> Work:
+    """Return work that consists of ``parts`` one after another: the part itself if it is the only one."""
     return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
 
