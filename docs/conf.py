@@ -22,13 +22,18 @@ version = release = installed_version(project)
 
 extensions = [
     "console_blocks",  # docs/_ext: commands that run when the site is built
+    "generated_pages",  # docs/_ext: a page for each command and each public name
     "lesson_pages",  # docs/_ext: lessons in frames
     "mathml",
     "myst_nb",
+    "page_descriptions",  # docs/_ext: what search engines show of a page
     "reference_pages",  # docs/_ext: tables made of the registries of the program
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_click",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
@@ -47,6 +52,11 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 autosummary_generate = True
 
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_exclude = ".linenos, .gp, .go"
+
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "drawn",
@@ -64,12 +74,11 @@ html_title = project
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "sourcelink"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["_lessons"]
-html_show_sourcelink = False
-html_copy_source = False
