@@ -28,6 +28,7 @@ extensions = [
     "myst_nb",
     "page_descriptions",  # docs/_ext: what search engines show of a page
     "reference_pages",  # docs/_ext: tables made of the registries of the program
+    "search_words",  # docs/_ext: the page that explains comes first
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
@@ -47,6 +48,8 @@ nb_execution_raise_on_error = True
 nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_merge_streams = True
+
+smartquotes = False  # "--set" is an option, and no dash
 
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"

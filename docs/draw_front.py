@@ -21,7 +21,7 @@ from simcodesign.comparison.compare import Comparison
 
 HERE = Path(__file__).parent
 MEASURED_MS = {2: 31.76, 4: 95.43, 8: 223.2}  # HLC-Lab/pico, commit 413bc5d0: medians by the length of a side
-WIDTH, ROW, BAR, LEFT, RIGHT, TOP = 400, 24, 16, 148, 60, 40
+WIDTH, ROW, BAR, LEFT, RIGHT, TOP = 400, 24, 16, 166, 64, 40
 STYLE = """
 .front-text { font: 14px system-ui, sans-serif; fill: #1a1a1a; }
 .front-title { font-weight: 600; }

@@ -6,7 +6,6 @@ meet, and that depends on the source alone. That quick cases do not differ is te
 
 from __future__ import annotations
 
-import csv
 import re
 import shlex
 from collections import Counter
@@ -25,13 +24,14 @@ from simcodesign.studies.validation.run import measured
 from simcodesign.studies.validation.select import selected
 from simcodesign.studies.validation.verdict import Verdict, points_of, verdict_of
 from tests import ROOT
+from tests.system.documentation import csv_rows
 from validation.papers.seismic.disk_activity import NOISE, SEEDS, peak
 from validation.papers.seismic.tables import PARTS, seconds
 from validation.published.tables import number
 
 TEXT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 CASES = load_cases()
-ROWS = [*csv.DictReader((ROOT / "docs" / "tables" / "papers.csv").read_text(encoding="utf-8").splitlines())]
+ROWS = csv_rows("papers")
 IDS = re.compile(r"`([a-z0-9./-]+)`")
 #: Columns of the table in short between the number of cases and that of full ones.
 COLUMNS = (
