@@ -31,7 +31,7 @@ def _score(_app: Sphinx, config: Config) -> None:
 
 def _add_keywords(app: Sphinx, document: nodes.document) -> None:
     if words := words_by_page().get(app.env.docname):
-        document += nodes.meta(name="keywords", content=words)
+        document += nodes.meta(name="keywords", content=words.replace(" ", ", "))
 
 
 def _add_words(app: Sphinx, page: str, _template: str, _context: dict[str, Any], _document: object) -> None:
