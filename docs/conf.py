@@ -21,6 +21,7 @@ author = "The simcodesign developers"
 version = release = installed_version(project)
 
 extensions = [
+    "checked_links",  # docs/_ext: no link of a page leads nowhere
     "console_blocks",  # docs/_ext: commands that run when the site is built
     "generated_pages",  # docs/_ext: a page for each command and each public name
     "lesson_pages",  # docs/_ext: lessons in frames
@@ -58,6 +59,7 @@ autosummary_generate = True
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
+copybutton_copy_empty_lines = False
 copybutton_exclude = ".linenos, .gp, .go"
 
 sphinx_gallery_conf = {
