@@ -37,8 +37,10 @@ class Field:
 
 @dataclass(frozen=True)
 class JsonObject:
-    """An object with a name of its own, its fields by name, those that it takes over first. ``is_printed``: not only
-    what others take over."""
+    """An object with a name of its own, its fields by name, those that it takes over first.
+
+    ``is_printed``: not only what others take over.
+    """
 
     name: str
     about: str

@@ -29,16 +29,20 @@ NOT_SHARED = "nobody waits (effect off)"
 
 
 def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[str, str]:
-    """What a simulation with these effects assumes of messages, by subject: ``protocol``, ``sender``, ``receiver``,
-    ``links``, ``interfaces``; ``node`` where nodes have networks inside. Where phases differ, what holds in one ``or``
-    in another."""
+    """Return what a simulation with these effects assumes of messages, by subject.
+
+    Subjects are ``protocol``, ``sender``, ``receiver``, ``links``, ``interfaces``, and ``node`` if nodes have networks
+    inside. If phases differ, the assumptions of one ``or`` another are listed.
+    """
     assumed = [_of_network(machine, switched_on(effects)) for machine in _machines(point)]
     return {subject: " or ".join(dict.fromkeys(one[subject] for one in assumed)) for subject in assumed[0]}
 
 
 def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
-    """Each collective operation of the program once, with its algorithm: the given one, or those that ``auto`` takes
-    in this simulation."""
+    """Yield each collective operation of the program once, with its algorithm.
+
+    The algorithm is the given one, or those that ``auto`` takes in this simulation.
+    """
     taken: dict[str, list[str]] = {}
     for one in simulation.algorithms:
         taken.setdefault(one.operation, []).append(one.algorithm.replace("_", " "))

@@ -27,8 +27,10 @@ UNEXPLAINED = "not explained"
 
 @dataclass(frozen=True)
 class LadderStep:
-    """One step of a ladder that goes beyond the simulation, or begins before the forecast: ``time_s`` after it, what it
-    adds, and its fraction of the whole gap (nan when there is none)."""
+    """One step of a ladder that goes beyond the simulation, or begins before the forecast.
+
+    ``time_s`` after it, what it adds, and its fraction of the whole gap (nan when there is none).
+    """
 
     step: str
     time_s: float
@@ -47,9 +49,11 @@ def steps_to(start_s: float, times_s: Mapping[str, float], measured_s: float | N
 
 @dataclass(frozen=True)
 class DemandGap:
-    """What one demand of a program takes in the forecast, which adds up closed forms, and what it adds to the end of a
-    simulation without effects. ``change_s`` below 0: it begins before the one before it has ended everywhere; above 0:
-    ranks wait in it for others that come late."""
+    """Time of one demand in the forecast, and what it adds to a simulation without effects.
+
+    The forecast adds up closed forms; the simulation counts what the demand adds to the end. ``change_s`` below 0: it
+    begins before the one before it has ended everywhere; above 0: ranks wait in it for others that come late.
+    """
 
     phase: str
     demand: str
@@ -64,8 +68,10 @@ QUEUEING = "waits by queueing theory"
 
 
 def gaps_by_demand(forecast: Result, simulation: Result) -> tuple[DemandGap, ...]:
-    """The difference of two makespans by the demands of the program, in its order: they add up to it. Nothing where
-    one of the Results does not know its demands."""
+    """The difference of two makespans by the demands of the program, in its order: they add up to it.
+
+    Nothing where one of the Results does not know its demands.
+    """
     if not forecast.demands or not simulation.demands:
         return ()
     gaps = [

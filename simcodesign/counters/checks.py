@@ -1,5 +1,6 @@
-"""Checks that counters are plausible: units of clocks and times, counts summed over processes, waits,
-ranks and kernels that some runs lack.
+"""Check that counters are plausible.
+
+Units of clocks and times, counts summed over processes, waits, and ranks and kernels that some runs lack.
 
 What cannot be at all is an error; what is only unlikely is a note that names run and numbers, for a reader to judge.
 """
@@ -191,8 +192,11 @@ def _ranks(table: CounterTable) -> Iterator[str]:
 
 
 def kernel_notes(runs: CounterTable, modelled: Sequence[str] = (), near_only: bool = False) -> Iterator[str]:
-    """Kernels that only some runs have: where one in the other runs is called nearly the same, and the ``modelled``
-    ones. ``near_only``: the former alone."""
+    """Yield a note on each kernel that only some runs have.
+
+    Notes are on kernels with nearly the same name as one in the other runs, and on the ``modelled`` ones.
+    ``near_only``: on the former alone.
+    """
     keys = run_keys(runs)
     points = {key: runs.column("processes")[row] for row, key in reversed(list(enumerate(keys)))}
     there: dict[str, set[tuple[object, ...]]] = {}

@@ -87,8 +87,10 @@ WALL_CLOCK = ("duration_time", "real_time_nsec")
 
 @dataclass(frozen=True)
 class Labels:
-    """What describes the run of a file. What the file says in its rows counts for more than its comments, and those
-    (``# processes: 4``) for less than what is given here.
+    """What describes the run of a file.
+
+    What the file says in its rows counts for more than its comments, and those (``# processes: 4``) for less than what
+    is given here.
 
     ``summed``: counts are those of all processes together, as ``perf stat`` around a launcher has them.
     """
@@ -171,8 +173,11 @@ _SLIPS = 2
 
 
 def misspelt(text: str, counted: Iterable[str] = ()) -> str | None:
-    """What to tell of an event that nothing knows, None of others: one of PAPI that is no preset, or one that is a slip
-    of the keyboard away from an event that is known and not among those ``counted``."""
+    """Return a warning for an event that is unknown; None for any other event.
+
+    It warns of a name of PAPI that is no preset, and of a name that is a slip of the keyboard away from a known event
+    that is not among those ``counted``.
+    """
     name, _ = event_name(text)
     if name in EVENTS or name in OTHER_EVENTS:
         return None

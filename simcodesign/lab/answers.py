@@ -1,5 +1,7 @@
-"""Answers to what a page asks: what may be set, forecasts, and simulated points. Plain functions that can be sent to
-other processes; what they give is JSON."""
+"""Answers to what a page asks: what may be set, forecasts, and simulated points.
+
+Plain functions that can be sent to other processes; what they give is JSON.
+"""
 
 from __future__ import annotations
 

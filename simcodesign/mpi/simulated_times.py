@@ -70,8 +70,10 @@ def _reads_s(log: Log, recording: Recording, timeline: Timeline) -> list[list[fl
 
 
 def out_of_order(boxes: Sequence[Sequence[Mailbox]], recording: Recording, arrival_s: NDArray[np.float64]) -> int:
-    """Count the receives from any rank that took a message although another one that fits, from another rank, arrives
-    earlier in the simulation."""
+    """Count the receives from any rank that took another message than the simulation would give them.
+
+    Another message that fits, from another rank, arrives earlier in the simulation.
+    """
     return sum(_out_of_order(box.taken, recording, arrival_s) for box in chain(*boxes) if box.taken)
 
 

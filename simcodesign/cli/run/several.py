@@ -73,7 +73,9 @@ def _built(options: CompareOptions) -> dict[str, SweepAxis]:
 
 def _scenarios(options: CompareOptions, built: Sequence[SweepAxis]) -> list[Scenario]:
     """Every workload on every machine that is named, workload by workload, and with each value of what is ``built``.
-    InputError where no machine is, and for what is set as well."""
+
+    InputError where no machine is, and for what is set as well.
+    """
     given = options.scenario
     workloads, machines = named(options)
     for axis in built:

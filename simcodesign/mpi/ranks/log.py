@@ -14,8 +14,10 @@ from simcodesign.describe.recordings.rank_log import RankLog
 
 
 class Log:
-    """The operations of P ranks in their order, ``of_rank[rank]``, and where each asked for the time: ``reads[rank]``,
-    the entries that came before."""
+    """Operations of P ranks in their order, ``of_rank[rank]``, and where each requested the time.
+
+    ``reads[rank]``: the numbers of entries that came before each request.
+    """
 
     def __init__(self, size: int, script: str) -> None:
         self._script = script
@@ -29,8 +31,10 @@ class Log:
         self.has_phases = False  # which the program marks itself
 
     def line_of(self, frame: FrameType | None) -> int:
-        """Return the line of the program from which a frame was called, 0 if it was not; ``lines`` has it afterwards
-        if the frame is the program's."""
+        """Return the line of the program from which a frame was called, 0 if it was not.
+
+        ``lines`` has it afterwards if the frame is the program's.
+        """
         while frame is not None and frame.f_code.co_filename != self._script:
             frame = frame.f_back
         if frame is None:

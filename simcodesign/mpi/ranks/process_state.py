@@ -48,8 +48,10 @@ class _Output(io.TextIOBase):
 
 
 class _FolderFinder:
-    """Finds modules in the folder of the program, and in folders below it that the program adds to ``sys.path``; notes
-    their names."""
+    """Finder of modules in the folder of the program, and in folders below it; note their names.
+
+    Folders below it count if the program adds them to ``sys.path``.
+    """
 
     def __init__(self, folder: str, found: set[str]) -> None:
         self._folder, self._found = folder, found

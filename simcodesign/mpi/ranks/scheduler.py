@@ -35,8 +35,11 @@ class RankError(InputError):
 
 @dataclass(eq=False, slots=True)
 class Rank:
-    """A rank of the program; ``waits_for`` returns the words for its last wait. ``due``: time, number and rank of its
-    next turn, None while it has none; ``is_done``: without which a turn would change nothing, None of other turns."""
+    """A rank of the program; ``waits_for`` returns the words for its last wait.
+
+    ``due``: time, number and rank of its next turn, None while it has none; ``is_done``: without which a turn would
+    change nothing, None of other turns.
+    """
 
     number: int
     body: greenlet
@@ -47,8 +50,11 @@ class Rank:
 
 
 class Scheduler:
-    """All ranks. ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when
-    every rank waits: whether one can go on now."""
+    """All ranks.
+
+    ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when every rank
+    waits: whether one can go on now.
+    """
 
     def __init__(self, size: int, when_stuck: Callable[[], bool] = lambda: False) -> None:
         self.size, self.current = size, _NOBODY
