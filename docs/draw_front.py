@@ -91,7 +91,8 @@ def draw(title: str, bars: list[Bar]) -> str:
             f'<text class="front-text" x="{right + 6:.1f}" y="{y + BAR - 3}">{length}</text>',
         ]
         y += ROW
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" role="img" aria-label="{escape(title)}">'
+    size = f'width="{WIDTH}" height="{y}" viewBox="0 0 {WIDTH} {y}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(title)}">'
     name = f'<text class="front-text front-title" x="8" y="22">{escape(title)}</text>'
     return "\n".join([head, f"<style>{STYLE}</style>", name, *lines, "</svg>", ""])
 
