@@ -52,6 +52,6 @@ def _check(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("build-finished", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

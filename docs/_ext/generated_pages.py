@@ -94,6 +94,6 @@ def _write_all(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("builder-inited", _write_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

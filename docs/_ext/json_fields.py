@@ -71,7 +71,10 @@ def _field(owner: str, key: str, text: str) -> Field:
 
 
 def parsed(text: str) -> Type:
-    """``(number or null) by reading`` as a tree. ``or`` binds least, then ``by``, then ``list of`` and ``tree of``."""
+    """Parse ``(number or null) by reading`` into a tree.
+
+    ``or`` binds least, then ``by``, then ``list of`` and ``tree of``.
+    """
     tokens = re.findall(r"\(|\)|\w+", text)
     tree = _alternatives(tokens)
     if tokens:

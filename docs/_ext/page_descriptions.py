@@ -28,6 +28,6 @@ def _add(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], docu
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("html-page-context", _add)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -115,7 +115,7 @@ def _json_commands() -> Rows:
 
 
 def _command(name: str) -> click.Command:
-    """The command of one word or two."""
+    """Return the command of one word or two."""
     found: click.Command = app
     for word in name.split():
         found = found.get_command(click.Context(found), word)  # type: ignore[attr-defined]
@@ -158,7 +158,7 @@ class Registered(SphinxDirective):
 
 
 def keys_of(kind: str, section: str) -> list[KeyRow]:
-    """The keys of one part of a file, as ``network`` and all below it.
+    """Return the keys of one part of a file, as ``network`` and all below it.
 
     ``plain``: those of the top that have none below; ``STEP``: those of a block.
     """
@@ -280,7 +280,7 @@ def _readable_signature(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.setup_extension("sphinx_click")  # whose event this is
     app.connect("sphinx-click-process-options", _readable_defaults)
     app.connect("autodoc-process-signature", _readable_signature)

@@ -40,7 +40,7 @@ def _add_words(app: Sphinx, page: str, _template: str, _context: dict[str, Any],
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     # Other words read all pages again.
     app.add_config_value("search_words", json.dumps(words_by_page()), "env", types=str)
     app.connect("config-inited", _score)

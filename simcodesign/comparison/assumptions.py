@@ -58,7 +58,7 @@ def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
 
 
 def _machines(point: DesignPoint) -> Iterator[Machine]:
-    """The machine of every demand, with the constants of its phase; the machine itself where there is no demand."""
+    """Yield the machine of every demand, with the constants of its phase; without a demand, the machine itself."""
     machines = [step.machine for step in Evaluation.at_points(point, by_rank=False).program.demands()]
     yield from machines or [point.machine]
 
@@ -86,7 +86,7 @@ def _protocol(network: Network) -> str:
 
 
 def _rendezvous_sizes(network: Network) -> str:
-    """The sizes of messages whose segments say that they wait."""
+    """Return the sizes of messages whose segments say that they wait."""
     ends = [float(np.max(segment.up_to_bytes)) for segment in network.message_model.segments]
     texts = ["0 B", *(format_quantity(end, "size") for end in ends[:-1])]
     sizes = [

@@ -39,7 +39,7 @@ class LadderStep:
 
 
 def steps_to(start_s: float, times_s: Mapping[str, float], measured_s: float | None) -> tuple[LadderStep, ...]:
-    """A ladder from a time through others, by their names, to what was measured, if anything was."""
+    """Return a ladder from a time through others, by their names, to what was measured, if anything was."""
     ends_s = {**times_s, **({} if measured_s is None else {UNEXPLAINED: measured_s})}
     changes = changes_of([start_s, *ends_s.values()])
     return tuple(
@@ -68,7 +68,7 @@ QUEUEING = "waits by queueing theory"
 
 
 def gaps_by_demand(forecast: Result, simulation: Result) -> tuple[DemandGap, ...]:
-    """The difference of two makespans by the demands of the program, in its order: they add up to it.
+    """Return the difference of two makespans by the demands of the program, in its order: they add up to it.
 
     Nothing where one of the Results does not know its demands.
     """

@@ -46,7 +46,7 @@ class Rung:
     applies: bool = True
 
     def json_fields(self) -> dict[str, Any]:
-        """A row of the ladder."""
+        """Return a row of the ladder."""
         return attributes_of(self, "effect", "applies", "change_s", "fraction", simulated_s="simulation.headline_s")
 
 
@@ -99,7 +99,7 @@ def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPo
 def rungs_of(
     forecast: Result, simulations: list[Result], effects: tuple[str, ...], point: DesignPoint
 ) -> tuple[Rung, ...]:
-    """What each simulation adds to the one before it, and the first to the forecast."""
+    """Return what each simulation adds to the one before it, and the first to the forecast."""
     times_s = [float(simulation.headline_s) for simulation in simulations]
     changes = changes_of([float(forecast.headline_s), *times_s])
     if forecast.formulas:
@@ -119,7 +119,7 @@ def _applies(effect: str, simulation: Result, point: DesignPoint) -> bool:
 
 
 def names_that_apply(ladders: Iterable[Sequence[Rung]]) -> tuple[list[str], list[str]]:
-    """The rungs that have anything to act on in any of these ladders, and those that have in none, in their order."""
+    """Return the rungs that have anything to act on in any of these ladders, and all others, in their order."""
     applies: dict[str, bool] = {}
     for rung in chain.from_iterable(ladders):
         applies[rung.effect] = applies.get(rung.effect, False) or rung.applies
@@ -127,7 +127,7 @@ def names_that_apply(ladders: Iterable[Sequence[Rung]]) -> tuple[list[str], list
 
 
 def effect_words(effect: str) -> str:
-    """A rung of the ladder as the cause of a difference; what is none stands for itself."""
+    """Return a rung of the ladder as the cause of a difference; what is none stands for itself."""
     if effect == WAITING:
         return WAITING_WORDS
     return next((known.words for known in ladder() if known.name == effect), effect)

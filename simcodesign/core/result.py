@@ -89,7 +89,7 @@ class MachineUse:
     inside_links: int | None = None
 
     def json_fields(self) -> dict[str, Any]:
-        """What is inside nodes and what others send, only where there is any."""
+        """Return what is inside nodes and what others send, only where there is any."""
         inside = () if self.of_inside_links else ("of_inside_links", "inside_links")
         return fields_of(self, without=(*inside, *(() if self.background else ("background",))))
 
@@ -314,8 +314,10 @@ class Result(PlainResult, Drawn):
         return pd.DataFrame([vars(station) for station in self.stations])
 
     def json_fields(self) -> dict[str, Any]:
-        """What belongs to the reading and is there: without arrays of ranks, timeline and counters, and with the most
-        used stations only where there are more than ``MOST_LISTED``."""
+        """Return what belongs to the reading and is there, for JSON.
+
+        Without arrays of ranks, timeline and counters; of more than ``MOST_LISTED`` stations, the most used ones.
+        """
         shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
         names = ("use", "size", "prefetched", "accelerator_footprint_bytes", "accelerator_capacity_bytes")
         shown |= {name: it for name in names if (it := getattr(self, name)) is not None}

@@ -180,7 +180,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return varied_parts(self.partitions, self.noise_model)
 
     def noises_of(self, part: str, ranks: int) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
-        """The distributions of a part of noise, None for none, and which of ranks 0..ranks-1 have each, None for
+        """Return the distributions of a part of noise, None for none, and which of ranks 0..ranks-1 have each, None for
         all."""
         return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 
@@ -210,8 +210,10 @@ class Machine(MachineNodes, ShownInNotebooks):
         return constants
 
     def of_ranks(self, machine: Machine, ranks: int) -> Machine:
-        """The ``machine``, one like this with other constants, with the constants of each of so many ranks: where
-        partitions differ, by its node, with the ranks as the last axis."""
+        """Return ``machine``, one like this with other constants, with the constants of each of so many ranks.
+
+        If partitions differ, a rank has the constants of its node, and ranks are the last axis.
+        """
         if not self.partitions:
             return machine
         values = constants_of_ranks(self.partitions, self._common_constants(), self.node_of(ranks))
@@ -245,7 +247,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return sum(count * rate for count, rate in zip(counts, rates, strict=True)) / self.processors
 
     def _common_constants(self) -> dict[str, FloatOrArray]:
-        """The constants of all nodes for which partitions state no others."""
+        """Return the constants of all nodes for which partitions state no others."""
         model = self.network.message_model
         constants = {
             path: value_of(getattr(self, part), name)
@@ -260,7 +262,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return stated | segment_constants(model) | cache_constants(self.memory)
 
     def powers(self) -> dict[str, FloatOrArray]:
-        """The powers that the built-in parts state, by their paths in a machine file, in SI units."""
+        """Return the powers that the built-in parts state, by their paths in a machine file, in SI units."""
         powers = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in POWERS.items()}
         return {path: value for path, value in powers.items() if value is not None}
 
@@ -278,7 +280,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return bool(self.powers()) or components or resources
 
     def counts(self) -> dict[str, FloatOrArray]:
-        """The counts that expressions of the machine may use."""
+        """Return the counts that expressions of the machine may use."""
         own = self.nodes, self.processors_per_node, self.processors
         counts: dict[str, FloatOrArray] = dict(zip(COUNTS, map(float, own), strict=True))
         if self.custom.uses_network:
@@ -304,7 +306,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return self.custom.totals(self.counts())
 
     def with_constants(self, values: Mapping[str, FloatOrArray], place: Place | None = None) -> Machine:
-        """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
+        """Return the machine with some constants replaced: ``{"network.startup": 3e-4}``; SI units, arrays allowed.
         ``place``: where they were given, for messages of errors.
         Powers (``processor.dynamic_power``) and its parameters (``machine.NAME``) are replaced likewise; parameters
         also change the constants that are formulas of them, unless these are among ``values`` or were before.
@@ -356,7 +358,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return replace(self, **parts, place=here) if parts else self
 
     def _parameters(self, values: Mapping[str, FloatOrArray], place: Place) -> dict[str, FloatOrArray]:
-        """The values of its parameters, by name. InputError for one that it has not, and beyond its limits."""
+        """Return the values of its parameters, by name. InputError for one that it has not, and beyond its limits."""
         parameters = {}
         for path, value in values.items():
             self.parameter(path, place).check(value, place)
@@ -364,7 +366,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return parameters
 
     def parameter(self, path: str, place: Place | None = None) -> Parameter:
-        """The parameter that ``path``, ``machine.NAME``, sets. InputError, at ``place``, if there is none."""
+        """Return the parameter that ``path``, ``machine.NAME``, sets. InputError, at ``place``, if there is none."""
         known = self.custom.parameters
         if path.removeprefix(PREFIX) not in known:
             what = f"{self.name} has no machine parameter of this name"
@@ -373,14 +375,14 @@ class Machine(MachineNodes, ShownInNotebooks):
         return known[path.removeprefix(PREFIX)]
 
     def with_topology(self, topology: Topology) -> Machine:
-        """The same machine joined by another ``topology``: ``build_topology("graph", 8, graph=my_networkx_graph)``.
+        """Return the machine with another ``topology``: ``build_topology("graph", 8, graph=my_networkx_graph)``.
 
         Raises InputError when the mapping places ranks on nodes that the network has not.
         """
         return replace(self, network=replace(self.network, topology=topology), nodes_by_ranks=None)
 
     def for_ranks(self, ranks: FloatOrArray) -> Machine:
-        """The machine with as many nodes as so many ranks need: by ``nodes: P``, else itself.
+        """Return the machine with as many nodes as so many ranks need: by ``nodes: P``, else itself.
 
         InputError for several numbers of ranks, and for nodes that its kind of network cannot have.
         """

@@ -67,8 +67,10 @@ class Scenario:
         preset: str | None = None,
         phases: Collection[str] | None = None,
     ) -> Scenario:
-        """The scenario of workload and machine, which are read where they are names or paths of files; or a scenario
-        as it is, which then stands alone. ``parameters``, ``preset`` and ``phases`` are those of the class.
+        """Return the scenario of workload and machine, which are read if they are names or paths of files.
+
+        A scenario is returned as it is, and then is the only argument. ``parameters``, ``preset`` and ``phases`` are
+        those of the class.
 
         Raises InputError for files that cannot be read, and for a machine that is missing or that comes twice.
         """
@@ -86,11 +88,11 @@ class Scenario:
         return bind(self.workload, self.machine, self.parameters, preset=self.preset, phases=self.phases)
 
     def on(self, machine: MachineSource) -> Scenario:
-        """The same on another machine."""
+        """Return the same on another machine."""
         return replace(self, machine=machine_of(machine))
 
     def at(self, parameters: Mapping[str, object]) -> Scenario:
-        """The same where these parameters have other values."""
+        """Return the same where these parameters have other values."""
         return replace(self, parameters={**self.parameters, **parameters})
 
 
@@ -111,10 +113,10 @@ class OfScenario:
 
 
 def workload_of(source: WorkloadSource) -> Workload:
-    """The workload, read if it is a name or the path of a file. Raises InputError as ``load_workload`` does."""
+    """Return the workload, read if it is a name or the path of a file. Raises InputError as ``load_workload`` does."""
     return source if isinstance(source, Workload) else load_workload(source)
 
 
 def machine_of(source: MachineSource) -> Machine:
-    """The machine, read if it is a name or the path of a file. Raises InputError as ``load_machine`` does."""
+    """Return the machine, read if it is a name or the path of a file. Raises InputError as ``load_machine`` does."""
     return source if isinstance(source, Machine) else load_machine(source)

@@ -63,7 +63,7 @@ def described(asked: Asked) -> Answer:
 
 
 def forecast_over(asked: Asked) -> Answer:
-    """The forecasts at every value of the axis, in s; and how long that took."""
+    """Return the forecasts at every value of the axis, in s; and how long that took."""
     began = time.perf_counter()
     with without_files():
         scenario = asked.scenario({asked.axis: np.array(asked.values)} if asked.axis is not None else None)
@@ -75,7 +75,7 @@ def forecast_over(asked: Asked) -> Answer:
 
 
 def simulated_at(asked: Asked, place: int) -> Answer:
-    """The simulation at one value of the axis: the mean of several seeds with its interval where it is random."""
+    """Simulate at one value of the axis; if it is random, return the mean of several seeds with its interval."""
     began = time.perf_counter()
     with without_files():
         scenario, point = _at(asked, place)
@@ -116,7 +116,7 @@ def _value(asked: Asked, place: int) -> float | None:
 
 
 def _at(asked: Asked, place: int) -> tuple[Scenario, DesignPoint]:
-    """What is asked for at one value of the axis."""
+    """Return what is asked for at one value of the axis."""
     scenario = asked.scenario({} if asked.axis is None else {asked.axis: _value(asked, place)})
     point = scenario.bind()
     check_size(point)
@@ -124,7 +124,7 @@ def _at(asked: Asked, place: int) -> tuple[Scenario, DesignPoint]:
 
 
 def _times_s(asked: Asked, scenario: Scenario, point: DesignPoint) -> list[float]:
-    """Simulated times, of several seeds where they are random. InputError for too large a simulation."""
+    """Simulate, with several seeds if times are random; return the times. InputError for too large a simulation."""
     operations = operations_at_most(point, asked.effects)
     if operations > MOST_OPERATIONS:
         what = f"a simulation of up to {operations:.3g} operations at {asked.axis or 'this point'}"
@@ -137,7 +137,7 @@ def _times_s(asked: Asked, scenario: Scenario, point: DesignPoint) -> list[float
 
 
 def _interval(times_s: list[float]) -> Answer:
-    """The mean, and the ends of its interval of 95 %."""
+    """Return the mean, and the ends of its interval of 95 %."""
     mean = float(np.mean(times_s))
     half = interval(times_s).half_width if len(times_s) > 1 else 0.0
     return {"mean": mean, "low": mean - half, "high": mean + half}
@@ -151,7 +151,7 @@ def check_size(point: DesignPoint) -> None:
 
 
 def error_rows(error: Exception) -> list[Answer]:
-    """An error as a page shows it: in which text, at which line, and what is wrong."""
+    """Return an error as a page shows it: in which text, at which line, and what is wrong."""
     place = getattr(error, "place", None)
     if not isinstance(error, SimcodesignError):
         words = f"this cannot be computed ({type(error).__name__})"
@@ -163,7 +163,7 @@ def error_rows(error: Exception) -> list[Answer]:
 
 
 def _parameter(name: str, value: float, known: Parameter | None) -> Answer:
-    """A parameter as a page offers it; infinite limits are None."""
+    """Return a parameter as a page offers it; infinite limits are None."""
     one = known or Parameter(name, value, about="ranks", low=1.0, whole=True)
     limits = [limit if np.isfinite(limit) else None for limit in (one.low, one.high)]
     return {

@@ -59,13 +59,13 @@ class Laboratory:
 
 
 async def _events(stream: Stream) -> AsyncIterator[str]:
-    """A stream as server-sent events."""
+    """Yield a stream as server-sent events."""
     async for name, content in stream:
         yield event(name, content)
 
 
 def application(laboratory: Laboratory, token: str, port: int) -> Guard:
-    """The server's application, behind its guard."""
+    """Return the server's application, behind its guard."""
     routes = [
         Route("/", partial(_page, free_page)),
         Route("/lesson/{name}", partial(_lesson, laboratory)),
@@ -85,7 +85,7 @@ async def _page(make: OnPage, request: Request) -> Response:
 
 
 async def _lesson(laboratory: Laboratory, request: Request) -> Response:
-    """A shipped lesson, or the one that the server was started with."""
+    """Return a shipped lesson, or the one that the server was started with."""
     name = request.path_params["name"]
     started = laboratory.lesson
     own = isinstance(started, Path) and name == started.resolve().name
@@ -104,7 +104,7 @@ async def _shipped(request: Request) -> Response:
 
 
 async def _asked(request: Request, most_values: int) -> Asked:
-    """The content of a request. InputError for what is no JSON."""
+    """Return the content of a request. InputError for what is no JSON."""
     try:
         content = json.loads(await request.body())
     except (ValueError, RecursionError):
@@ -113,7 +113,7 @@ async def _asked(request: Request, most_values: int) -> Asked:
 
 
 async def _answer(answer: Callable[[Asked], Any], request: Request) -> Response:
-    """What is asked for, or the errors of what was given."""
+    """Return what is asked for, or the errors of what was given."""
     try:
         return JSONResponse(await answer(await _asked(request, 400)))
     except Exception as error:
@@ -121,7 +121,7 @@ async def _answer(answer: Callable[[Asked], Any], request: Request) -> Response:
 
 
 async def _stream(stream: Callable[[Asked], Stream], most_values: int, request: Request) -> Response:
-    """A stream of events, whose simulations end with it."""
+    """Return a stream of events, whose simulations end with it."""
     try:
         asked = await _asked(request, most_values)
     except (InputError, ClientDisconnect) as error:

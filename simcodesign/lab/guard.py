@@ -25,7 +25,7 @@ HEADERS = [
 
 
 def new_token() -> str:
-    """What nobody guesses: 32 random bytes."""
+    """Return what nobody guesses: 32 random bytes."""
     return secrets.token_urlsafe(32)
 
 

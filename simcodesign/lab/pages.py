@@ -26,7 +26,7 @@ FIRST_MACHINE, FIRST_WORKLOAD = "mesh-256", "broadcast"
 
 
 def free_page() -> str:
-    """The list of lessons, and the panel."""
+    """Return the list of lessons, and the panel."""
     lesson = Lesson(
         folder=Path(),
         name="laboratory",
@@ -52,13 +52,13 @@ def free_page() -> str:
 
 
 def lesson_page(folder: Path, workers: int) -> str:
-    """The page of a lesson, with the panel, which begins with its first run."""
+    """Return the page of a lesson, with the panel, which begins with its first run."""
     lesson = read_lesson(folder)
     return _with_panel(page(lesson, numbers_of(lesson, workers)), _start_of(lesson), "../")
 
 
 def shipped_text(kind: str, name: str) -> str | None:
-    """The file of a shipped machine or workload, None for a name that is none."""
+    """Return the file of a shipped machine or workload, None for a name that is none."""
     folder = {"machine": "topologies", "workload": "workloads"}.get(kind)
     if folder is None or name not in available(folder):
         return None
@@ -66,7 +66,7 @@ def shipped_text(kind: str, name: str) -> str | None:
 
 
 def _with_panel(html: str, start: Mapping[str, Any], root: str, before: str = "") -> str:
-    """A page that may ask this server, with the panel at its end; ``root``: from there to the root of the server."""
+    """Return a page that may ask this server, with the panel at its end; ``root``: from there to the server's root."""
     shipped = {"machine": available("topologies"), "workload": available("workloads")}
     config = {"root": root, "shipped": shipped, "start": start}
     panel = f"<lesson-free id='free' tabindex='-1' data-config='{escape(json.dumps(config))}'></lesson-free>"
@@ -80,7 +80,7 @@ def _with_panel(html: str, start: Mapping[str, Any], root: str, before: str = ""
 
 
 def _start_of(lesson: Lesson) -> dict[str, Any]:
-    """The first run of a lesson as two texts and values; its first slider that sets one parameter is the axis."""
+    """Return the first run of a lesson as two texts and values; its first slider of one parameter is the axis."""
     run = next(iter(lesson.runs.values()))
     at = start_of(run)
     stops = [slider.stops[at[slider.name]] for slider in run.sliders]
@@ -102,7 +102,7 @@ def _file(source: str | Path, folder: str) -> Path:
 
 
 def _machine_text(run: Run, changes: Mapping[str, object]) -> str:
-    """A machine as a text that stands alone: a shipped one that is extended, or all of the lesson's own file."""
+    """Return a machine as a text that stands alone: a shipped one that is extended, or all of the lesson's own file."""
     if isinstance(run.machine, Path):
         return as_yaml(machine_tree(run.machine, changes)[0])
     if not changes:
@@ -112,7 +112,7 @@ def _machine_text(run: Run, changes: Mapping[str, object]) -> str:
 
 
 def as_yaml(entry: Entry, indent: int = 0) -> str:
-    """The text of a tree of scalars, sequences and mappings; sequences in one line."""
+    """Return the text of a tree of scalars, sequences and mappings; sequences in one line."""
     assert isinstance(entry.content, dict)
     lines = []
     for key, one in entry.content.items():

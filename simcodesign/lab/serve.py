@@ -49,13 +49,13 @@ def serve(
 
 
 def _warm_up() -> None:
-    """The first forecast imports what it needs, which takes longer than to compute it."""
+    """Make a first forecast, because its imports take longer than to compute it."""
     machine, workload = shipped_text("machine", FIRST_MACHINE), shipped_text("workload", FIRST_WORKLOAD)
     forecast_over(Asked(machine or "", workload or ""))
 
 
 def listening(port: int) -> socket.socket:
-    """A socket of this computer alone. InputError for a port that is taken or not allowed."""
+    """Return a socket of this computer alone. InputError for a port that is taken or not allowed."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

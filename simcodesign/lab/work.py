@@ -29,7 +29,7 @@ class Workers:
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def answer(self, function: Callable[..., Answer], *arguments: object, limit_s: float = LOOK_S) -> Answer:
-        """What ``function`` gives in another process.
+        """Return what ``function`` gives in another process.
 
         InputError for what it raises, and beyond ``limit_s`` from its beginning: what waits for a process is not too
         slow.
@@ -50,11 +50,11 @@ class Workers:
             self.executor.stop(future)
 
     def points(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
-        """The simulated points of all values: ``("point", ...)``, and all else that ``_stream`` says."""
+        """Return the simulated points of all values: ``("point", ...)``, and all else that ``_stream`` says."""
         return self._stream(simulated_at, asked, "point", max(len(asked.values), 1), limit_s)
 
     def rungs(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
-        """The rungs of the ladder at the first value: ``("rung", ...)``, and all else that ``_stream`` says."""
+        """Return the rungs of the ladder at the first value: ``("rung", ...)``, and all else that ``_stream`` says."""
         return self._stream(rung_at, asked, "rung", len(asked.effects) + 1, limit_s)
 
     async def _stream(
@@ -102,12 +102,12 @@ class Workers:
 
 
 def too_long(limit_s: float) -> InputError:
-    """The error of what takes longer than it may."""
+    """Return the error of what takes longer than it may."""
     return InputError(f"takes longer than {limit_s:g} s", Place(PARAMETERS), allowed="fewer ranks or repetitions")
 
 
 def event(name: str, content: Answer) -> str:
-    """A server-sent event."""
+    """Return a server-sent event."""
     return f"event: {name}\ndata: {json.dumps(content, allow_nan=False)}\n\n"
 
 

@@ -75,7 +75,7 @@ def _look(values: Iterable[Any], found: dict[int, int], seen: set[int], depth: i
 
 
 def _inner(value: Any) -> Iterable[Any]:
-    """What a container or an object contains."""
+    """Return what a container or an object contains."""
     if isinstance(value, dict):
         return value.values() if len(value) <= _MOST_ENTRIES else ()
     if isinstance(value, list | tuple | set):

@@ -51,5 +51,5 @@ def compute(*, flops: float) -> None:
 
 
 def _world() -> Any:
-    """The run in which the program is, None under MPI."""
+    """Return the run in which the program is, None under MPI."""
     return getattr(sys.modules.get("mpi4py.MPI"), "_world", None)

@@ -213,7 +213,7 @@ def _until_settled(once: Callable[[Clock], Ran], recorded: Callable[[World], Rec
 
 
 def _change(again: Callable[[], Ran], recording: Recording, state: ProcessState) -> str:
-    """What another run of the program changes: one of ``CHANGES``."""
+    """Return what another run of the program changes: one of ``CHANGES``."""
     try:
         world, other = again()
     except DeadlockError:
@@ -261,7 +261,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _eager_bytes(machine: Machine) -> float:
-    """The longest message that is sent without its receiver; infinite of a machine without rendezvous."""
+    """Return the longest message that is sent without its receiver; infinite of a machine without rendezvous."""
     network = machine.network
     limit = None if network is None else network.message_model.rendezvous_above_bytes
     return float("inf") if limit is None else float(np.min(np.asarray(limit)))

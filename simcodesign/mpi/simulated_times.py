@@ -56,7 +56,7 @@ def simulated_times(log: Log, recording: Recording, machine: Machine) -> Simulat
 
 
 def _reads_s(log: Log, recording: Recording, timeline: Timeline) -> list[list[float]]:
-    """A rank reads its clock when all is done that it waited for."""
+    """Return a rank reads its clock when all is done that it waited for."""
     assert timeline.line is not None
     first_row = np.searchsorted(timeline.line, np.arange(len(recording.op) + 1))
     done_s = np.where(recording.started[timeline.line], 0.0, timeline.finish_s)

@@ -82,7 +82,7 @@ class LeftOut:
 
 
 def left_out(values: FormulaValues, point: DesignPoint, forecast: Result, whole_program: bool = True) -> LeftOut:
-    """What the total of a formula, at a single design point, leaves out against our forecast there.
+    """Return what the total of a formula, at a single design point, leaves out against our forecast there.
 
     ``whole_program`` as for ``formula_values``: without it, only what the formula says of the phases that run is
     compared.
@@ -113,7 +113,7 @@ class _Difference:
             raise InputError(f"{name} of the machine file has the name of a symbol of derived formulas")
 
     def left_out(self, total_s: float) -> LeftOut:
-        """The terms, and what they leave of the difference, which is rounding where the derived model holds."""
+        """Return the terms, and what they leave of the difference, which is rounding where the derived model holds."""
         derived, numbers_only = self._derived()
         value_bytes = self.sympy.Symbol(VALUE) if VALUE in self.point.workload.parameters else None
         word = value_bytes if self.formula.word is None else to_sympy(self.formula.word)
@@ -146,7 +146,7 @@ class _Difference:
         return forecast_s - float(forecast(scenario, longest_path=False).headline_s)
 
     def _derived(self) -> tuple[list[Any], list[LeftOutTerm]]:
-        """The derived formulas of phases, and the times of phases that have none."""
+        """Return the derived formulas of phases, and the times of phases that have none."""
         workload, model = self.point.workload, self.point.machine.network.message_model
         formulas, times = [], []
         for phase in workload.phases():
@@ -167,11 +167,11 @@ class _Difference:
         return formulas, times
 
     def _phase_s(self, phase: str) -> float:
-        """What our forecast books in a phase."""
+        """Return what our forecast books in a phase."""
         return float(sum(np.asarray(time_s).item() for time_s in self.forecast.phases.get(phase, {}).values()))
 
     def _given(self) -> Iterator[Any]:
-        """The formula of the user, or those of its phases that run, with all that stands for something else put in."""
+        """Yield the formula of the user, or those of its phases that run, with all definitions put in."""
         workload = self.point.workload
         if self.total is not None:
             yield self._put_in(self.total)
@@ -211,7 +211,7 @@ class _Difference:
         return tuple(base if power == 1 else sympy.Pow(base, power, evaluate=False) for base, power in kept)
 
     def _definitions(self, expression: Any, word: Any) -> dict[Any, Any]:
-        """What stands for the same constant as a symbol of derived formulas, for all symbols in an expression."""
+        """Return the constant that each symbol in an expression is, as a symbol of derived formulas."""
         symbol = self.sympy.Symbol
         names = {one.name for one in expression.free_symbols} & (_SAME.keys() - self.point.values.keys())
         definitions = {symbol(name): symbol(_SAME[name]) for name in names}
@@ -253,7 +253,7 @@ class _Difference:
         return {name: one.value for name, one in self.names.of(symbols, None, "").items()}
 
     def _text(self, products: Sequence[Product]) -> str:
-        """The sum of products, common factors in front, in the symbols of the user."""
+        """Return the sum of products, common factors in front, in the symbols of the user."""
         sympy, one = self.sympy, self.sympy.Integer(1)
         whole = collected(sympy, [((0, one), (item.number, *item.factors)) for item in products])
         used = {name for _, expression in self.formula.times() for name in expression.names & _SAME.keys()}

@@ -131,7 +131,7 @@ class Anchored(PlainResult):
         return ""
 
     def json_fields(self) -> dict[str, Any]:
-        """What is known: without an anchor only the prediction and the reason."""
+        """Return what is known: without an anchor only the prediction and the reason."""
         if self.refused:
             return attributes_of(self, "reading", "ranks", "predicted_s", "refused")
         names = ("reading", "ranks", "predicted_s", "frozen_s", "anchored_s", "interval_s", "level", "warning")

@@ -80,7 +80,7 @@ def holds_at(
 
 
 def _value(name: str, point: DesignPoint, measured: MeasuredTimes) -> FloatOrArray | str:
-    """What a name is worth at design points: of the workload, or of the machine."""
+    """Return what a name is worth at design points: of the workload, or of the machine."""
     machine = point.machine
     known: dict[str, FloatOrArray | str] = {**machine.varying(), **point.values, "nodes": float(machine.nodes)}
     known["network.topology.kind"] = machine.network.topology.kind

@@ -33,7 +33,7 @@ from simcodesign.describe.yaml.demands.messages import MOST_TAG
 
 
 def checked(operation: Operation, ranks: int, place: Place) -> Operation:
-    """The operation with numbers as float64 and int. InputError for what cannot be among ``ranks`` ranks."""
+    """Return the operation with numbers as float64 and int. InputError for what cannot be among ``ranks`` ranks."""
     kind, name, amount, *rest = operation
     if kind == MEMORY:
         return Operation((kind, name, memory_demand(amount, place)))
@@ -128,7 +128,7 @@ def _whole(value: object, what: str, most: int, place: Place) -> int:
 
 
 def shown(value: object) -> str:
-    """What was given in place of an operation."""
+    """Return what was given in place of an operation."""
     if isinstance(value, Operation):
         return f"{value[0]} ({value[1]})" if isinstance(value[1], str) else str(value[0])
     text = repr(value)

@@ -32,7 +32,7 @@ class CollectiveCalls:
 
 
 def collective_calls(recording: Recording) -> CollectiveCalls:
-    """The calls, each matched with those of the other members: the n-th of each is the n-th of all.
+    """Return the calls, each matched with those of the other members: the n-th of each is the n-th of all.
 
     InputError where members of a group call different operations, or not equally many.
     """
@@ -182,8 +182,10 @@ def _check_numbers(recording: Recording, sent: NDArray[np.float64], received: ND
 
 
 def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -> Collective:
-    """A collective operation of so many ranks as a demand, under which both readings know its algorithm; by the rules
-    of a machine if it is left to it."""
+    """Return a collective operation of so many ranks as a demand, under which both readings know its algorithm.
+
+    The rules of a machine choose the algorithm if it is left to them.
+    """
     entries = np.flatnonzero(recording.op == op)
     _, name, size_bytes, algorithm, *_ = recording.operations[op]
     demand = Collective(None, recording.place_of(int(entries[0])), name=name, algorithm=algorithm, bytes=ONE)
@@ -191,7 +193,7 @@ def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -
 
 
 def algorithms_recorded(recording: Recording, decisions: Decisions) -> Iterator[ChosenAlgorithm]:
-    """What operations with ``algorithm: auto`` take, for each phase, size and group size."""
+    """Yield what operations with ``algorithm: auto`` take, for each phase, size and group size."""
     calls = collective_calls(recording)
     keys = np.stack([recording.phase[calls.entry], recording.op[calls.entry], calls.size], axis=1)
     for phase, op, ranks in np.unique(keys, axis=0).tolist():

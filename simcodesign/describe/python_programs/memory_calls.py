@@ -12,7 +12,7 @@ from simcodesign.describe.yaml.tree import Entry
 
 
 def memory_demand(text: str, place: Place) -> MemoryAccesses:
-    """The demand of the keywords in a JSON text. InputError for what YAML has not either."""
+    """Return the demand of the keywords in a JSON text. InputError for what YAML has not either."""
     keywords = read_json(text)
     if "profile" in keywords:
         what, allowed = (
@@ -26,7 +26,7 @@ def memory_demand(text: str, place: Place) -> MemoryAccesses:
 
 
 def _entry(value: object, place: Place) -> Entry:
-    """A value as the entry of a file, with the names of what is within it."""
+    """Return a value as the entry of a file, with the names of what is within it."""
     if isinstance(value, dict):
         inner = ((name, replace(place, path=f"{place.path}.{name}" if place.path else name)) for name in value)
         return Entry({name: _entry(value[name], where) for name, where in inner}, place)

@@ -60,7 +60,7 @@ class PythonProgram(RecordedProgram):
         self.__dict__.update(state)
 
     def recorded(self, ranks: int, values: dict[str, object]) -> Recording:
-        """What the ranks do. InputError, with its line, for what cannot be."""
+        """Return what the ranks do. InputError, with its line, for what cannot be."""
         key = (self.path, self.name, self.digest, self.function, ranks, tuple(sorted(values.items())))
         if key not in _kept:
             _kept[key] = record(self.function, ranks, values, self.path)
@@ -101,7 +101,7 @@ def load_module(path: str) -> Any:
 
 
 def programs_in(module: Any) -> dict[str, PythonProgram]:
-    """The programs at the top level of a module, by name."""
+    """Return the programs at the top level of a module, by name."""
     steps = {name: getattr(value, "program", None) for name, value in vars(module).items()}
     return {
         name: program[0]
@@ -111,7 +111,7 @@ def programs_in(module: Any) -> dict[str, PythonProgram]:
 
 
 def program_in(module: Any, name: str, path: str) -> PythonProgram:
-    """The program of this name. InputError if there is none."""
+    """Return the program of this name. InputError if there is none."""
     programs = programs_in(module)
     if name not in programs:
         allowed = ", ".join(programs) or "a generator function under @sc.program, at the top level of the file"

@@ -57,7 +57,7 @@ def __dir__() -> list[str]:
 def compute(
     *, flops: float | None = None, instructions: float | None = None, seconds: float | None = None
 ) -> Operation:
-    """Computation of so many ``flops``, ``instructions`` or ``seconds``: one of the three. InputError for none or more.
+    """Compute for so many ``flops``, ``instructions`` or ``seconds``: one of the three. InputError for none or more.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -76,7 +76,7 @@ def compute(
 
 
 def read(bytes: float, times: float = 1) -> Operation:
-    """``times`` reads of ``bytes`` each from the disk.
+    """Read ``times`` times ``bytes`` from the disk.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -89,7 +89,7 @@ def read(bytes: float, times: float = 1) -> Operation:
 
 
 def write(bytes: float, times: float = 1) -> Operation:
-    """``times`` writes of ``bytes`` each to the disk.
+    """Write ``times`` times ``bytes`` to the disk.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -102,7 +102,7 @@ def write(bytes: float, times: float = 1) -> Operation:
 
 
 def memory(**keywords: Any) -> Operation:
-    """Loads and stores, by the keywords of ``memory`` in workload files: ``loads``, ``hits`` ...
+    """Load and store, by the keywords of ``memory`` in workload files: ``loads``, ``hits`` ...
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -126,7 +126,7 @@ def overlap(*parts: Operation) -> Operation:
 
 
 def send(to: int, bytes: float, tag: int = 0) -> Operation:
-    """A message of ``bytes`` to rank ``to`` (of all ranks); a receive with the same ``tag`` takes it.
+    """Return a message of ``bytes`` to rank ``to`` (of all ranks); a receive with the same ``tag`` takes it.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -226,7 +226,7 @@ class Group:
         return _run(f"{self!r}.size").place_in(self.number)[1]
 
     def send(self, to: int, bytes: float, tag: int = 0) -> Operation:
-        """A message to rank ``to`` of the group."""
+        """Return a message to rank ``to`` of the group."""
         return send(self._member(to, "to"), bytes, tag)
 
     def receive(self, source: int, bytes: float | None = None, tag: int = 0) -> Operation:
@@ -266,8 +266,9 @@ world = Group(0)
 
 
 def group(colour: int | None) -> Group | None:
-    """The ranks that give the same ``colour``, in rank order: MPI_Comm_split. With None, or a colour below 0 as in a
-    workload file, the rank belongs to none.
+    """Return the group of ranks that give the same ``colour``, in rank order: MPI_Comm_split.
+
+    With None, or a colour below 0 as in a workload file, the rank belongs to none.
 
     All ranks call it in the same order, anywhere in the program. InputError outside of one.
 
@@ -284,7 +285,7 @@ def group(colour: int | None) -> Group | None:
 
 
 def _run(what: str) -> Run:
-    """The run that is under way. InputError outside."""
+    """Return the run that is under way. InputError outside."""
     run = current[0]
     if run is None:
         raise InputError(f"{what} has a meaning only while a program runs", allowed="within the function of sc.program")

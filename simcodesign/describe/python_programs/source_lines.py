@@ -15,7 +15,7 @@ Int64s = NDArray[np.int64]
 
 
 def line_within(generator: GeneratorType[Any, Any, Any], file: str) -> int:
-    """The line at which a generator, or the one from which it yields, stands: of the innermost one in the file."""
+    """Return the line at which a generator, or the innermost one in the file from which it yields, is."""
     assert generator.gi_frame is not None
     line, inner = generator.gi_frame.f_lineno, generator.gi_yieldfrom
     while isinstance(inner, GeneratorType) and inner.gi_frame is not None:
@@ -37,7 +37,7 @@ def lines_of(program: Callable[..., Any], at: Int64s) -> Int64s:
 
 
 def with_line(error: BaseException, shown: InputError, file: str) -> InputError:
-    """The error with the line of the program's file in which it came up."""
+    """Return the error with the line of the program's file in which it came up."""
     if shown.place is not None and str(shown.place):
         return shown
     line, trace = None, error.__traceback__

@@ -55,7 +55,7 @@ class Log:
 
     @contextmanager
     def parts(self, note: RankLog) -> Iterator[None]:
-        """What a rank notes within are messages of a collective operation, not of the program."""
+        """Note messages of a rank as messages of a collective operation, not of the program, while this lasts."""
         begin = len(note)
         yield
         self.parts_of[note.rank].extend(range(begin, len(note)))

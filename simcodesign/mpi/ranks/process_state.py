@@ -104,7 +104,7 @@ class ProcessState:
         self._world.end_call()
 
     def enter(self, rank: int) -> None:
-        """The turn of a rank begins."""
+        """Begin the turn of a rank."""
         sys.modules["__main__"] = self._mains[rank]
         if self._own_modules:
             sys.modules.update(self._modules[rank])
@@ -112,7 +112,7 @@ class ProcessState:
             self._random.enter(rank)
 
     def leave(self, rank: int) -> None:
-        """The turn of a rank ends."""
+        """End the turn of a rank."""
         for name in self._own_modules:
             module = sys.modules.pop(name, None)
             if module is not None:

@@ -150,7 +150,7 @@ class World:
         return begin_s + times.arrival_s
 
     def _known_send(self, rank: int, target: int, size_bytes: int) -> Sent | None:
-        """The same send in the run before, as long as the rank sends the same messages."""
+        """Return the same send in the run before, as long as the rank sends the same messages."""
         if target == rank:
             return None
         number, sends = self._sent[rank], self._known.sends[rank]
@@ -202,7 +202,7 @@ class World:
         return bool(waiting)
 
     def begin_call(self, caller: FrameType | None = None) -> None:
-        """A call of MPI begins: the time since the last one was computation. Ends any thread but the main one.
+        """Begin a call of MPI: the time since the last one was computation. Ends any thread but the main one.
 
         ``caller``: the frame that makes the call, or one that it has called; None: of the caller of this method.
         """
@@ -222,7 +222,7 @@ class World:
         self.depth[rank] += 1
 
     def end_call(self) -> None:
-        """A call of MPI ends."""
+        """End a call of MPI."""
         rank = self.scheduler.current
         self.depth[rank] -= 1
         if self.speed is not None and not self.depth[rank]:
@@ -248,7 +248,7 @@ class World:
             self._since_s = time.process_time()
 
     def begin_computing(self) -> None:
-        """A rank begins to compute."""
+        """Begin to compute on a rank."""
         self._since_s = time.process_time()
 
     @contextmanager
