@@ -69,7 +69,7 @@ class Console(SphinxDirective):
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,  # a few seconds, except on a machine that is busy with other work
             env=os.environ | {"COLUMNS": str(WIDTH), "PATH": path},
         )
         if done.returncode:
