@@ -166,9 +166,8 @@ def main(reading: str = "") -> int:
     else:
         shown = [row for one in READINGS for row in table_rows(one, evidence())]
         order = {group: place for place, group in enumerate(dict.fromkeys(row.group for row in rows()))}
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(sorted(shown, key=lambda row: order[row[0]]))
+        shown.sort(key=lambda row: order[row[0]])
+        csv.writer(sys.stdout, lineterminator="\n").writerows([COLUMNS, *shown])
     return 0
 
 
