@@ -89,5 +89,5 @@ release-check:  ## check all that a release needs (ARGS=--dry-run before there i
 	@$(PYTHON) -m tests.release $(ARGS)
 
 clean:  ## remove .venv and everything that was generated
-	rm -rf .venv .peers .lowest build dist docs/drawn docs/_pictures docs/_lessons .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
+	rm -rf .venv .peers .lowest build dist docs/drawn docs/_pictures docs/_lessons docs/reference/commands docs/reference/python .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
 	find simcodesign tests validation -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,14 +21,21 @@ author = "The simcodesign developers"
 version = release = installed_version(project)
 
 extensions = [
+    "checked_links",  # docs/_ext: no link of a page leads nowhere
     "console_blocks",  # docs/_ext: commands that run when the site is built
+    "generated_pages",  # docs/_ext: a page for each command and each public name
     "lesson_pages",  # docs/_ext: lessons in frames
     "mathml",
     "myst_nb",
+    "page_descriptions",  # docs/_ext: what search engines show of a page
     "reference_pages",  # docs/_ext: tables made of the registries of the program
+    "search_words",  # docs/_ext: the page that explains comes first
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_click",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
@@ -43,9 +50,17 @@ nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_merge_streams = True
 
+smartquotes = False  # "--set" is an option, and no dash
+
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 autosummary_generate = True
+
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_copy_empty_lines = False
+copybutton_exclude = ".linenos, .gp, .go"
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
@@ -64,12 +79,11 @@ html_title = project
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "sourcelink"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["_lessons"]
-html_show_sourcelink = False
-html_copy_source = False

@@ -50,7 +50,7 @@ MARGIN, LEGEND_HEIGHT = 20, 44
 
 
 def imports() -> nx.DiGraph:
-    """The packages and who imports whom, as an acyclic graph."""
+    """Return the packages and who imports whom, as an acyclic graph."""
     graph = nx.DiGraph()
     graph.add_nodes_from(path.name for path in sorted(PACKAGE.iterdir()) if (path / "__init__.py").is_file())
     for path in PACKAGE.rglob("*.py"):
@@ -62,7 +62,7 @@ def imports() -> nx.DiGraph:
 
 
 def imported_packages(path: Path) -> set[str]:
-    """The names right below ``simcodesign`` that a file imports."""
+    """Return the names right below ``simcodesign`` that a file imports."""
     modules: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -74,7 +74,7 @@ def imported_packages(path: Path) -> set[str]:
 
 
 def corners(graph: nx.DiGraph) -> dict[str, tuple[float, float]]:
-    """The upper left corner of every box."""
+    """Return the upper left corner of every box."""
     corner = {
         name: (MARGIN + COLUMN_STEP * column, MARGIN + ROW_STEP * row)
         for row, names in enumerate(ROWS)
@@ -89,13 +89,13 @@ def corners(graph: nx.DiGraph) -> dict[str, tuple[float, float]]:
 
 
 def purpose(package: str) -> str:
-    """The first paragraph of the docstring of a package."""
+    """Return the first paragraph of the docstring of a package."""
     tree = ast.parse((PACKAGE / package / "__init__.py").read_text(encoding="utf-8"))
     return " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
 
 
 def drawing(graph: nx.DiGraph) -> str:
-    """The picture as SVG."""
+    """Return the picture as SVG."""
     corner = corners(graph)
     width = 2 * MARGIN + COLUMN_STEP * len(ROWS[0]) - (COLUMN_STEP - BOX_WIDTH)
     height = 2 * MARGIN + ROW_STEP * len(ROWS) - (ROW_STEP - BOX_HEIGHT) + LEGEND_HEIGHT
@@ -114,7 +114,7 @@ def drawing(graph: nx.DiGraph) -> str:
 
 
 def arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
-    """A curve from the lower edge of one box to the upper edge of another."""
+    """Return a curve from the lower edge of one box to the upper edge of another."""
     x1, y1, x2, y2 = source[0] + BOX_WIDTH / 2, source[1] + BOX_HEIGHT, target[0] + BOX_WIDTH / 2, target[1] - 1
     bend = (y2 - y1) / 2
     curve = f"M{x1:g} {y1:g}C{x1:g} {y1 + bend:g} {x2:g} {y2 - bend:g} {x2:g} {y2:g}"
@@ -122,7 +122,7 @@ def arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def box(name: str, x: float, y: float) -> str:
-    """A package and what it is for."""
+    """Return a package and what it is for."""
     lines = textwrap.wrap(purpose(name), 42)
     if len(lines) > 3:
         raise SystemExit(f"the docstring of simcodesign/{name} does not fit into its box: {purpose(name)}")
@@ -138,7 +138,7 @@ def box(name: str, x: float, y: float) -> str:
 
 
 def legend(y: float) -> list[str]:
-    """The colours and what they mean."""
+    """Return the colours and what they mean."""
     return [
         f'<rect x="{MARGIN + 230 * number}" y="{y:g}" width="16" height="16" rx="3" fill="{colour}" stroke="#888"/>'
         f'<text x="{MARGIN + 230 * number + 24}" y="{y + 13:g}" font-size="13">{title}</text>'

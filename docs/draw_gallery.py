@@ -183,12 +183,12 @@ WORDS = {"power": "power", "Gantt chart": "gantt"}
 
 
 def works(workload: str, machines: Sequence[str], ranks: Sequence[int]) -> Recipe:
-    """The work that ranks need, on some machines."""
+    """Return the work that ranks need, on some machines."""
     return lambda path: isoefficiency_plot([isoefficiency(workload, one, [*ranks]) for one in machines], path)
 
 
 def case(points: int, relative: float, words: bool = False, measured: bool = False) -> Recipe:
-    """A case of validation over an axis, or with a strip for each of several values in words."""
+    """Return a case of validation over an axis, or with a strip for each of several values in words."""
     labels = [f"a collective on {2**k} ranks" if words else 2**k for k in range(points)]
     expected = {label: 1e-5 * 1.7**k for k, label in enumerate(labels)}
     readings = Readings(
@@ -223,7 +223,7 @@ FUNCTIONS: Mapping[str, tuple[Recipe, ...]] = {
 
 
 def prepare(folder: Path) -> None:
-    """The files that recipes read."""
+    """Write the files that recipes read."""
     ranks = 2 ** np.arange(3, 9)
     one = [f"{p},solve,time,{5 + 2 * p**0.5:.6g}" for p in ranks]
     (folder / "one.csv").write_text("\n".join(["p,region,metric,value", *one]), encoding="utf-8")

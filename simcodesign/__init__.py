@@ -117,7 +117,7 @@ _WORDS = f"{__name__}.describe.python_programs.rank"
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported from its module on use (PEP 562)."""
+    """Return a public name, imported from its module on use (PEP 562)."""
     if name == "__version__":
         return _version()
     if name == "rank":

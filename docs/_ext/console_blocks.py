@@ -69,7 +69,7 @@ class Console(SphinxDirective):
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,  # a few seconds, except on a machine that is busy with other work
             env=os.environ | {"COLUMNS": str(WIDTH), "PATH": path},
         )
         if done.returncode:
@@ -81,7 +81,7 @@ class Console(SphinxDirective):
         return [f"$ {command}", *cut[0], *printed[first:last], *cut[1]]
 
     def _first(self, printed: list[str]) -> int:
-        """The line at which it begins."""
+        """Return the number of the line at which the shown output begins."""
         if "from" not in self.options:
             return 0
         found = [number for number, line in enumerate(printed) if self.options["from"] in line]
@@ -101,13 +101,13 @@ class Console(SphinxDirective):
 
 
 def _folder(directive: SphinxDirective) -> Path:
-    """That of the page."""
+    """Return the folder of the page, which its blocks share."""
     held = directive.env.temp_data.setdefault("console_folder", tempfile.TemporaryDirectory())
     return Path(held.name)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.add_directive("console", Console)
     app.add_directive("file", File)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -37,8 +37,10 @@ class Field:
 
 @dataclass(frozen=True)
 class JsonObject:
-    """An object with a name of its own, its fields by name, those that it takes over first. ``is_printed``: not only
-    what others take over."""
+    """An object with a name of its own, its fields by name, those that it takes over first.
+
+    ``is_printed``: not only what others take over.
+    """
 
     name: str
     about: str
@@ -69,7 +71,10 @@ def _field(owner: str, key: str, text: str) -> Field:
 
 
 def parsed(text: str) -> Type:
-    """``(number or null) by reading`` as a tree. ``or`` binds least, then ``by``, then ``list of`` and ``tree of``."""
+    """Parse ``(number or null) by reading`` into a tree.
+
+    ``or`` binds least, then ``by``, then ``list of`` and ``tree of``.
+    """
     tokens = re.findall(r"\(|\)|\w+", text)
     tree = _alternatives(tokens)
     if tokens:

@@ -64,7 +64,7 @@ def _build_lessons(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     (Path(app.srcdir) / EXTRA).mkdir(exist_ok=True)
     app.connect("builder-inited", _build_lessons)
     app.add_directive("lesson", EmbeddedLesson)

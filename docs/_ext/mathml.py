@@ -19,6 +19,6 @@ def _display(translator: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.add_html_math_renderer("mathml", (_inline, None), (_display, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

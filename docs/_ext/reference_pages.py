@@ -9,18 +9,30 @@ from typing import Any
 import click
 from docutils import nodes
 from docutils.statemachine import StringList
+from generated_pages import commands
 from json_fields import JsonObject, read_objects
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import simcodesign as sc
+from simcodesign.analytic.longest_path.event_graph import MOST_OPERATIONS
 from simcodesign.cli import app
 from simcodesign.core.units import DIMENSIONS, units_with_dimension
 from simcodesign.describe.demands.collective import ALGORITHMS
+from simcodesign.describe.design_point import MOST_RANKS
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.formulas.symbols import SYMBOLS
+from simcodesign.describe.python_programs.recording import MOST_YIELDED
 from simcodesign.describe.schema.key_table import STEP, KeyRow, key_table
 from simcodesign.describe.topology.base import TOPOLOGIES
+from simcodesign.describe.topology.graph import MAX_VERTICES
+from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.describe.yaml.tree import MAX_BYTES
+from simcodesign.engine.failure_time import MOST_FAILURES
+from simcodesign.lab.asked import MOST_RANKS as MOST_LAB_RANKS
+from simcodesign.studies.replication.stopping import LIMIT as MOST_REPLICATIONS
+from simcodesign.studies.sweep.design.grid import MOST_POINTS
+from simcodesign.studies.sweep.design.ranges import MOST_VALUES
 
 Rows = Iterable[tuple[str, ...]]
 
@@ -76,6 +88,25 @@ def _public_names() -> Rows:
         yield f"{{py:obj}}`rank.{name} <{sc.rank.__name__}.{name}>`", _first_sentence(getattr(sc.rank, name))
 
 
+def _commands() -> Rows:
+    yield "command", "what it does"
+    for words, command in commands():
+        yield f"[`{words}`](commands/{words.replace(' ', '-')}.rst)", _sentence(command.help or "")
+
+
+def _limits() -> Rows:
+    yield "what", "at most"
+    yield "ranks of a design point", f"{MOST_RANKS:,}"
+    yield "hosts of a topology; vertices of a graph from a file", f"{MAX_HOSTS:,}; {MAX_VERTICES:,}"
+    yield "operations that a program in Python may yield", f"{MOST_YIELDED:,}"
+    yield "operations of programs whose ranks differ, in the longest path of a forecast", f"{MOST_OPERATIONS:,}"
+    yield "points of a sweep; values of an axis", f"{MOST_POINTS:,}; {MOST_VALUES:,}"
+    yield "bytes of a machine or workload file", f"{MAX_BYTES:,}"
+    yield "failures of one simulated run", f"{MOST_FAILURES:,}"
+    yield "replications", f"{MOST_REPLICATIONS:,}"
+    yield "ranks in the laboratory (`simcodesign lab`)", f"{MOST_LAB_RANKS:,}"
+
+
 def _json_commands() -> Rows:
     yield "command", "what it does", "what it prints"
     objects, commands = read_objects()
@@ -84,7 +115,7 @@ def _json_commands() -> Rows:
 
 
 def _command(name: str) -> click.Command:
-    """The command of one word or two."""
+    """Return the command of one word or two."""
     found: click.Command = app
     for word in name.split():
         found = found.get_command(click.Context(found), word)  # type: ignore[attr-defined]
@@ -109,7 +140,9 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "machines": lambda: _shipped("machines", sc.Machine.load),
     "workloads": lambda: _shipped("workloads", sc.Workload.load),
     "public-names": _public_names,
+    "commands": _commands,
     "json-commands": _json_commands,
+    "limits": _limits,
 }
 
 
@@ -125,7 +158,7 @@ class Registered(SphinxDirective):
 
 
 def keys_of(kind: str, section: str) -> list[KeyRow]:
-    """The keys of one part of a file, as ``network`` and all below it.
+    """Return the keys of one part of a file, as ``network`` and all below it.
 
     ``plain``: those of the top that have none below; ``STEP``: those of a block.
     """
@@ -247,7 +280,7 @@ def _readable_signature(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.setup_extension("sphinx_click")  # whose event this is
     app.connect("sphinx-click-process-options", _readable_defaults)
     app.connect("autodoc-process-signature", _readable_signature)

@@ -40,12 +40,12 @@ def _(children, simpy):
         has_it = [env.event() for _ in range(nodes)]
 
         def occupy(link, request):
-            """The tail of a message needs a link for a while after its head has passed."""
+            """Yield the tail of a message needs a link for a while after its head has passed."""
             yield env.timeout(service_s)
             link.release(request)
 
         def message(source, target):
-            """The head of a message takes one link after another, and waits where another message has it."""
+            """Yield the head of a message takes one link after another, and waits where another message has it."""
             yield env.timeout(startup_s + source * later_s)
             for link in links[source:target] if shares_links else []:
                 request = link.request()

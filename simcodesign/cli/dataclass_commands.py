@@ -127,8 +127,11 @@ def command(
     cls: type[Command] = Command,
     outputs: Outputs | None = None,
 ) -> Callable[[Run[Options]], Run[Options]]:
-    """Register ``run(options)`` as a command of ``group``, in a ``section`` of its help; without one, under those of
-    other packages. ``outputs``: what its option ``--write`` writes. The rest is as ``click.Command`` has it."""
+    """Register ``run(options)`` as a command of ``group``, in a ``section`` of its help.
+
+    Without a section it is listed under those of other packages. ``outputs``: what its option ``--write`` writes. The
+    rest is as ``click.Command`` has it.
+    """
 
     def register(run: Run[Options]) -> Run[Options]:
         options_type: type[Options] = get_type_hints(run)["options"]

@@ -101,8 +101,10 @@ class RequestedFiles:
         as_json: bool,
         make_json: Callable[[], Any] | None = None,
     ) -> None:
-        """Print an answer as JSON (of ``make_json``, or itself) or as its tables, unless a file is printed; write all
-        files."""
+        """Print an answer as JSON (of ``make_json``, or itself) or as its tables, and write all files.
+
+        The answer is not printed if a file is.
+        """
         from simcodesign.report.common.terminal import print_all, write_json
 
         if as_json and not self.prints:

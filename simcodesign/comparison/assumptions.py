@@ -37,8 +37,10 @@ def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[st
 
 
 def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
-    """Each collective operation of the program once, with its algorithm: the given one, or those that ``auto`` takes
-    in this simulation."""
+    """Yield each collective operation of the program once, with its algorithm.
+
+    The algorithm is the given one, or those that ``auto`` takes in this simulation.
+    """
     taken: dict[str, list[str]] = {}
     for one in simulation.algorithms:
         taken.setdefault(one.operation, []).append(one.algorithm.replace("_", " "))
@@ -82,7 +84,7 @@ def _protocol(network: Network) -> str:
 
 
 def _rendezvous_sizes(network: Network) -> str:
-    """The sizes of messages whose segments say that they wait."""
+    """Return the sizes of messages whose segments say that they wait."""
     ends = [float(np.max(segment.up_to_bytes)) for segment in network.message_model.segments]
     texts = ["0 B", *(format_quantity(end, "size") for end in ends[:-1])]
     sizes = [

@@ -27,8 +27,10 @@ UNEXPLAINED = "not explained"
 
 @dataclass(frozen=True)
 class LadderStep:
-    """One step of a ladder that goes beyond the simulation, or begins before the forecast: ``time_s`` after it, what it
-    adds, and its fraction of the whole gap (nan when there is none)."""
+    """One step of a ladder that goes beyond the simulation, or begins before the forecast.
+
+    ``time_s`` after it, what it adds, and its fraction of the whole gap (nan when there is none).
+    """
 
     step: str
     time_s: float
@@ -37,7 +39,7 @@ class LadderStep:
 
 
 def steps_to(start_s: float, times_s: Mapping[str, float], measured_s: float | None) -> tuple[LadderStep, ...]:
-    """A ladder from a time through others, by their names, to what was measured, if anything was."""
+    """Return a ladder from a time through others, by their names, to what was measured, if anything was."""
     ends_s = {**times_s, **({} if measured_s is None else {UNEXPLAINED: measured_s})}
     changes = changes_of([start_s, *ends_s.values()])
     return tuple(
@@ -64,8 +66,10 @@ QUEUEING = "waits by queueing theory"
 
 
 def gaps_by_demand(forecast: Result, simulation: Result) -> tuple[DemandGap, ...]:
-    """The difference of two makespans by the demands of the program, in its order: they add up to it. Nothing where
-    one of the Results does not know its demands."""
+    """Return the difference of two makespans by the demands of the program, in its order: they add up to it.
+
+    Nothing where one of the Results does not know its demands.
+    """
     if not forecast.demands or not simulation.demands:
         return ()
     gaps = [

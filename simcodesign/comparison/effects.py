@@ -46,7 +46,7 @@ class Rung:
     applies: bool = True
 
     def json_fields(self) -> dict[str, Any]:
-        """A row of the ladder."""
+        """Return a row of the ladder."""
         return attributes_of(self, "effect", "applies", "change_s", "fraction", simulated_s="simulation.headline_s")
 
 
@@ -119,7 +119,7 @@ def _applies(effect: str, simulation: Result, point: DesignPoint) -> bool:
 
 
 def names_that_apply(ladders: Iterable[Sequence[Rung]]) -> tuple[list[str], list[str]]:
-    """The rungs that have anything to act on in any of these ladders, and those that have in none, in their order."""
+    """Return the rungs that have anything to act on in any of these ladders, and all others, in their order."""
     applies: dict[str, bool] = {}
     for rung in chain.from_iterable(ladders):
         applies[rung.effect] = applies.get(rung.effect, False) or rung.applies

@@ -18,8 +18,10 @@ ROOFLINE, EFFICIENCY = "roofline of kernels", "efficiency of kernels"
 
 
 def roofline_ladder(point: DesignPoint, forecasted: Result) -> tuple[LadderStep, ...]:
-    """Return the step from closed forms with all kernels at the full rates to ``forecasted``, at one design point; none
-    where the machine states no efficiency of kernels, or it changes nothing."""
+    """Return the step from closed forms with all kernels at the full rates to ``forecasted``, at one design point.
+
+    None if the machine states no efficiency of kernels, or if it changes nothing.
+    """
     accelerator = point.machine.accelerator
     if accelerator is None or (np.all(np.equal(accelerator.efficiency, 1)) and accelerator.efficiency_by_shape is None):
         return ()

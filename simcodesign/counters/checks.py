@@ -1,5 +1,6 @@
-"""Checks that counters are plausible: units of clocks and times, counts summed over processes, waits,
-ranks and kernels that some runs lack.
+"""Check that counters are plausible.
+
+Units of clocks and times, counts summed over processes, waits, and ranks and kernels that some runs lack.
 
 Impossible values are errors; unlikely ones are notes that name run and numbers, for a reader to judge.
 """

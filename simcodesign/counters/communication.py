@@ -57,8 +57,11 @@ def fit_point_to_point(volume_bytes: FloatArray, seconds: FloatArray) -> PointTo
 
 
 def fit_collective(processes: FloatArray, volume_bytes: FloatArray, seconds: FloatArray) -> Collective:
-    """Least squares with a and b of 0 or above. What the runs cannot tell apart, such as a volume that is the same in
-    all of them, is part of the constant. InputError as above."""
+    """Least squares with a and b of 0 or above.
+
+    What the runs cannot tell apart, such as a volume that is the same in all of them, is part of the constant.
+    InputError as above.
+    """
     (a, b, c), r2 = slopes_and_constant([np.log2(processes), volume_bytes], seconds)
     return Collective(a, b, c, r2)
 

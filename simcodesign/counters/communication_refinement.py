@@ -19,8 +19,10 @@ from simcodesign.counters.table import CounterTable, joined, means
 
 @dataclass(frozen=True)
 class CommunicationRefinement:
-    """The model with its communication fitted again, and BF_comm T_comm at the run that was kept for validation, in s:
-    measured, as modelled before, and as modelled now."""
+    """Return the model with its communication fitted again, and BF_comm T_comm at the run kept for validation, in s.
+
+    BF_comm T_comm as measured, as modelled before, and as modelled now.
+    """
 
     model: ApplicationModel
     measured_s: float

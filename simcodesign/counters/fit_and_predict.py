@@ -89,8 +89,10 @@ class FrequencyRefinement:
 
 @dataclass(frozen=True)
 class CommunicationRuns:
-    """The refinement of communication. ``fitted``: processes of further runs; ``kept``: of the run kept for validation,
-    with its message, or None."""
+    """The refinement of communication.
+
+    ``fitted``: processes of further runs; ``kept``: of the run kept for validation, with its message, or None.
+    """
 
     fitted: tuple[float, ...]
     kept: float | None = None

@@ -64,8 +64,9 @@ class Kernels:
 
 
 def identify(table: CounterTable, threshold: float = THRESHOLD, flat: float = FLAT) -> Kernels:
-    """The kernels of runs of one size (or one size per process), frequency and class on three or more numbers of
-    processes.
+    """Find the kernels of runs on three or more numbers of processes.
+
+    The runs have one size (or one size per process), frequency and class.
 
     Time is cycles over frequency, or ``time_s`` without communication where cycles are missing. A function that a run
     lacks took no time in it. Raises InputError for fewer runs, for a threshold outside [0, 1), and where neither cycles
@@ -102,8 +103,9 @@ def identify(table: CounterTable, threshold: float = THRESHOLD, flat: float = FL
 
 
 def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], FloatArray, bool]:
-    """Numbers of processes (K,) in ascending order, names of functions (S,), their time on a process (S, K) in s, and
-    whether the size grows with the processes.
+    """Return numbers of processes, names of functions, their times, and whether the size grows with the processes.
+
+    Processes (K,) are in ascending order; names are (S,), and times on a process (S, K) in s.
 
     InputError for runs of different sizes (in all and per process), frequencies or classes, for two runs on one number
     of processes that are no repetitions, and for rows with neither cycles nor time.

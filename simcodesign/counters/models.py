@@ -33,8 +33,11 @@ FitLaw = Callable[[FloatArray, FloatArray, FloatArray], Law]
 
 @dataclass(frozen=True)
 class KernelTime:
-    """Times in s of a kernel on one process. ``memory_s``: BF_mem T_mem, what memory adds to ``compute_s``;
-    ``access_s``: T_mem, if no access overlapped anything (NaN where hits were not counted)."""
+    """Times in s of a kernel on one process.
+
+    ``memory_s``: BF_mem T_mem, what memory adds to ``compute_s``; ``access_s``: T_mem, if no access overlapped anything
+    (NaN where hits were not counted).
+    """
 
     name: str
     compute_s: float

@@ -148,6 +148,7 @@ def _by_clock(table: CounterTable) -> list[Mask]:
 
 
 def mean_clock(table: CounterTable) -> float:
+    """Return the mean of the known clock rates, in Hz; NaN if no rate is known."""
     known: FloatArray = table.column("frequency_hz")
     known = known[~np.isnan(known)]
     return float(known.mean()) if len(known) else float("nan")

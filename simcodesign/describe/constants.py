@@ -143,6 +143,7 @@ def cache_constants(memory: Memory | None) -> dict[str, FloatOrArray]:
 
 
 def part_and_field(path: str, place: Place) -> tuple[str, str]:
+    """Return the part of the machine and the field of the constant at ``path``. Raises InputError for another path."""
     every = {**CONSTANTS, **POWERS}
     check_not_former(path, place)
     if path not in every:

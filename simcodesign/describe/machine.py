@@ -183,7 +183,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return varied_parts(self.partitions, self.noise_model)
 
     def noises_of(self, part: str, ranks: int) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
-        """The distributions of a part of noise, None for none, and which of ranks 0..ranks-1 have each, None for
+        """Return the distributions of a part of noise, None for none, and which of ranks 0..ranks-1 have each, None for
         all."""
         return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 
@@ -248,7 +248,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return sum(count * rate for count, rate in zip(counts, rates, strict=True)) / self.processors
 
     def _common_constants(self) -> dict[str, FloatOrArray]:
-        """The constants of all nodes for which partitions state no others."""
+        """Return the constants of all nodes for which partitions state no others."""
         model = self.network.message_model
         constants = {
             path: value_of(getattr(self, part), name)
@@ -263,7 +263,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return stated | segment_constants(model) | cache_constants(self.memory)
 
     def powers(self) -> dict[str, FloatOrArray]:
-        """The powers that the built-in parts state, by their paths in a machine file, in SI units."""
+        """Return the powers that the built-in parts state, by their paths in a machine file, in SI units."""
         powers = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in POWERS.items()}
         return {path: value for path, value in powers.items() if value is not None}
 
@@ -281,7 +281,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return bool(self.powers()) or components or resources
 
     def counts(self) -> dict[str, FloatOrArray]:
-        """The counts that expressions of the machine may use."""
+        """Return the counts that expressions of the machine may use."""
         own = self.nodes, self.processors_per_node, self.processors
         counts: dict[str, FloatOrArray] = dict(zip(COUNTS, map(float, own), strict=True))
         if self.custom.uses_network:
@@ -359,7 +359,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return replace(self, **parts, place=here) if parts else self
 
     def _parameters(self, values: Mapping[str, FloatOrArray], place: Place) -> dict[str, FloatOrArray]:
-        """The values of its parameters, by name. InputError for one that it has not, and beyond its limits."""
+        """Return the values of its parameters, by name. InputError for one that it has not, and beyond its limits."""
         parameters = {}
         for path, value in values.items():
             self.parameter(path, place).check(value, place)
@@ -367,7 +367,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return parameters
 
     def parameter(self, path: str, place: Place | None = None) -> Parameter:
-        """The parameter that ``path``, ``machine.NAME``, sets. InputError, at ``place``, if there is none."""
+        """Return the parameter that ``path``, ``machine.NAME``, sets. InputError, at ``place``, if there is none."""
         known = self.custom.parameters
         if path.removeprefix(PREFIX) not in known:
             what = f"{self.name} has no machine parameter of this name"

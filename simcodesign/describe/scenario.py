@@ -111,10 +111,10 @@ class OfScenario:
 
 
 def workload_of(source: WorkloadSource) -> Workload:
-    """The workload, read if it is a name or the path of a file. Raises InputError as ``load_workload`` does."""
+    """Return the workload, read if it is a name or the path of a file. Raises InputError as ``load_workload`` does."""
     return source if isinstance(source, Workload) else load_workload(source)
 
 
 def machine_of(source: MachineSource) -> Machine:
-    """The machine, read if it is a name or the path of a file. Raises InputError as ``load_machine`` does."""
+    """Return the machine, read if it is a name or the path of a file. Raises InputError as ``load_machine`` does."""
     return source if isinstance(source, Machine) else load_machine(source)

@@ -246,7 +246,7 @@ class Workload(ShownInNotebooks):
         return any(placed.demand.differs_by_rank for placed in placed_demands(self.program))
 
     def names_in(self, step: Step) -> frozenset[str]:
-        """The names on which a step depends: those in its expressions, and in the colours of its groups."""
+        """Return the names on which a step depends: those in its expressions, and in the colours of its groups."""
         groups = {part.communicator for part in walk((step,)) if not isinstance(part, Block)} - {None}
         return names_in(step).union(*(self.groups[group].names for group in groups if group is not None))
 

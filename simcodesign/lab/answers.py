@@ -1,5 +1,7 @@
-"""Answers to what a page asks: what may be set, forecasts, and simulated points. Plain functions that can be sent to
-other processes; what they give is JSON."""
+"""Answers to what a page asks: what may be set, forecasts, and simulated points.
+
+Plain functions that can be sent to other processes; what they give is JSON.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def described(asked: Asked) -> Answer:
 
 
 def forecast_over(asked: Asked) -> Answer:
-    """The forecasts at every value of the axis, in s; and how long that took."""
+    """Return the forecasts at every value of the axis, in s; and how long that took."""
     began = time.perf_counter()
     with without_files():
         scenario = asked.scenario({asked.axis: np.array(asked.values)} if asked.axis is not None else None)
@@ -137,7 +139,7 @@ def _times_s(asked: Asked, scenario: Scenario, point: DesignPoint) -> list[float
 
 
 def _interval(times_s: list[float]) -> Answer:
-    """The mean, and the ends of its interval of 95 %."""
+    """Return the mean, and the ends of its interval of 95 %."""
     mean = float(np.mean(times_s))
     half = interval(times_s).half_width if len(times_s) > 1 else 0.0
     return {"mean": mean, "low": mean - half, "high": mean + half}
@@ -151,7 +153,7 @@ def check_size(point: DesignPoint) -> None:
 
 
 def error_rows(error: Exception) -> list[Answer]:
-    """An error as a page shows it: in which text, at which line, and what is wrong."""
+    """Return an error as a page shows it: in which text, at which line, and what is wrong."""
     place = getattr(error, "place", None)
     if not isinstance(error, SimcodesignError):
         words = f"this cannot be computed ({type(error).__name__})"
@@ -163,7 +165,7 @@ def error_rows(error: Exception) -> list[Answer]:
 
 
 def _parameter(name: str, value: float, known: Parameter | None) -> Answer:
-    """A parameter as a page offers it; infinite limits are None."""
+    """Return a parameter as a page offers it; infinite limits are None."""
     one = known or Parameter(name, value, about="ranks", low=1.0, whole=True)
     limits = [limit if np.isfinite(limit) else None for limit in (one.low, one.high)]
     return {

@@ -61,13 +61,13 @@ class Laboratory:
 
 
 async def _events(stream: Stream) -> AsyncIterator[str]:
-    """A stream as server-sent events."""
+    """Yield a stream as server-sent events."""
     async for name, content in stream:
         yield event(name, content)
 
 
 def application(laboratory: Laboratory, token: str, port: int) -> Guard:
-    """The server's application, behind its guard."""
+    """Return the server's application, behind its guard."""
     routes = [
         Route("/", partial(_page, free_page)),
         Route("/lesson/{name}", partial(_lesson, laboratory)),
@@ -126,7 +126,7 @@ async def _shipped(request: Request) -> Response:
 
 
 async def _asked(request: Request, most_values: int) -> Asked:
-    """The content of a request. InputError for what is no JSON."""
+    """Return the content of a request. InputError for what is no JSON."""
     try:
         content = json.loads(await request.body())
     except (ValueError, RecursionError):
@@ -143,7 +143,7 @@ async def _answer(answer: Callable[[Asked], Any], request: Request) -> Response:
 
 
 async def _stream(stream: Callable[[Asked], Stream], most_values: int, request: Request) -> Response:
-    """A stream of events, whose simulations end with it."""
+    """Return a stream of events, whose simulations end with it."""
     try:
         asked = await _asked(request, most_values)
     except (InputError, ClientDisconnect) as error:

@@ -72,7 +72,10 @@ class Asked:
         )
 
     def scenario(self, extra: Mapping[str, object] | None = None) -> Scenario:
-        """The workload on the machine with its parameters and ``extra``. InputError with the place in its text."""
+        """Return the workload on the machine with its parameters and ``extra``.
+
+        InputError with the place in its text.
+        """
         machine, workload = machine_of(self.machine), workload_of(self.workload)
         values = {name: _parsed(name, value, workload) for name, value in self.parameters.items()}
         return Scenario(workload, machine, {**values, **(extra or {})}, phases=self.phases)
@@ -80,13 +83,13 @@ class Asked:
 
 @lru_cache(maxsize=16)
 def machine_of(text: str) -> Machine:
-    """The machine of a text; the last ones are kept. InputError as ``machine_of_text``."""
+    """Return the machine of a text; the last ones are kept. InputError as ``machine_of_text``."""
     return machine_of_text(text, MACHINE)
 
 
 @lru_cache(maxsize=16)
 def workload_of(text: str) -> Workload:
-    """The workload of a text; the last ones are kept. InputError as ``workload_of_text``."""
+    """Return the workload of a text; the last ones are kept. InputError as ``workload_of_text``."""
     return workload_of_text(text, WORKLOAD)
 
 

@@ -30,8 +30,11 @@ def new_token() -> str:
 
 
 class Guard:
-    """An application of ASGI that lets through what has the right host (a page of another name that leads here has its
-    own), no foreign origin, the token, and not too many bytes; all else gets a status and a few words."""
+    """Application of ASGI that lets through only requests with the right host, origin, token and size.
+
+    The host of a page of another name that leads here differs; a foreign origin is refused, and too many bytes are.
+    Everything else gets a status and a few words.
+    """
 
     def __init__(self, app: App, token: str, port: int) -> None:
         self.app, self.token = app, token

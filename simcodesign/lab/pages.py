@@ -21,7 +21,7 @@ LAB_POLICY = f"{POLICY}; connect-src 'self'; base-uri 'none'; form-action 'none'
 
 
 def free_page() -> str:
-    """The list of lessons, and the panel."""
+    """Return the list of lessons, and the panel."""
     lesson = Lesson(
         folder=Path(),
         name="laboratory",
@@ -46,7 +46,7 @@ def free_page() -> str:
 
 
 def lesson_page(folder: Path, workers: int) -> str:
-    """The page of a lesson, with the panel, which begins with its first run."""
+    """Return the page of a lesson, with the panel, which begins with its first run."""
     lesson = read_lesson(folder)
     return _with_panel(page(lesson, numbers_of(lesson, workers)), lesson.name, starts(lesson), "../")
 

@@ -49,7 +49,7 @@ def serve(
 
 
 def _warm_up() -> None:
-    """The first forecast imports what it needs, which takes longer than to compute it."""
+    """Make a first forecast, because its imports take longer than to compute it."""
     machine, workload = shipped_text("machine", FIRST_MACHINE), shipped_text("workload", FIRST_WORKLOAD)
     forecast_over(Asked(machine or "", workload or ""))
 

@@ -29,8 +29,11 @@ class Workers:
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def answer(self, function: Callable[..., Answer], *arguments: object, limit_s: float = LOOK_S) -> Answer:
-        """What ``function`` gives in another process. InputError for what it raises, and beyond ``limit_s`` from its
-        beginning: what waits for a process is not too slow."""
+        """Return what ``function`` gives in another process.
+
+        InputError for what it raises, and beyond ``limit_s`` from its beginning: what waits for a process is not too
+        slow.
+        """
         future: Future[Answer] = self.executor.submit(function, *arguments)
         waits, clock = asyncio.wrap_future(future), asyncio.get_running_loop().time
         end_s = None
@@ -57,8 +60,11 @@ class Workers:
     async def _stream(
         self, function: Callable[[Asked, int], Answer], asked: Asked, kind: str, count: int, limit_s: float
     ) -> Stream:
-        """What ``function`` gives at each place as it is done: ``(kind, ...)``, or ``("failed", ...)`` with its
-        place; in the end ``("done", ...)``. All work ends with the iterator."""
+        """Yield what ``function`` returns at each place as it is done: ``(kind, ...)``.
+
+        A failure is ``("failed", ...)`` with its place; the last item is ``("done", ...)``. All work ends with the
+        iterator.
+        """
         futures = [self.executor.submit(function, asked, place) for place in range(count)]
         waits = {asyncio.wrap_future(future): place for place, future in enumerate(futures)}
         began_s: dict[int, float] = {}
@@ -96,12 +102,12 @@ class Workers:
 
 
 def too_long(limit_s: float) -> InputError:
-    """The error of what takes longer than it may."""
+    """Return the error of what takes longer than it may."""
     return InputError(f"takes longer than {limit_s:g} s", Place(PARAMETERS), allowed="fewer ranks or repetitions")
 
 
 def event(name: str, content: Answer) -> str:
-    """A server-sent event."""
+    """Return a server-sent event."""
     return f"event: {name}\ndata: {json.dumps(content, allow_nan=False)}\n\n"
 
 

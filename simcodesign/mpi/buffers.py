@@ -177,8 +177,10 @@ def items_at_address(address: int, datatype: Datatype, count: int) -> Flat | Sca
 
 
 def fill(room: Flat | Scattered, data: Flat | bytes) -> None:
-    """Copy ``data``, elements or the bytes of an object, to the beginning of ``room``, byte by byte if the types
-    differ."""
+    """Copy ``data``, elements or the bytes of an object, to the beginning of ``room``.
+
+    It is copied byte by byte if the types differ.
+    """
     if isinstance(data, bytes):
         data = Buffer(data).flat
     if data.nbytes > room.nbytes:

@@ -68,5 +68,5 @@ def kernel(**keywords: Any) -> None:
 
 
 def _world() -> Any:
-    """The run in which the program is, None under MPI."""
+    """Return the run in which the program is, None under MPI."""
     return getattr(sys.modules.get("mpi4py.MPI"), "_world", None)

@@ -23,8 +23,11 @@ _NOT_COPIED = (int, str, tuple)
 
 
 class NotSimulatedError(InputError, AttributeError, NotImplementedError):
-    """A name of mpi4py that is not simulated; an AttributeError, so that ``hasattr`` is False, and a
-    NotImplementedError, as mpi4py raises for what its MPI does not have."""
+    """Error for a name of mpi4py that is not simulated.
+
+    It is an AttributeError, so that ``hasattr`` is False, and a NotImplementedError, as mpi4py raises for what its MPI
+    does not have.
+    """
 
 
 class NullError(MpiError, AttributeError):

@@ -100,7 +100,7 @@ def _located(better: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
 
 
 def _located_in_buffers(better: np.ufunc) -> Callable[[Flat, Flat], Flat]:
-    """An operation of arrays of pairs of a value and a place; of equal values the smaller place."""
+    """Return an operation of arrays of pairs of a value and a place; of equal values the smaller place."""
 
     def function(x: Flat, y: Flat) -> Flat:
         if x.dtype.names is None:

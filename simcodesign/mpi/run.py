@@ -38,8 +38,9 @@ CHANGES = ("nothing", "operations", "lines", "deadlock", "error")
 
 @dataclass(frozen=True)
 class MpiRun:
-    """A program that was run. ``recording``: what the ranks did; ``lines``: ``(rank, line)`` that it printed, in the
-    order of time.
+    """A program that was run.
+
+    ``recording``: what the ranks did; ``lines``: ``(rank, line)`` that it printed, in the order of time.
 
     ``runs``: how often it ran until its clock showed the simulated times (``settled``); ``cpu_s``: of the last run;
     ``in_time``: receives from any rank, tests and probes, which depend on what arrives first; ``out_of_order``:

@@ -56,7 +56,7 @@ def simulated_times(log: Log, recording: Recording, machine: Machine) -> Simulat
 
 
 def _reads_s(log: Log, recording: Recording, timeline: Timeline) -> list[list[float]]:
-    """A rank reads its clock when all is done that it waited for."""
+    """Return a rank reads its clock when all is done that it waited for."""
     assert timeline.line is not None
     first_row = np.searchsorted(timeline.line, np.arange(len(recording.op) + 1))
     done_s = np.where(recording.started[timeline.line], 0.0, timeline.finish_s)
@@ -70,8 +70,10 @@ def _reads_s(log: Log, recording: Recording, timeline: Timeline) -> list[list[fl
 
 
 def out_of_order(boxes: Sequence[Sequence[Mailbox]], recording: Recording, arrival_s: NDArray[np.float64]) -> int:
-    """Count the receives from any rank that took a message although another one that fits, from another rank, arrives
-    earlier in the simulation."""
+    """Count the receives from any rank that took another message than the simulation would give them.
+
+    Another message that fits, from another rank, arrives earlier in the simulation.
+    """
     return sum(_out_of_order(box.taken, recording, arrival_s) for box in chain(*boxes) if box.taken)
 
 

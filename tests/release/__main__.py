@@ -129,6 +129,12 @@ class Release:
             versions.append(sdist.name.removesuffix(".tar.gz").partition("-")[2])
         return f"without tags {versions[0]}, without .git {versions[1]}"
 
+    def notes(self) -> str:
+        """Write the notes of the release: the section of ``CHANGELOG.md``."""
+        text = changes_of((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), self.version, self.dry_run)
+        (BUILT / "notes.md").write_text(f"{text}\n", encoding="utf-8")
+        return f"{(BUILT / 'notes.md').relative_to(ROOT)}, {len(text.split())} words"
+
     def contents(self) -> str:
         (sdist,) = BUILT.glob("*.tar.gz")
         counts = {"wheel": counts_in_wheel(Path(self.wheel)), "sdist": counts_in_sdist(sdist)}
@@ -191,6 +197,7 @@ def main() -> int:
         release.step("changes", release.changes)
         release.step("archives", release.build)
         if release.wheel:
+            release.step("notes", release.notes)
             release.step("contents", release.contents)
             release.step("other sources", release.untagged)
             for python in release.pythons:

@@ -1,6 +1,6 @@
 """Our own scores on the benchmark: a textbook's formula, forecast and simulation, and SMPI where it was published.
 
-``python -m validation.measured.scores`` prints the table of docs/benchmark.md (ten CPU minutes), with ``forecast``,
+``python -m validation.measured.scores`` prints docs/tables/benchmark.csv (ten CPU minutes), with ``forecast``,
 ``textbook``, ``simulation`` or ``SMPI`` that column's predictions, as ``simcodesign score`` reads them.
 
 Constants are those that the modules of the tables determine from their rows for calibration. The textbook's formula is
@@ -11,6 +11,7 @@ Linpack and GPT are not simulated here: their simulations take minutes each, and
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -23,6 +24,7 @@ from . import fugaku_runs, full_nodes, gpt, gpu_nodes, hpl, lulesh, ping_pongs, 
 from .benchmark import rows
 
 TEXTBOOK, FORECAST, SIMULATION, SMPI = READINGS = ("textbook", "forecast", "simulation", "SMPI")
+COLUMNS = ("group", "reading", "rows", "missing", "median error", "quartiles", "worst", "mean ratio")
 #: The model of SMPI that the thesis ends with: a speed for each node, curves and variation.
 SMPI_MODEL, SMPI_RUN = "D1_het", "2019-03"
 
@@ -150,11 +152,13 @@ def evidence() -> list[MeasuredRow]:
     return [row for row in rows() if row.role == EVIDENCE]
 
 
-def table_lines(reading: str, among: Sequence[MeasuredRow]) -> list[str]:
-    """Return the lines of the page's table for one reading: the groups that it predicts rows of, not all groups pooled,
-    because readings predict different rows."""
+def table_rows(reading: str, among: Sequence[MeasuredRow]) -> list[tuple[str, ...]]:
+    """Return the rows of docs/tables/benchmark.csv for one reading: the groups that it predicts rows of.
+
+    Not all groups pooled, because readings predict different rows.
+    """
     scored = [one for one in scores(among, predictions(reading, among)) if one.predicted and one.group != ALL]
-    return ["| " + " | ".join([one.group, reading, *score_cells(one)[2:]]) + " |" for one in scored]
+    return [(one.group, reading, *score_cells(one)[2:]) for one in scored]
 
 
 def main(reading: str = "") -> int:
@@ -164,9 +168,10 @@ def main(reading: str = "") -> int:
             "id,seconds", *(f"{name},{seconds!r}" for name, seconds in predictions(reading, rows()).items()), sep="\n"
         )
     else:
-        lines = [line for one in READINGS for line in table_lines(one, evidence())]
+        shown = [row for one in READINGS for row in table_rows(one, evidence())]
         order = {group: place for place, group in enumerate(dict.fromkeys(row.group for row in rows()))}
-        print(*sorted(lines, key=lambda line: order[line.split(" | ")[0][2:]]), sep="\n")
+        shown.sort(key=lambda row: order[row[0]])
+        csv.writer(sys.stdout, lineterminator="\n").writerows([COLUMNS, *shown])
     return 0
 
 

@@ -102,6 +102,7 @@ class SymbolicPrices:
 
 
 def check_constants(constants: Mapping[str, Expression]) -> None:
+    """Raise InputError for a constant that the formula does not have, unless it is 0."""
     for path in sorted(constants.keys()):
         value = constants[path]
         if segment_at(path) is not None:

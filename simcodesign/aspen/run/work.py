@@ -88,8 +88,10 @@ def work_of(
     kernel: str,
     random: np.random.Generator | None = None,
 ) -> Work:
-    """The work of a kernel. With ``random``, samples and cases with a probability are drawn each time that they come
-    up; without, samples are at their means and each case has its share.
+    """The work of a kernel.
+
+    With ``random``, samples and cases with a probability are drawn each time that they come up; without, samples are at
+    their means and each case has its share.
 
     Raises InputError as ``run_time`` does, and for arrays of parameters, times that are no finite number of at least
     0, and more than ``MAX_BLOCKS`` blocks.
@@ -224,6 +226,7 @@ class _Walk:
 
 
 def chain(parts: list[Work]) -> Work:
+    """Return work that consists of ``parts`` one after another: the part itself if it is the only one."""
     return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
 

@@ -69,8 +69,10 @@ class ModelOptions:
 
 
 def use_one_thread() -> None:
-    """Switch off threads of linear algebra: they cost a third more processor time than they save; processes do the
-    work."""
+    """Switch off threads of linear algebra, because processes do the work.
+
+    The threads cost a third more processor time than they save.
+    """
     if "numpy" not in sys.modules:
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(name, "1")

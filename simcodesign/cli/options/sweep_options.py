@@ -142,8 +142,10 @@ class SweepOptions:
         return self.asks_trust and not self.of and self.form is None
 
     def requested_files(self) -> RequestedFiles:
-        """Return the files to write. Raises InputError for those that cannot be, and for options that exclude each
-        other."""
+        """Return the files to write.
+
+        Raises InputError for those that cannot be, and for options that exclude each other.
+        """
         files = FILES.requested(self.write)
         if self.scheduler and self.jobs:
             raise InputError("--jobs and --scheduler exclude each other", allowed="one of them")

@@ -14,8 +14,10 @@ from simcodesign.studies.anchored.anchor import Anchors
 
 
 def anchors_of(paths: Sequence[str], options: WorkloadOnMachine, scenario: Scenario) -> Anchors:
-    """Return the anchors of these tables for a scenario that the options name. Rows may change what the options set of
-    the machine's file."""
+    """Return the anchors of these tables for a scenario that the options name.
+
+    Rows may change what the options set of the machine's file.
+    """
     given = parsed_settings(options.all_settings)
     names = {*scenario.workload.parameters, "P", *scenario.parameters}
     of_machine = {name: text for name, text in given.items() if name not in names}

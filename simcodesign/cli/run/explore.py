@@ -159,8 +159,10 @@ def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions, fil
 
 
 def _confirmed(solution: Solution, options: ExploreOptions, seed: int) -> Confirmation | None:
-    """The best points by simulation: as many as are requested, by default some if the search took sums of ranks that
-    differ; None if that is none."""
+    """Return the best points by simulation; None if there is none.
+
+    As many as are requested; by default some, if the search took sums of ranks that differ.
+    """
     model, count = solution.problem.model, options.simulation.simulate_best
     is_default = count is None
     if count is None:

@@ -54,8 +54,10 @@ def run_compared_replications(options: CompareOptions, files: RequestedFiles) ->
 
 
 def repetition_of(options: ReplicationOptions, precision_of: str | None = None) -> RepetitionKeywords:
-    """As ``replicate`` takes them, whose defaults hold for what is missing. InputError for what belongs to a precision
-    that is not given."""
+    """As ``replicate`` takes them, whose defaults hold for what is missing.
+
+    InputError for what belongs to a precision that is not given.
+    """
     if options.precision is None:
         for option, value in (("--precision-of", precision_of), ("--at-most", options.at_most)):
             if value is not None:

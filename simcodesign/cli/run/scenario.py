@@ -165,8 +165,10 @@ def _note_slow_nodes(machine: Machine, effects: str) -> None:
 
 
 def note_shared_link(machine: Machine, name: str, changes: Iterable[str] = ()) -> None:
-    """Print to standard error that several interfaces of a node add no links, if their link is slower than they are and
-    a file or ``changes`` of the user's have them."""
+    """Print to standard error that several interfaces of a node add no links.
+
+    Only if their link is slower than they are, and a file or ``changes`` of the user's have them.
+    """
     plain, of_variant = split_variant(name)
     own = names_a_path(plain) or any(path.startswith("network.interfaces") for path in (*of_variant, *changes))
     if own and machine.network.interfaces_share_a_link:

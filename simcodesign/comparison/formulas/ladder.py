@@ -29,9 +29,11 @@ LEFT_OUT = "left out of the formula"
 
 @dataclass(frozen=True)
 class FormulaComparison:
-    """A formula compared with our forecast, the simulation with all chosen effects and, where given, a measured time
-    (seconds). ``rungs`` add up to the gap; none where the formula gives no total here. ``given``: whether it was given
-    for this comparison, and is not the workload's own."""
+    """A formula compared with the forecast, the simulation with all chosen effects, and any measured time (s).
+
+    ``rungs`` add up to the gap; there are none if the formula gives no total here. ``given``: whether it was given for
+    this comparison, and is not the workload's own.
+    """
 
     values: FormulaValues
     given: bool

@@ -108,7 +108,7 @@ class _Difference:
             raise InputError(f"{name} of the machine file has the name of a symbol of derived formulas")
 
     def left_out(self, total_s: float) -> LeftOut:
-        """The terms, and what they leave of the difference, which is rounding where the derived model holds."""
+        """Return the terms, and what they leave of the difference, which is rounding where the derived model holds."""
         derived, numbers_only = self._derived()
         value_bytes = self.sympy.Symbol(VALUE) if VALUE in self.point.workload.parameters else None
         word = value_bytes if self.formula.word is None else to_sympy(self.formula.word)
@@ -139,7 +139,7 @@ class _Difference:
         return forecast_s - float(forecast(scenario, longest_path=False).headline_s)
 
     def _derived(self) -> tuple[list[Any], list[LeftOutTerm]]:
-        """The derived formulas of phases, and the times of phases that have none."""
+        """Return the derived formulas of phases, and the times of phases that have none."""
         workload, model = self.point.workload, self.point.machine.network.message_model
         formulas, times = [], []
         for phase in workload.phases():
@@ -190,8 +190,10 @@ class _Difference:
         return [Product(item.number, self._powers(item.factors)) for item in products]
 
     def _powers(self, factors: Iterable[Any]) -> tuple[Any, ...]:
-        """Powers of one base as one, where exponents are rational: amounts are not negative, so that x**(1/3) three
-        times is x."""
+        """Merge powers of one base whose exponents are rational.
+
+        Amounts are not negative, so that x**(1/3) three times is x.
+        """
         sympy, exponents = self.sympy, dict[Any, Any]()
         for factor in factors:
             base, power = factor, sympy.Integer(1)
@@ -244,7 +246,7 @@ class _Difference:
         return {name: one.value for name, one in self.names.of(symbols, None, "").items()}
 
     def _text(self, products: Sequence[Product]) -> str:
-        """The sum of products, common factors in front, in the symbols of the user."""
+        """Return the sum of products, common factors in front, in the symbols of the user."""
         sympy, one = self.sympy, self.sympy.Integer(1)
         whole = collected(sympy, [((0, one), (item.number, *item.factors)) for item in products])
         used = {name for _, expression in self.formula.times() for name in expression.names & _SAME.keys()}

@@ -98,9 +98,11 @@ class Anchored(PlainResult):
 
     @property
     def interval_s(self) -> tuple[float, float] | None:
-        """The ends of the interval of probability ``level``; None where no step is known. The mean square of the steps
-        grows in proportion to doublings; Student's t has a degree of freedom for each phase and pair of scales, since
-        sizes of one phase change together."""
+        """The ends of the interval of probability ``level``; None where no step is known.
+
+        The mean square of the steps grows in proportion to doublings; Student's t has a degree of freedom for each
+        phase and pair of scales, since sizes of one phase change together.
+        """
         if self.refused or not self.steps:
             return None
         from scipy.stats import t

@@ -35,9 +35,11 @@ _NOTHING: Mapping[str, float | str] = {}
 def measured_at(
     several: Iterable[MeasuredTimes], point: DesignPoint, whole_program: bool = True
 ) -> MeasuredTimes | None:
-    """The first of measured times that hold at a single design point and say something of what runs there; None if
-    none does. Where the total was not measured but all phases were, it is their sum. InputError for a value of what
-    neither workload nor machine has."""
+    """Return the first of the measured times that holds at a single design point; None if none does.
+
+    It must state something of what runs there. If all phases were measured, but not the total, the total is their sum.
+    InputError for a value of a name that neither workload nor machine has.
+    """
     for one in several:
         if bool(np.all(holds_at(one, point))) and (here := of_what_runs(one, point, whole_program)) is not None:
             return here
@@ -79,8 +81,10 @@ def _of_operations(measured: MeasuredTimes, workload: Workload) -> dict[str, Mea
 def holds_at(
     measured: MeasuredTimes, point: DesignPoint, varied: Mapping[str, float | str] = _NOTHING
 ) -> NDArray[np.bool_]:
-    """Whether it was measured there, of the shape of the design points. ``varied``: what of the machine file is, by
-    name. InputError for a name that is nothing here."""
+    """Whether it was measured there, of the shape of the design points.
+
+    ``varied``: what of the machine file is, by name. InputError for a name that is nothing here.
+    """
     same = np.full(point.shape, measured.machine in ("", point.machine.name))
     for name, value in measured.at.items():
         here = varied[name] if name in varied else _value(name, point, measured)

@@ -32,9 +32,11 @@ MeasuredSources: TypeAlias = "MeasuredSource | Iterable[MeasuredSource] | None"
 
 
 def given_measurements(given: MeasuredSources, workload: Workload) -> tuple[MeasuredTimes, ...]:
-    """The measured times of all that ``compare`` and ``sweep`` take for them: the path of a table in CSV, a DataFrame
-    with its columns (``describe.measured_tables.rows``), ``MeasuredTimes``, or several of these. InputError for
-    anything else."""
+    """Return the measured times of everything that ``compare`` and ``sweep`` accept for them.
+
+    The path of a table in CSV, a DataFrame with its columns (``describe.measured_tables.rows``), ``MeasuredTimes``, or
+    several of these. InputError for anything else.
+    """
     if given is None:
         return ()
     if isinstance(given, MeasuredTimes):

@@ -121,8 +121,11 @@ def separated_line(text: str, separator: str, place: Place) -> CounterLine | Non
 
 
 def _is_stamped(entries: list[str], separator: str) -> bool:
-    """Return whether a number precedes another one, or what was counted on. With commas as separators, a whole
-    number may be the part of a time before its decimal comma; counts without a unit are whole."""
+    """Return whether a number precedes another one, or what was counted on.
+
+    With commas as separators, a whole number may be the part of a time before its decimal comma; counts without a unit
+    are whole.
+    """
     first, *rest = entries
     if not rest or not _DECIMAL.fullmatch(first):
         return False

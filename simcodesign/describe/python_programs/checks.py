@@ -35,7 +35,7 @@ from simcodesign.describe.yaml.demands.messages import MOST_TAG
 
 
 def checked(operation: Operation, ranks: int, place: Place) -> Operation:
-    """The operation with numbers as float64 and int. InputError for what cannot be among ``ranks`` ranks."""
+    """Return the operation with numbers as float64 and int. InputError for what cannot be among ``ranks`` ranks."""
     kind, name, amount, *rest = operation
     if kind == MEMORY:
         return Operation((kind, name, memory_demand(amount, place)))

@@ -101,7 +101,7 @@ def load_module(path: str) -> Any:
 
 
 def programs_in(module: Any) -> dict[str, PythonProgram]:
-    """The programs at the top level of a module, by name."""
+    """Return the programs at the top level of a module, by name."""
     steps = {name: getattr(value, "program", None) for name, value in vars(module).items()}
     return {
         name: program[0]
@@ -111,7 +111,7 @@ def programs_in(module: Any) -> dict[str, PythonProgram]:
 
 
 def program_in(module: Any, name: str, path: str) -> PythonProgram:
-    """The program of this name. InputError if there is none."""
+    """Return the program of this name. InputError if there is none."""
     programs = programs_in(module)
     if name not in programs:
         allowed = ", ".join(programs) or "a generator function under @sc.program, at the top level of the file"

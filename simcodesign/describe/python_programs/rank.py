@@ -80,7 +80,7 @@ def compute(
 
 
 def read(bytes: float, times: float = 1) -> Operation:
-    """``times`` reads of ``bytes`` each from the disk.
+    """Read ``times`` times ``bytes`` from the disk.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -93,7 +93,7 @@ def read(bytes: float, times: float = 1) -> Operation:
 
 
 def write(bytes: float, times: float = 1) -> Operation:
-    """``times`` writes of ``bytes`` each to the disk.
+    """Write ``times`` times ``bytes`` to the disk.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -106,7 +106,7 @@ def write(bytes: float, times: float = 1) -> Operation:
 
 
 def memory(**keywords: Any) -> Operation:
-    """Loads and stores, by the keywords of ``memory`` in workload files: ``loads``, ``hits`` ...
+    """Load and store, by the keywords of ``memory`` in workload files: ``loads``, ``hits`` ...
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -160,7 +160,7 @@ def overlap(*parts: Operation) -> Operation:
 
 
 def send(to: int, bytes: float, tag: int = 0) -> Operation:
-    """A message of ``bytes`` to rank ``to`` (of all ranks); a receive with the same ``tag`` takes it.
+    """Return a message of ``bytes`` to rank ``to`` (of all ranks); a receive with the same ``tag`` takes it.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -261,7 +261,7 @@ class Group:
         return _run(f"{self!r}.size").place_in(self.number)[1]
 
     def send(self, to: int, bytes: float, tag: int = 0) -> Operation:
-        """A message to rank ``to`` of the group."""
+        """Return a message to rank ``to`` of the group."""
         return send(self._member(to, "to"), bytes, tag)
 
     def receive(self, source: int, bytes: float | None = None, tag: int = 0) -> Operation:
@@ -301,8 +301,9 @@ world = Group(0)
 
 
 def group(colour: int | None) -> Group | None:
-    """The ranks that give the same ``colour``, in rank order: MPI_Comm_split. With None, or a colour below 0 as in a
-    workload file, the rank belongs to none.
+    """Return the group of ranks that give the same ``colour``, in rank order: MPI_Comm_split.
+
+    With None, or a colour below 0 as in a workload file, the rank belongs to none.
 
     All ranks call it in the same order, anywhere in the program. InputError outside of one.
 
@@ -319,7 +320,7 @@ def group(colour: int | None) -> Group | None:
 
 
 def _run(what: str) -> Run:
-    """The run that is under way. InputError outside."""
+    """Return the run that is under way. InputError outside."""
     run = current[0]
     if run is None:
         raise InputError(f"{what} can be used only while a program runs", allowed="within the function of sc.program")

@@ -100,7 +100,7 @@ class Recording:
         return np.array([one[0] == kind for one in self.operations], dtype=bool)
 
     def entries_of(self, which: NDArray[np.bool_]) -> Int64s:
-        """The entries whose operation is one of these (D,)."""
+        """Return the entries whose operation is one of these (D,)."""
         if not len(self.operations):
             return np.zeros(0, np.int64)
         chosen = np.append(which, False)  # the last one: NONE
@@ -109,7 +109,7 @@ class Recording:
         return np.concatenate([np.zeros(0, np.int64), *parts])
 
     def rank_of(self, entry: Int64s | int) -> Int64s:
-        """The ranks of some entries, without the column of all."""
+        """Return the ranks of some entries, without the column of all."""
         return np.searchsorted(self.first, entry, side="right") - 1
 
     def place_of(self, entry: int) -> Place:
@@ -223,7 +223,7 @@ class _Run:
                 add_place(at)
 
     def _new(self, operation: object, line: int, at: int) -> tuple[int | None, Handle | None]:
-        """The number of an operation that is yielded for the first time, or of a start, phase or wait."""
+        """Return the number of an operation that is yielded for the first time, or of a start, phase or wait."""
         place = Place(self._recorder.file, line)
         if not isinstance(operation, Operation):
             allowed = (
@@ -297,7 +297,7 @@ class _Recorder:
         self._colours: list[dict[int, int]] = []
 
     def number_of(self, operation: Operation, place: Place) -> int:
-        """The number of an operation. InputError for one that cannot be."""
+        """Return the number of an operation. InputError for one that cannot be."""
         try:
             known = self.numbers.get(operation)
         except TypeError:
@@ -326,7 +326,7 @@ class _Recorder:
         return self._colours[call].setdefault(colour, len(self._colours[call]))
 
     def learn(self, runs: list[_Run]) -> None:
-        """The members of the groups that all ranks have called."""
+        """Learn the members of the groups that all ranks have called."""
         for call in range(len(self.members), min(len(run.colours) for run in runs)):
             colour = np.array([run.colours[call] for run in runs], dtype=np.int64)
             self.members.append(places_in_groups(colour))
@@ -364,7 +364,10 @@ def places_in_groups(colour: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def record(program: Program, ranks: int, values: dict[str, object], file: str) -> Recording:
-    """What ``ranks`` ranks do. InputError, with its line, for what cannot be, and for errors within the program."""
+    """Return what ``ranks`` ranks do.
+
+    InputError, with its line, for what cannot be, and for errors within the program.
+    """
     recorder = _Recorder(ranks, file)
     for _ in range(MOST_PASSES):
         runs = list(_runs(recorder, program, values))
@@ -380,7 +383,7 @@ def record(program: Program, ranks: int, values: dict[str, object], file: str) -
 
 
 def _runs(recorder: _Recorder, program: Program, values: dict[str, object]) -> Iterator[_Run]:
-    """The runs of all ranks."""
+    """Yield the runs of all ranks."""
     entries = 0
     recorder.most_left = recorder.most
     for rank in range(recorder.ranks):

@@ -37,7 +37,7 @@ def lines_of(program: Callable[..., Any], at: Int64s) -> Int64s:
 
 
 def with_line(error: BaseException, shown: InputError, file: str) -> InputError:
-    """The error with the line of the program's file in which it came up."""
+    """Return the error with the line of the program's file in which it came up."""
     if shown.place is not None and str(shown.place):
         return shown
     line, trace = None, error.__traceback__

@@ -32,7 +32,7 @@ def program(
     about: str = "",
     source: str = "",
 ) -> Any:
-    """A decorator: a generator function ``f(rank, size, *, parameter=default, ...)`` becomes a ``Workload``.
+    """Return a decorator: a generator function ``f(rank, size, *, parameter=default, ...)`` becomes a ``Workload``.
 
     Keyword parameters are the parameters of the workload: numbers, integers if the default is an int.
     ``forecast(machine, size, **parameters)``, in seconds, replaces the sum of closed forms. ``about`` and ``source``:
@@ -89,13 +89,13 @@ def _digest(function: Callable[..., Any], path: str) -> str:
 
 
 def python_file(name: str | Path) -> str | None:
-    """The file of Python that the name of a workload means, None if it means no such file."""
+    """Return the file of Python that the name of a workload means, None if it means no such file."""
     form = _FORM.fullmatch(str(name))
     return form["path"] if form else None
 
 
 def load_program(name: str | Path) -> Workload:
-    """The workload of ``prog.py:summa``, or the only one of ``prog.py``. This executes the file.
+    """Return the workload of ``prog.py:summa``, or the only one of ``prog.py``. This executes the file.
 
     InputError if there is none, and where ``confine`` holds: what others have written is not executed.
     """

@@ -161,6 +161,7 @@ def named_table(content: dict[str, object], key: str) -> dict[float, str]:
 
 
 def identity_of(entry: object, known: dict[float, int] | dict[float, str], path: str) -> float:
+    """Return the id of an entry. Raises JsonError if it is not a finite number or is in ``known`` already."""
     identity = finite(member(entry, "id", path), f"{path}.id")
     if identity in known:
         raise JsonError("one id appears twice", identity, "each once", f"{path}.id")
@@ -214,6 +215,7 @@ def check_dimensions(rows: Rows, parameters: Sequence[str]) -> None:
 
 
 def wrong_dimensions(given: int, wanted: int, path: str) -> JsonError:
+    """Return the error for a point with ``given`` instead of ``wanted`` coordinates."""
     return JsonError(
         "a point that does not fit the parameters", f"{given} coordinates", f"{wanted}, one for each", path
     )

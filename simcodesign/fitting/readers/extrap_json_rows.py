@@ -152,6 +152,7 @@ def numbers(given: object, path: str, what: str) -> list[float]:
 
 
 def point_twice(points: list[tuple[float, ...]]) -> JsonError:
+    """Return the error for the first point that repeats an earlier one; one point must do so."""
     index = next(index for index in range(len(points)) if points[index] in points[:index])
     return JsonError("one point appears twice", points[index], "each once; repetitions in values", f"[{index}].point")
 

@@ -160,6 +160,7 @@ def read_extrap_text(path: Path, partial: bool = False) -> Measurements:
 
 
 def no_data(keyword: str, place: Place) -> InputError:
+    """Return the error for a keyword that no line ``DATA`` follows."""
     return InputError(f"{keyword} without DATA", place, allowed="DATA, one line for each point")
 
 
@@ -197,6 +198,7 @@ def split_point(group: list[float], parameters: int, place: Place) -> list[tuple
 
 
 def wrong_length(given: str, parameters: int, place: Place) -> InputError:
+    """Return the error for a point that has not one coordinate for each parameter."""
     return InputError(
         "a point that does not fit the parameters",
         place,

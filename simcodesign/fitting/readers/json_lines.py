@@ -169,6 +169,7 @@ def read_talpas(path: Path, partial: bool = False) -> Measurements:
 
 
 def read_all(path: Path, reader: LineReader) -> Measurements:
+    """Read all measurements of a file. Raises InputError if the file has none."""
     numbered = lines(path)
     while some := list(islice(numbered, LINES_AT_ONCE)):
         reader.add(some)

@@ -204,4 +204,5 @@ def coordinates_of(codes: IntArray, entries: list[object], where: Callable[[int]
 
 
 def is_finite(text: str) -> bool:
+    """Return whether a cell is a finite number."""
     return NUMBER.fullmatch(text) is not None and math.isfinite(float(text))

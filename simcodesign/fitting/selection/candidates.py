@@ -81,6 +81,7 @@ def price(pool: Pool, basis: Basis) -> Array:
 
 
 def coefficient_count(pool: Pool) -> Index:
+    """Return the number of coefficients of each model, including the constant term."""
     return np.asarray(pool.constant + pool.size)
 
 

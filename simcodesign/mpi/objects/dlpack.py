@@ -57,8 +57,10 @@ _is_valid.restype, _pointer.restype = ctypes.c_int, ctypes.c_void_p
 
 
 def array_of_dlpack(given: Any) -> NDArray[Any]:
-    """Return the array of an object with ``__dlpack__``; it keeps the object. Raises MpiError for a GPU's memory,
-    for types that NumPy does not have, and for what is no capsule of DLPack."""
+    """Return the array of an object with ``__dlpack__``; it keeps the object.
+
+    Raises MpiError for a GPU's memory, for types that NumPy does not have, and for what is no capsule of DLPack.
+    """
     name = type(given).__name__
     try:
         capsule = given.__dlpack__(max_version=(1, 0))

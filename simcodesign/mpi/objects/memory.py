@@ -17,8 +17,10 @@ from simcodesign.mpi.values.markers import BottomType
 
 
 def memory_of(given: Any) -> NDArray[Any]:
-    """Return the elements of an object, in one row. Raises NotABufferError for an object that has none, and
-    UnfitBufferError for gaps."""
+    """Return the elements of an object, in one row.
+
+    Raises NotABufferError for an object that has none, and UnfitBufferError for gaps.
+    """
     if isinstance(given, np.ndarray):
         plain: NDArray[Any] = given if type(given) is np.ndarray else given.view(np.ndarray)
         if not (plain.flags.c_contiguous or plain.flags.f_contiguous):

@@ -29,8 +29,10 @@ class Log:
         self.has_phases = False  # which the program marks itself
 
     def line_of(self, frame: FrameType | None) -> int:
-        """Return the line of the program from which a frame was called, 0 if it was not; ``lines`` has it afterwards
-        if the frame is the program's."""
+        """Return the line of the program from which a frame was called, 0 if it was not.
+
+        ``lines`` has it afterwards if the frame is the program's.
+        """
         while frame is not None and frame.f_code.co_filename != self._script:
             frame = frame.f_back
         if frame is None:

@@ -42,8 +42,10 @@ class Message:
 
 @dataclass(eq=False, slots=True)
 class Receive:
-    """A receive that was posted in a ``box``, and its message. ``note``: the log that has its start, at ``place``;
-    ``on_match`` is called with the message when it is matched."""
+    """A receive that was posted in a ``box``, and its message.
+
+    ``note``: the log that has its start, at ``place``; ``on_match`` is called with the message when it is matched.
+    """
 
     source: int
     tag: int
@@ -194,8 +196,10 @@ class Mailbox:
                 self._give(message)
 
     def first(self, source: int, tag: int, until_s: float = float("inf")) -> Message | None:
-        """Return the first message to arrive that a receive of this source and tag would take; None without any until
-        then."""
+        """Return the first message to arrive that a receive of this source and tag would take.
+
+        None if no such message arrives until then.
+        """
         wanted = Receive(source, tag)
         fitting = (message for message in self.messages if wanted.fits(message) and message.arrival_s <= until_s)
         if source == ANY_SOURCE:

@@ -1,5 +1,7 @@
-"""How long messages and declared computation take while a program runs: the forecast for a mean route, without
-anything in the way."""
+"""Times of messages and of declared computation while a program runs.
+
+They are the forecast for a mean route, without contention.
+"""
 
 from __future__ import annotations
 

@@ -48,8 +48,10 @@ class _Output(io.TextIOBase):
 
 
 class _FolderFinder:
-    """Finds modules in the folder of the program, and in folders below it that the program adds to ``sys.path``; notes
-    their names."""
+    """Finder of modules in the folder of the program, and in folders below it; note their names.
+
+    Folders below it count if the program adds them to ``sys.path``.
+    """
 
     def __init__(self, folder: str, found: set[str]) -> None:
         self._folder, self._found = folder, found
@@ -102,7 +104,7 @@ class ProcessState:
         self._world.end_call()
 
     def enter(self, rank: int) -> None:
-        """The turn of a rank begins."""
+        """Begin the turn of a rank."""
         sys.modules["__main__"] = self._mains[rank]
         if self._own_modules:
             sys.modules.update(self._modules[rank])
@@ -110,7 +112,7 @@ class ProcessState:
             self._random.enter(rank)
 
     def leave(self, rank: int) -> None:
-        """The turn of a rank ends."""
+        """End the turn of a rank."""
         for name in self._own_modules:
             module = sys.modules.pop(name, None)
             if module is not None:

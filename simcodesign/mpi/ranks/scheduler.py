@@ -35,8 +35,11 @@ class RankError(InputError):
 
 @dataclass(eq=False, slots=True)
 class Rank:
-    """A rank of the program; ``waits_for`` returns the words for its last wait. ``due``: time, number and rank of its
-    next turn, None while it has none; ``is_done``: without which a turn would change nothing, None of other turns."""
+    """A rank of the program; ``waits_for`` returns the words for its last wait.
+
+    ``due``: time, number and rank of its next turn, None while it has none; ``is_done``: without which a turn would
+    change nothing, None of other turns.
+    """
 
     number: int
     body: greenlet

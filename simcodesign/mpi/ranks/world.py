@@ -46,8 +46,10 @@ _EMPTY_GAPS = 200
 
 @dataclass(frozen=True)
 class Sent:
-    """A send as the run before was simulated: its target among all ranks, and when its turn came, its sender was done,
-    and the message was there."""
+    """A send as the previous run was simulated.
+
+    Its target among all ranks, and when its turn came, its sender was done, and the message was there.
+    """
 
     target: int
     size_bytes: float
@@ -58,8 +60,10 @@ class Sent:
 
 @dataclass
 class Clock:
-    """Times of a run, by rank: ``reads_s``, returned by clocks; ``computed_s``, of computation between calls; and
-    ``sends``."""
+    """Times of a run, by rank.
+
+    ``reads_s``, returned by clocks; ``computed_s``, of computation between calls; and ``sends``.
+    """
 
     reads_s: list[list[float]] = field(default_factory=list)
     computed_s: list[array[float]] = field(default_factory=list)
@@ -126,8 +130,10 @@ class World:
         return self.log.of_rank[self.scheduler.current]
 
     def departs(self, target: int, size_bytes: int, blocking: bool) -> float:
-        """Begin a send of the current rank, and let its time pass if it is ``blocking``; return when the message is
-        there."""
+        """Begin a send of the current rank, and return when the message is there.
+
+        Its time passes if it is ``blocking``.
+        """
         rank, scheduler = self.scheduler.current, self.scheduler
         if self._repeats[rank]:
             known = self._known_send(rank, target, size_bytes)
@@ -182,8 +188,10 @@ class World:
             box.deliver(self.scheduler.clock_s)
 
     def _deliver_one(self) -> bool:
-        """While all ranks wait, give one of them the next message to arrive that a receive from any rank takes; the
-        last one, if messages ``is_late``."""
+        """Give one of the waiting ranks the next message to arrive that a receive from any rank takes.
+
+        It is the last one if messages ``is_late``. All ranks wait when this is called.
+        """
         waiting = [(time_s, box) for box in chain(*self.boxes) if (time_s := box.next_arrival_s()) is not None]
         if waiting:
             time_s, box = min(waiting, key=lambda one: one[0])
@@ -194,7 +202,7 @@ class World:
         return bool(waiting)
 
     def begin_call(self, caller: FrameType | None = None) -> None:
-        """A call of MPI begins: the time since the last one was computation. Ends any thread but the main one.
+        """Begin a call of MPI: the time since the last one was computation. Ends any thread but the main one.
 
         ``caller``: the frame that makes the call, or one that it has called; None: of the caller of this method.
         """
@@ -214,7 +222,7 @@ class World:
         self.depth[rank] += 1
 
     def end_call(self) -> None:
-        """A call of MPI ends."""
+        """End a call of MPI."""
         rank = self.scheduler.current
         self.depth[rank] -= 1
         if self.speed is not None and not self.depth[rank]:
@@ -253,7 +261,7 @@ class World:
         self._since_s = time.process_time()
 
     def begin_computing(self) -> None:
-        """A rank begins to compute."""
+        """Begin to compute on a rank."""
         self._since_s = time.process_time()
 
     @contextmanager

@@ -53,6 +53,7 @@ def model_table(model: ApplicationModel) -> Table:
 
 
 def laws_of(kernel: KernelModel) -> Iterator[tuple[str, Law]]:
+    """Yield the law of the time of a kernel, if there is one, and the laws of its counters, with their names."""
     if kernel.time is not None:
         yield "time (s)", kernel.time
     for counter, law in kernel.counters.items():
@@ -120,6 +121,7 @@ def _share(r2: float) -> str:
 
 
 def model_words(model: ApplicationModel) -> str:
+    """Return what a model of an application assumes, as sentences; empty if there is nothing to state."""
     counted = any(kernel.time is None for kernel in model.kernels)
     parts = ["Time of a kernel = instructions x CPI / clock + memory stalls."] if counted else []
     if np.nansum(model.runs.communication_s) > 0:

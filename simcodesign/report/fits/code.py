@@ -31,6 +31,7 @@ def latex_head(heading: Heading, series: int) -> str:
 
 
 def latex_tail(series: int) -> str:
+    """Return the last lines of the LaTeX table, which is a ``longtable`` if it has many series."""
     return f"\\hline\n\\end{{{'longtable' if series > _PAGE else 'tabular'}}}\n"
 
 

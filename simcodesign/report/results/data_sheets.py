@@ -53,6 +53,7 @@ def one_line(text: str) -> str:
 
 
 def head(kind: str, described: Machine | Workload) -> RenderableType:
+    """Return the top of a data sheet: name, description, source and file."""
     rows = [
         (kind, described.name),
         ("about", described.about),
@@ -63,6 +64,7 @@ def head(kind: str, described: Machine | Workload) -> RenderableType:
 
 
 def parameter_table(parameters: Iterable[Parameter]) -> Table:
+    """Return the table of parameters with their defaults, units and ranges."""
     table = text_table("Parameters", "name", "default", "unit", "range", "origin", "about")
     table.columns[0].no_wrap = True
     for parameter in parameters:
@@ -82,10 +84,12 @@ def _range(parameter: Parameter) -> str:
 
 
 def amount_text(value: FloatOrArray, dimension: str) -> str:
+    """Return a value with the unit of its dimension."""
     return format_quantity(float(value), dimension)
 
 
 def bandwidth_text(per_byte_s: FloatOrArray) -> str:
+    """Return the bandwidth for a time per byte in seconds; ``unlimited`` for 0."""
     return amount_text(1 / per_byte_s, "bandwidth") if per_byte_s else "unlimited"
 
 

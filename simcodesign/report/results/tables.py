@@ -306,6 +306,7 @@ def _headline(result: Result) -> RenderableType:
 
 
 def case_title(result: Result, what: str) -> RenderableType:
+    """Return the title of a case: workload, machine, number of ranks and preset, and ``what`` is shown of it."""
     preset = f", preset {result.preset}" if result.preset else ""
     case = f"{result.workload} on {result.machine}, P = {float(result.values['P']):,.0f}{preset}"
     return paragraph(f"{case}: {what}", bold=True)
@@ -381,4 +382,5 @@ def _count(value: float) -> str:
 
 
 def time_text(value_s: object) -> str:
+    """Return a time in seconds as text with a unit."""
     return format_quantity(float(value_s), "time")  # type: ignore[arg-type] # one design point: a number

@@ -64,6 +64,7 @@ def axis_title(axis: SweepAxis) -> str:
 
 
 def set_ticks(mpl: Any, line: Any, axis: SweepAxis) -> None:
+    """Set the ticks of an axis: at the values if they are few or not numeric, otherwise at round numbers."""
     distinct = sorted(set(axis.values), key=lambda value: float(places(axis, [value])[0]))
     if not axis.numeric or len(distinct) <= _FEW:
         step = 1 if not axis.numeric else -(-len(distinct) // 7)
@@ -142,6 +143,7 @@ def value_texts(axis: SweepAxis, values: Sequence[Any]) -> list[str]:
 
 
 def dimension_of(column: str) -> str:
+    """Return the dimension of a column by the end of its name; ``count`` for other names."""
     return next((name for ending, name in _ENDINGS.items() if column.endswith(ending)), "count")
 
 

@@ -349,6 +349,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def place_of(path: Path) -> Place:
+    """Return the place of a store for error messages."""
     return Place(str(path))
 
 

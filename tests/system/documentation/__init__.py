@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import sys
 from types import ModuleType
@@ -17,3 +18,9 @@ def site_extension(name: str) -> ModuleType:
         return importlib.import_module(name)
     finally:
         sys.path.remove(folder)
+
+
+def csv_rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table in ``docs/tables``, by the names of its columns."""
+    text = (ROOT / "docs" / "tables" / f"{name}.csv").read_text(encoding="utf-8")
+    return [*csv.DictReader(text.splitlines())]

@@ -1,4 +1,4 @@
-"""The table of docs/classics.md: every number is that of its case of validation, and every case has its number."""
+"""The table docs/tables/classics.csv: every number is that of its case of validation, and every case has its number."""
 
 from __future__ import annotations
 
@@ -14,32 +14,26 @@ from simcodesign.studies.validation.registry import load_cases
 from simcodesign.studies.validation.run import measured
 from simcodesign.studies.validation.verdict import Verdict
 from tests import ROOT
+from tests.system.documentation import csv_rows
 
 GROUP = "classics/"
 CASES = {case.name.removeprefix(GROUP): case for case in load_cases() if case.name.startswith(GROUP)}
-#: ``+3.6 % (`linpack/by-panel`)``; of several, as ``collectives/mesh/*``, the largest in absolute value.
-NUMBER = re.compile(r"([+\N{MINUS SIGN}][\d.]+) % \(`([a-z0-9./*-]+)`\)")
+#: ``+3.6 % (linpack/by-panel)``; of several, as ``collectives/mesh/*``, the largest in absolute value.
+NUMBER = re.compile(r"([+\N{MINUS SIGN}][\d.]+) % \(([a-z0-9./*-]+)\)")
 #: Columns of a row.
-FORMULA, WORKLOAD, HOLDS, FAILS, EXPLAINED, SOURCE = range(6)
-
-
-def rows() -> list[list[str]]:
-    lines = (ROOT / "docs" / "classics.md").read_text(encoding="utf-8").splitlines()
-    table = lines[lines.index("| formula | workload | holds within 5 % | fails | what explains it | source |") + 2 :]
-    end = next(number for number, line in enumerate(table) if not line.startswith("|"))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[:end]]
+WORKLOAD, HOLDS, FAILS, EXPLAINED = "workload", "holds within 5 %", "fails", "what explains it"
 
 
 #: Name or pattern, the row that it stands in, the column, and its number.
 SHOWN = [
     (name, row, column, number)
-    for row in rows()
+    for row in csv_rows("classics")
     for column in (HOLDS, FAILS)
     for number, name in NUMBER.findall(row[column])
 ]
 
 
-def meant(name: str, column: int) -> list[str]:
+def meant(name: str, column: str) -> list[str]:
     """The cases of a name or pattern: those that hold, or those that fail."""
     return [one for one, case in CASES.items() if fnmatchcase(one, name) and bool(case.because) == (column == FAILS)]
 
@@ -66,13 +60,13 @@ def shown_parameters() -> list[ParameterSet]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "row", "column", "number"), shown_parameters())
-def test_numbers(name: str, row: list[str], column: int, number: str) -> None:
+def test_numbers(name: str, row: dict[str, str], column: str, number: str) -> None:
     percents = []
     for one in meant(name, column):
         outcome = measured(CASES[one])
         assert outcome.verdict is (Verdict.NOT_REPRODUCED if column == FAILS else Verdict.CONSISTENT), one
         percents.append(round(100 * outcome.deviation(outcome.worst), 1) + 0.0)  # no -0.0
-        assert f"`{CASES[one].workload}`" in row[WORKLOAD], one
+        assert CASES[one].workload in row[WORKLOAD].split(", "), one
         if column == FAILS:
             assert all(step in row[EXPLAINED] for step in largest_steps(outcome)), one
     assert f"{max(percents, key=abs):+.1f}".replace("-", "\N{MINUS SIGN}") == number

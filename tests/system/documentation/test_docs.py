@@ -17,6 +17,11 @@ def test_the_picture_of_the_packages_is_that_of_the_imports() -> None:
     assert done.returncode == 0, "run: python docs/draw_architecture.py"
 
 
+def test_the_front_pictures_show_the_computed_times() -> None:
+    done = subprocess.run([sys.executable, "docs/draw_front.py", "--check"], cwd=ROOT, check=False, timeout=300)
+    assert done.returncode == 0, "run: python docs/draw_front.py"
+
+
 @pytest.mark.parametrize("document", ["CONTRIBUTING.md"])
 def test_examples_are_parts_of_the_files_that_they_name(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
@@ -32,3 +37,17 @@ def test_files_that_are_named_exist() -> None:
             r"`((?:tests|simcodesign|validation|docs)/[\w/.]+)`", document.read_text(encoding="utf-8")
         ):
             assert (ROOT / name).exists(), f"{document.name}: {name}"
+
+
+def test_the_paper_states_the_figures_of_the_pages_and_cites_all_its_references() -> None:
+    paper = (ROOT / "paper.md").read_text(encoding="utf-8")
+    references = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {*re.findall(r"\[@(\w+)\]", paper)} == {*references}
+    fugaku = (ROOT / "docs" / "fugaku.md").read_text(encoding="utf-8")
+    count, formula, simulation, largest = re.findall(
+        r"^\| all \| (\d+) \| ([\d.]+) \(\d+\) \| .*? \| ([\d.]+) \(\d+\) \| (\d+) \|$", fugaku, re.MULTILINE
+    )[0]
+    assert f"For {count} collective operations" in paper
+    assert f"{formula} % for the textbook formula and {simulation} % for the simulation" in paper
+    assert f"is {largest} %" in paper
+    assert len(paper.partition("# Summary")[2].split()) <= 1000  # about two pages, as journals ask

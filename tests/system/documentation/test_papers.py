@@ -1,4 +1,4 @@
-"""The tables of docs/papers.md: every case of a paper stands in one row, with its verdict, and every count is that of the cases.
+"""The tables of docs/papers.md and docs/tables/papers.csv: every case of a paper is in one row, and every count is right.
 
 No case is run for that. A case that does not differ has the verdict that it has where the readings meet what they are to
 meet, and that depends on the source alone. That quick cases do not differ is tested in ``tests/studies/validation``.
@@ -24,12 +24,14 @@ from simcodesign.studies.validation.run import measured
 from simcodesign.studies.validation.select import selected
 from simcodesign.studies.validation.verdict import Verdict, points_of, verdict_of
 from tests import ROOT
+from tests.system.documentation import csv_rows
 from validation.papers.seismic.disk_activity import NOISE, SEEDS, peak
 from validation.papers.seismic.tables import PARTS, seconds
 from validation.published.tables import number
 
 TEXT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 CASES = load_cases()
+ROWS = csv_rows("papers")
 IDS = re.compile(r"`([a-z0-9./-]+)`")
 #: Columns of the table in short between the number of cases and that of full ones.
 COLUMNS = (
@@ -133,11 +135,12 @@ def test_counts_in_short(word: str) -> None:
 @pytest.mark.parametrize("word", WORDS)
 def test_every_case_stands_in_one_row(word: str) -> None:
     stands = Counter[str]()
-    for ids, count, verdict, *_ in tables(SECTIONS[word], "| cases |"):
-        meant = {one: cases_with(word, one, verdict) for one in IDS.findall(ids)}
-        assert all(meant.values()), (ids, verdict)
+    assert {row["paper"] for row in ROWS} == {*PAPERS}
+    for row in (row for row in ROWS if row["paper"] == word):
+        meant = {one: cases_with(word, one, row["verdict"]) for one in row["cases"].split(", ")}
+        assert all(meant.values()), row
         every = [name for some in meant.values() for name in some]
-        assert len(every) == len({*every}) == int(count), (ids, verdict, len(every))
+        assert len(every) == len({*every}) == int(row["number"]), (row, len(every))
         stands.update(every)
     assert {name for name, count in stands.items() if count > 1} == set()
     assert verdicts_of(word).keys() - stands.keys() == set()

@@ -48,7 +48,8 @@ def first_column(pages: ModuleType, table: str) -> list[str]:
 
 
 def test_every_table_stands_on_a_page(pages: ModuleType) -> None:
-    text = "\n".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md"))
+    pages_with_tables = (*REFERENCE.glob("*.md"), ROOT / "docs" / "limits.md")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages_with_tables)
     assert sorted(re.findall(r"```\{registered\} (\S+)", text)) == sorted(pages.TABLES)
 
 
@@ -165,6 +166,19 @@ def test_every_page_is_reached() -> None:
 
 def _generated(page: Path) -> bool:
     return "drawn" in page.parts
+
+
+def test_every_command_and_public_name_has_one_page(tmp_path: Path) -> None:
+    generated = site_extension("generated_pages")
+    written = generated.command_pages()
+    for name, _ in all_commands():
+        assert f"command_{name.replace('-', '_').replace(' ', '_')}\n" in written[name.replace(" ", "-")]
+    text = "\n".join(generated.python_pages().values())
+    for name in {*simcodesign.__all__} - {"__version__", "rank"}:
+        assert len(re.findall(rf"simcodesign\.{name}\n", text)) == 1, name
+    (tmp_path / "removed.rst").write_text("the page of a command that is gone")
+    generated.write_pages(tmp_path, {"compare": "text"})
+    assert [page.name for page in tmp_path.iterdir()] == ["compare.rst"]
 
 
 def test_every_command_has_help() -> None:

@@ -1,4 +1,4 @@
-"""Differences from textbook formulas in docs/classics.md, point by point: each is that of its validation case."""
+"""Differences from textbook formulas in docs/tables/textbook.csv, point by point: each is that of its validation case."""
 
 from __future__ import annotations
 
@@ -8,15 +8,9 @@ import pytest
 
 from simcodesign.studies.validation.case import Case
 from simcodesign.studies.validation.registry import load_cases
-from tests import ROOT
+from tests.system.documentation import csv_rows
 
-DOCUMENT = (ROOT / "docs" / "classics.md").read_text(encoding="utf-8")
-ROWS = {
-    name: (points, shown)
-    for name, points, shown in re.findall(
-        r"^\| `((?:matrix-multiply|fft|laws)/[a-z/-]+)` \| (.*?) \| (.*?) \|", DOCUMENT, re.MULTILINE
-    )
-}
+ROWS = {row["case"]: (row["at"], row["difference (%)"]) for row in csv_rows("textbook")}
 CASES = {
     case.name.removeprefix("classics/"): case
     for case in load_cases()
