@@ -29,9 +29,11 @@ NOT_SHARED = "nothing waits (effect off)"
 
 
 def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[str, str]:
-    """Assumptions of a simulation with these effects on messages, by subject: ``protocol``, ``sender``, ``receiver``,
-    ``links``, ``interfaces``; ``node`` where nodes have networks inside. Where phases differ, what holds in one ``or``
-    in another."""
+    """Return what a simulation with these effects assumes of messages, by subject.
+
+    Subjects are ``protocol``, ``sender``, ``receiver``, ``links``, ``interfaces``, and ``node`` if nodes have networks
+    inside. If phases differ, the assumptions of one ``or`` another are listed.
+    """
     assumed = [_of_network(machine, switched_on(effects)) for machine in _machines(point)]
     return {subject: " or ".join(dict.fromkeys(one[subject] for one in assumed)) for subject in assumed[0]}
 
@@ -56,7 +58,7 @@ def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
 
 
 def _machines(point: DesignPoint) -> Iterator[Machine]:
-    """The machine of every demand, with the constants of its phase; the machine itself if there is no demand."""
+    """Yield the machine of every demand, with the constants of its phase; without a demand, the machine itself."""
     machines = [step.machine for step in Evaluation.at_points(point, by_rank=False).program.demands()]
     yield from machines or [point.machine]
 

@@ -49,9 +49,11 @@ def steps_to(start_s: float, times_s: Mapping[str, float], measured_s: float | N
 
 @dataclass(frozen=True)
 class DemandGap:
-    """Time of one demand of a program in the forecast, which adds up closed forms, and what it adds to the end of a
-    simulation without effects. ``change_s`` below 0: it begins before the previous one has ended everywhere; above 0:
-    ranks wait in it for others that come late."""
+    """Time of one demand in the forecast, and what it adds to a simulation without effects.
+
+    The forecast adds up closed forms; the simulation counts what the demand adds to the end. ``change_s`` below 0: it
+    begins before the one before it has ended everywhere; above 0: ranks wait in it for others that come late.
+    """
 
     phase: str
     demand: str

@@ -110,14 +110,18 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def error(self) -> float:
-        """Signed error of the forecast against the simulation: negative when the forecast is too low. Error of the
-        makespan, or of the response time of an open stream."""
+        """Signed error of the forecast against the simulation: negative when the forecast is too low.
+
+        Of the makespan, or of the response time of an open stream.
+        """
         return relative_error(float(self.forecast.headline_s), float(self.simulation.headline_s))
 
     @property
     def measured_errors(self) -> dict[str, float]:
-        """Signed errors of both readings against the measured total, and of the loaded forecast if there is one;
-        empty if none was measured."""
+        """Signed errors of both readings, and of the loaded forecast if there is one, against the measured total.
+
+        Empty if no total was measured.
+        """
         if self.measured is None or self.measured.total_s is None:
             return {}
         sides = {"forecast": self.forecast.headline_s, LOADED: self.forecast.loaded_s}
@@ -138,8 +142,11 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def anchor_ladder(self) -> tuple[LadderStep, ...]:
-        """The steps from the simulation to the anchored one: other algorithms, if it keeps the anchor's, and the
-        ratio measured there, which nothing explains. Empty without an anchor."""
+        """Steps from the simulation to the anchored one. Empty without an anchor.
+
+        They are other algorithms, if it keeps those of the anchor, and the ratio that was measured there, which nothing
+        explains.
+        """
         of_simulation = [one for one in self.anchored if one.reading == "simulation" and not one.refused]
         if not of_simulation:
             return ()
@@ -149,9 +156,11 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def path_ladder(self) -> tuple[LadderStep, ...]:
-        """The steps from the sum of closed forms to the forecast, if that is another: the bubble of a
-        pipeline if there is a closed form, and the rest: ranks wait for each other, or overlap what the sum adds up. No
-        part of the error, which is the forecast's."""
+        """Steps from the sum of closed forms to the forecast, if the two differ.
+
+        They are the bubble of a pipeline if there is a closed form, and the rest: ranks wait for each other, or overlap
+        what the sum adds up. The steps are no part of the error, which is the error of the forecast.
+        """
         if self.forecast.sum_s is None:
             return ()
         sum_s = float(self.forecast.sum_s)
@@ -209,9 +218,11 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def overlapped(self) -> tuple[str, ...]:
-        """The components of which ranks do as much as was forecast, or half of it, but less than half along the
-        critical path: the rest is done concurrently with other work, or by ranks that do not hold the others up. An
-        error of such a component is meaningless."""
+        """Components that are overlapped, for which an error would be meaningless.
+
+        Ranks do at least half as much of them as was forecast, but less than half along the critical path: the rest is
+        done beside something else, or by ranks that do not hold the others up.
+        """
         ranks = self.simulation.ranks
         if ranks is None:
             return ()
@@ -258,8 +269,11 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def waiting_by_demand(self) -> tuple[DemandGap, ...]:
-        """Excess of the simulation without effects over the sum of closed forms, by the demands of the program, in its
-        order: which of them follow one another early or late. Empty for streams."""
+        """Return what the simulation without effects adds to the sum of closed forms, by demand.
+
+        The demands are in the order of the program; they show which of them follow one another early or late. Empty for
+        streams.
+        """
         return gaps_by_demand(self.forecast, self.rungs[0].simulation)
 
     def json_fields(self) -> dict[str, Any]:
@@ -298,8 +312,11 @@ class Comparison(PlainResult, Drawn):
 
 
 def _beside(rows: Mapping[str, Mapping[str, float]], busy_s: Mapping[str, float]) -> tuple[str, ...]:
-    """Rows of which ranks do as much as was forecast, or half of it (``busy_s``, in their mean), but less than half of
-    that is simulated, along the critical path."""
+    """Return which rows are overlapped.
+
+    Ranks do at least half as much of them as was forecast (``busy_s``, in their mean), but less than half of that is
+    simulated along the critical path.
+    """
     return tuple(
         name
         for name, one_s in busy_s.items()

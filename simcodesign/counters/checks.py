@@ -192,8 +192,11 @@ def _ranks(table: CounterTable) -> Iterator[str]:
 
 
 def kernel_notes(runs: CounterTable, modelled: Sequence[str] = (), near_only: bool = False) -> Iterator[str]:
-    """Kernels that only some runs have, if a kernel of the other runs has nearly the same name, and the ``modelled``
-    ones. ``near_only``: only the former."""
+    """Yield a note on each kernel that only some runs have.
+
+    Notes are on kernels with nearly the same name as one in the other runs, and on the ``modelled`` ones.
+    ``near_only``: on the former alone.
+    """
     keys = run_keys(runs)
     points = {key: runs.column("processes")[row] for row, key in reversed(list(enumerate(keys)))}
     there: dict[str, set[tuple[object, ...]]] = {}

@@ -87,10 +87,12 @@ WALL_CLOCK = ("duration_time", "real_time_nsec")
 
 @dataclass(frozen=True)
 class Labels:
-    """Description of a file's run. Values in the rows of the file count for more than its comments, and the comments
-    (``# processes: 4``) for less than the values given here.
+    """What describes the run of a file.
 
-    ``summed``: counts are sums over all processes, as ``perf stat`` around a launcher prints them.
+    What the file says in its rows counts for more than its comments, and those (``# processes: 4``) for less than what
+    is given here.
+
+    ``summed``: counts are those of all processes together, as ``perf stat`` around a launcher has them.
     """
 
     processes: float | None = None
@@ -171,8 +173,11 @@ _SLIPS = 2
 
 
 def misspelt(text: str, counted: Iterable[str] = ()) -> str | None:
-    """Return a warning about an unknown event, otherwise None: a PAPI event that is no preset, or a name that is one
-    typing error away from a known event that is not among ``counted``."""
+    """Return a warning for an event that is unknown; None for any other event.
+
+    It warns of a name of PAPI that is no preset, and of a name that is a slip of the keyboard away from a known event
+    that is not among those ``counted``.
+    """
     name, _ = event_name(text)
     if name in EVENTS or name in OTHER_EVENTS:
         return None

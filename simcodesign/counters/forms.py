@@ -228,8 +228,10 @@ def r_squared(values: FloatArray, predicted: FloatArray) -> float:
 
 
 def _tried(processes: FloatArray, work: FloatArray) -> Iterable[tuple[str, str]]:
-    """Axes and forms; earlier ones are better if they are level. Over a fixed size, log and power of either axis are
-    the same."""
+    """Axes and forms, the earlier the better where they are level.
+
+    Over a fixed size, log and power of either axis are the same.
+    """
     several = [axis for axis, x in ((WORK, work), (PROCESSES, processes)) if _distinct(x) > 1]
     for kind in FORMS[1:]:
         fixed_size = kind in (LOGARITHMIC, POWER) and _distinct(processes * work) == 1

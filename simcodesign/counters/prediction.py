@@ -319,8 +319,11 @@ ANALYTIC, EMPIRICAL = "a size/P + b", "a/P + b P^c + d"
 
 
 def baselines(model: ApplicationModel, processes: float, size: float | None = None) -> dict[str, float]:
-    """Seconds by the two other models, fitted to the total times of the runs; the second has no size, and is given
-    only for runs of one size and at that size. A line may come out below zero."""
+    """Predict seconds by the two other models, fitted to the total times of the runs.
+
+    The second one knows no size, and is given only for runs of one size and at that size. A line may come out below
+    zero.
+    """
     scaling = model.scaling
     runs = run_times(model.runs, scaling)
     sizes = runs.work * runs.processes

@@ -101,8 +101,10 @@ def clock_hz(rows: CounterTable) -> float:
 
 
 def busy_s(rows: CounterTable) -> FloatArray:
-    """Time outside communication: cycles over frequency, otherwise wall-clock time without the waits. InputError for
-    rows with neither."""
+    """Time outside communication: cycles over frequency, else wall-clock time without the waits.
+
+    InputError for rows with neither.
+    """
     seconds = rows.compute_s
     seconds = np.where(np.isnan(seconds), np.maximum(rows.column("time_s") - rows.communication_s, 0.0), seconds)
     if np.isnan(seconds).any():

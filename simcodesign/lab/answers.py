@@ -76,7 +76,7 @@ def forecast_over(asked: Asked) -> Answer:
 
 
 def simulated_at(asked: Asked, place: int) -> Answer:
-    """The simulation at one value of the axis: the mean of several seeds with its interval if it is random."""
+    """Simulate at one value of the axis; if it is random, return the mean of several seeds with its interval."""
     began = time.perf_counter()
     with without_files():
         scenario, point = _at(asked, place)
@@ -86,10 +86,9 @@ def simulated_at(asked: Asked, place: int) -> Answer:
 
 
 def rung_at(asked: Asked, place: int) -> Answer:
-    """Rung ``place`` of the ladder at the first value: with the first ``place`` effects, and everything that one run
-    does.
+    """Rung ``place`` of the ladder at the first value: with so many of the effects, and everything that one run does.
 
-    ``block``: the arrays of that run (``lessons.traces``), or None; then ``reason`` explains why."""
+    ``block``: the arrays of that run (``lessons.traces``), or None; then ``reason`` says why."""
     prefix = replace(asked, effects=asked.effects[:place])
     with without_files():
         scenario, point = _at(prefix, 0)
@@ -126,7 +125,7 @@ def _at(asked: Asked, place: int) -> tuple[Scenario, DesignPoint]:
 
 
 def _times_s(asked: Asked, scenario: Scenario, point: DesignPoint) -> list[float]:
-    """Simulated times, of several seeds if they are random. InputError for too large a simulation."""
+    """Simulate, with several seeds if times are random; return the times. InputError for too large a simulation."""
     operations = operations_at_most(point, asked.effects)
     if operations > MOST_OPERATIONS:
         what = f"a simulation of up to {operations:.3g} operations at {asked.axis or 'this point'}"

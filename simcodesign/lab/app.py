@@ -88,7 +88,7 @@ async def _page(make: OnPage, request: Request) -> Response:
 
 
 def _folder(laboratory: Laboratory, request: Request) -> Path | None:
-    """The folder of a bundled lesson, or of the one that the server was started with; None for any other."""
+    """Return the folder of a bundled lesson, or of the one that the server was started with; None for any other."""
     name, started = request.path_params["name"], laboratory.lesson
     if isinstance(started, Path) and name == started.resolve().name:
         return lesson_folder(started)
@@ -96,7 +96,7 @@ def _folder(laboratory: Laboratory, request: Request) -> Path | None:
 
 
 async def _start(laboratory: Laboratory, request: Request) -> Response:
-    """A run of a lesson as texts and values for the panel, at the stops that the request names."""
+    """Return a run of a lesson as texts and values for the panel, at the stops that the request names."""
     folder, name = _folder(laboratory, request), request.path_params["run"]
     if folder is None:
         return _unknown(request, None)
@@ -110,7 +110,7 @@ async def _start(laboratory: Laboratory, request: Request) -> Response:
 
 
 async def _lesson(laboratory: Laboratory, request: Request) -> Response:
-    """A bundled lesson, or the one that the server was started with."""
+    """Return a shipped lesson, or the one that the server was started with."""
     folder = _folder(laboratory, request)
     if folder is None:
         return _unknown(request, None)
@@ -135,7 +135,7 @@ async def _asked(request: Request, most_values: int) -> Asked:
 
 
 async def _answer(answer: Callable[[Asked], Any], request: Request) -> Response:
-    """The requested answer, or the errors of the request."""
+    """Return what is asked for, or the errors of what was given."""
     try:
         return JSONResponse(await answer(await _asked(request, 400)))
     except Exception as error:

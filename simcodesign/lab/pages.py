@@ -52,10 +52,10 @@ def lesson_page(folder: Path, workers: int) -> str:
 
 
 def _with_panel(html: str, name: str, known: Mapping[str, Start], root: str, before: str = "") -> str:
-    """A page that may ask this server, with the panel at its end.
+    """Return a page that may ask this server, with the panel at its end.
 
-    ``name``: of its lesson, for which a browser keeps what is set in the panel; ``known``: by run, what it can begin
-    with, first that of the page; ``root``: from the page to the root of the server.
+    ``name``: of its lesson, under which a browser keeps the settings of the panel; ``known``: by run, the start of the
+    panel, first that of the page; ``root``: from the page to the root of the server.
     """
     shipped = {"machine": available("topologies"), "workload": available("workloads")}
     start = next(iter(known.values()))

@@ -87,7 +87,7 @@ def stops_asked(run: Run, texts: Mapping[str, str]) -> dict[str, int]:
 
 
 def shipped_text(kind: str, name: str) -> str | None:
-    """The file of a shipped machine or workload, None for a name that is none."""
+    """Return the file of a bundled machine or workload, None for an unknown name."""
     folder = {"machine": "topologies", "workload": "workloads"}.get(kind)
     if folder is None or name not in available(folder):
         return None
@@ -95,13 +95,13 @@ def shipped_text(kind: str, name: str) -> str | None:
 
 
 def _written(name: str, value: Any) -> Any:
-    """A constant of a machine as one writes it in its text: 2 us."""
+    """Return a constant of a machine as in the text of its file: 2 us."""
     dimension = dimension_at(name)
     return format_quantity(value, dimension) if dimension and isinstance(value, float) else value
 
 
 def _file(source: str | Path, folder: str) -> Path:
-    """The YAML file of a workload or a machine: of the lesson, or bundled. InputError for any other."""
+    """Return the YAML file of a workload or a machine: of the lesson, or bundled. InputError for any other."""
     if str(source) in available(folder):
         return shipped_path(folder, f"{source}.yaml")
     path = Path(source)
@@ -111,7 +111,7 @@ def _file(source: str | Path, folder: str) -> Path:
 
 
 def _machine_text(run: Run, changes: Mapping[str, object]) -> str:
-    """A machine as a text that stands alone: a bundled one that is extended, or all of the lesson's own file."""
+    """Return a machine as a complete text: an extended bundled one, or all of the lesson's own file."""
     if run.machine not in available("topologies"):
         return as_yaml(machine_tree(run.machine, changes)[0])
     if not changes:
@@ -121,7 +121,7 @@ def _machine_text(run: Run, changes: Mapping[str, object]) -> str:
 
 
 def as_yaml(entry: Entry, indent: int = 0) -> str:
-    """The text of a tree of scalars, sequences and mappings; sequences in one line."""
+    """Return the text of a tree of scalars, sequences and mappings; sequences in one line."""
     assert isinstance(entry.content, dict)
     lines = []
     for key, one in entry.content.items():

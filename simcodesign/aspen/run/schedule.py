@@ -71,8 +71,12 @@ Placed = PlacedBlock | Series | Parallel
 
 @dataclass(frozen=True)
 class Rules:
-    """``exclusive``: only resources that exclude each other alternate; otherwise all that conflicts link.
-    ``flowing``: an iteration of a map continues when its own block is done; otherwise when the blocks of all are."""
+    """Rules by which resources that conflict take turns.
+
+    ``exclusive``: only resources that exclude each other take turns; otherwise all that conflicts link, also
+    indirectly. ``flowing``: an iteration of a map continues when its own block is done; otherwise when those of all
+    iterations are.
+    """
 
     conflicts: Conflicts
     exclusive: bool = False

@@ -271,8 +271,10 @@ class ReplicationOptions:
         return self.replications is not None or self.precision is not None
 
     def check_unused(self) -> None:
-        """InputError for an option that selects how, without one for how many; a maximum number of processes applies to
-        one run too."""
+        """Raise InputError for an option that states how to replicate, without one that states how often.
+
+        ``jobs``, the maximum number of processes, applies to one run too.
+        """
         for one in fields(self):
             if one.name != "jobs" and getattr(self, one.name) is not None:
                 raise needs(option_of(one.name), "--replications or --precision")

@@ -47,15 +47,13 @@ class GivenScenario(Scenario):
 
 
 def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: Iterable[str] = ()) -> GivenScenario:
-    """The scenario of the options; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names
-    --set."""
+    """What the options name; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names --set."""
     settings = [*options.all_settings, *more]
     return scenario_of(options.workload, machine or options.machine, settings, options.preset, options.phases)
 
 
 def run_keywords(options: SimulationOptions, machine: Machine | None = None) -> RunKeywords:
-    """The options as ``simulate`` and all that simulate take them; ``machine``: the machine that runs, if it is a
-    single one."""
+    """The options as ``simulate`` and all that simulate take them; ``machine``: the one that runs, if it is one."""
     note_implied(options.effects)
     if machine is not None:
         _note_slow_nodes(machine, options.effects)

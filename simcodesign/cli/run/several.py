@@ -72,8 +72,10 @@ def _built(options: CompareOptions) -> dict[str, SweepAxis]:
 
 
 def _scenarios(options: CompareOptions, built: Sequence[SweepAxis]) -> list[Scenario]:
-    """Every workload on every named machine, workload by workload, and with each value of what is ``built``.
-    InputError where no machine is, and for what is set as well."""
+    """Every workload on every machine that is named, workload by workload, and with each value of what is ``built``.
+
+    InputError where no machine is, and for what is set as well.
+    """
     given = options.scenario
     workloads, machines = named(options)
     for axis in built:

@@ -123,8 +123,10 @@ def _columns(sweep: Sweep, formulas: Iterable[str], is_measured: bool) -> list[s
 
 
 def _worst_errors(table: pd.DataFrame, options: VerdictOptions, formulas: Sequence[str]) -> dict[str, float]:
-    """The errors that count: the largest of each at points with a measured time, nan if one of them has no
-    value; ``formulas``: how the columns of the given ones begin."""
+    """Return the errors that count: the largest of each at points with a measured time.
+
+    nan where one of the points has no error. ``formulas``: how the columns of the given formulas begin.
+    """
     simulated = error_column("simulated") in table.columns
     there = table[MEASURED].notna() if MEASURED in table.columns else pd.Series(False, index=table.index)
     errors: dict[str, float] = {}

@@ -41,8 +41,11 @@ def tolerance_of(options: VerdictOptions, with_formulas: bool) -> float | None:
 
 
 def judged_errors(comparison: Comparison, options: VerdictOptions) -> dict[str, float]:
-    """The signed errors that count, by what they are of, nan if there is none: against what was measured where
-    measurements are given, otherwise against the simulation; of the simulation, always against what was measured."""
+    """Return the signed errors that count, by what they are of; nan where there is none.
+
+    Errors are against the measurements if they are given, otherwise against the simulation. The error of the simulation
+    is always against the measurements.
+    """
     given = [one for one in comparison.formulas if one.given]
     to_measured = bool(options.measured)
     usual = SIMULATION if to_measured else FORMULAS if given else FORECAST
@@ -61,8 +64,10 @@ def judged_errors(comparison: Comparison, options: VerdictOptions) -> dict[str, 
 
 
 def check_tolerance(errors: Mapping[str, float], limit: float | None) -> None:
-    """Print the errors that exceed ``limit``, and exit with status 1 if any does. A NaN error (nothing to compare with,
-    or a total of 0) exceeds every limit."""
+    """Say which errors are beyond the limit, and exit with 1 if any is.
+
+    What has no error (nan: nothing was measured or said here, or the total is 0) is out of every tolerance.
+    """
     outside = {what: error for what, error in errors.items() if limit is not None and not abs(error) <= limit}
     for what, error in outside.items():
         has_none = math.isnan(error)

@@ -90,8 +90,11 @@ def compared_formulas(
     measured: MeasuredTimes | None,
     whole_program: bool,
 ) -> tuple[FormulaComparison, ...]:
-    """Every formula given, and the workload's own of other names, at a single design point. ``forecast``: the
-    sum of closed forms. InputError for a given one that cannot be used; one of the workload's then has a reason."""
+    """Every formula given, and those of the workload that have other names, at a single design point.
+
+    ``forecast``: the sum of closed forms. InputError for a given one that cannot be used; one of the workload's then
+    says why.
+    """
     names = {formula.name for formula in given.formulas}
     own = [formula for name, formula in point.workload.formulas.items() if name not in names]
     compared = []

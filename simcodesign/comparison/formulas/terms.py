@@ -72,16 +72,21 @@ class LeftOutTerm:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The difference of the derived model and a formula by terms, which add up to it; none, and ``why``, if one of
-    the two is no expression."""
+    """Difference between the derived model and a formula, by terms that add up to it.
+
+    There are no terms, and ``why`` states the reason, if one of the two is no expression.
+    """
 
     terms: tuple[LeftOutTerm, ...] = ()
     why: str = ""
 
 
 def left_out(values: FormulaValues, point: DesignPoint, forecast: Result, whole_program: bool = True) -> LeftOut:
-    """Parts that the total of a formula, at a single design point, leaves out against our forecast there.
-    ``whole_program`` as for ``formula_values``: without it, only the phases that run are compared."""
+    """Return what the total of a formula, at a single design point, leaves out against our forecast there.
+
+    ``whole_program`` as for ``formula_values``: without it, only what the formula says of the phases that run is
+    compared.
+    """
     formula = values.formula
     if isinstance(formula, PythonFormula):
         return LeftOut(why="a function in Python has no terms")
@@ -127,8 +132,10 @@ class _Difference:
         return LeftOut(tuple(sorted(kept, key=lambda term: -abs(term.time_s))))
 
     def _hops_s(self, forecast_s: float) -> float:
-        """Time that the hops of the machine's distance law, and slow links among them, add to our forecast, which
-        formulas in symbols do not have."""
+        """Return what the machine's distance law and slow links add to the forecast.
+
+        Formulas in symbols do not have them.
+        """
         machine = self.point.machine
         network = replace(machine.network, distance="none")
         if network.has_own_links and (alike := network.topology.with_links_alike()) is not None:
@@ -164,7 +171,7 @@ class _Difference:
         return float(sum(np.asarray(time_s).item() for time_s in self.forecast.phases.get(phase, {}).values()))
 
     def _given(self) -> Iterator[Any]:
-        """The formula of the user, or of its phases that run, with all definitions put in."""
+        """Yield the formula of the user, or those of its phases that run, with all definitions put in."""
         workload = self.point.workload
         if self.total is not None:
             yield self._put_in(self.total)

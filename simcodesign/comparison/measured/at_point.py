@@ -47,8 +47,10 @@ def measured_at(
 
 
 def of_what_runs(measured: MeasuredTimes, point: DesignPoint, whole_program: bool) -> MeasuredTimes | None:
-    """Measured times of the phases that run: if some are left out, total and components are of another program.
-    None if that is nothing."""
+    """Return what was measured of the phases that run; None if that is nothing.
+
+    If some phases are left out, total and components are of another program.
+    """
     phases = point.workload.phases()
     if whole_program:
         check_phases(measured.phases, phases, measured.place)
@@ -67,8 +69,10 @@ def of_what_runs(measured: MeasuredTimes, point: DesignPoint, whole_program: boo
 
 
 def _of_operations(measured: MeasuredTimes, workload: Workload) -> dict[str, MeasuredValue]:
-    """Return the times of phases that are collective operations alone: what benchmarks and profiles book for these as
-    communication is all of the operation."""
+    """Return the times of phases that consist of collective operations only.
+
+    What benchmarks and profiles book for these as communication is all of the operation.
+    """
     steps = [(phase, step) for phase, step in with_phase(workload.program) if not isinstance(step, Block)]
     others = {phase for phase, step in steps if not isinstance(step, Collective)}
     return {

@@ -39,7 +39,7 @@ class OperationEvidence(PlainResult):
         return self.evidence is not None
 
     def json_fields(self) -> dict[str, Any]:
-        """What it is, and what the file states of it."""
+        """Return the operation and what the file states about it."""
         shown = attributes_of(self, "operation", "ranks", "size_bytes", "known")
         if self.evidence is None:
             return shown
@@ -76,7 +76,7 @@ def _operations(point: DesignPoint) -> Iterator[tuple[str, float, float | None]]
 
 
 def _sizes(step: EvaluatedStep, demand: Collective) -> Iterator[tuple[float, float | None]]:
-    """The ranks of its groups, and their bytes, the smallest and the largest of all iterations."""
+    """Return the ranks of its groups, and their bytes, the smallest and the largest of all iterations."""
     for ranks, _ in sizes_of_members(step):
         names = None if demand.group is None else {"group_size": ranks}
         sizes = None if demand.is_sized_by_rank else np.asarray(step.amount(demand.bytes, "bytes", names))
@@ -87,7 +87,8 @@ def _sizes(step: EvaluatedStep, demand: Collective) -> Iterator[tuple[float, flo
 
 @dataclass(frozen=True)
 class EvidenceOverPoints(PlainResult):
-    """An ``operation`` at ``points`` design points, ``covered`` of which have evidence of all its sizes there;
+    """An ``operation`` at ``points`` design points, ``covered`` of which have evidence of all its sizes there.
+
     ``median_errors``: the smallest and the largest of what the machine's file states for these, if any.
 
     >>> from simcodesign.comparison.measured.evidence import EvidenceOverPoints

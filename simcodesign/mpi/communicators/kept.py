@@ -70,8 +70,7 @@ class Kept(KeptByRanks, Attributed):
         return found
 
     def Get_attr(self, keyval: int) -> Any:
-        """Return the value of an attribute, None if there is none; also the predefined attributes of MPI, as
-        ``TAG_UB``."""
+        """Return the value of an attribute, None if there is none; and what MPI knows of itself, as ``TAG_UB``."""
         known = {
             TAG_UB: MOST_TAG,
             IO: self.world.current,

@@ -14,8 +14,7 @@ from simcodesign.mpi.values.errors import MpiError, called
 
 
 class Grequest(Request):
-    """An operation of the program. It calls functions of the program for the status, at the end, and at a
-    cancellation."""
+    """An operation of the program. Its functions are asked for the status, told of the end, and of a cancellation."""
 
     copied_with = "_functions"
     _result: Any = None

@@ -14,8 +14,10 @@ from simcodesign.describe.recordings.rank_log import RankLog
 
 
 class Log:
-    """The operations of P ranks in their order, ``of_rank[rank]``, and the reads of the time of each: ``reads[rank]``,
-    the entries that came before."""
+    """Operations of P ranks in their order, ``of_rank[rank]``, and where each requested the time.
+
+    ``reads[rank]``: the numbers of entries that came before each request.
+    """
 
     def __init__(self, size: int, script: str) -> None:
         self._script = script

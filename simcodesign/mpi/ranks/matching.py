@@ -18,10 +18,12 @@ ANY_SOURCE, ANY_TAG = -1, -1
 
 @dataclass(eq=False, slots=True)
 class Message:
-    """A message in flight. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks and
-    ``entry`` the place of the send in its log.
+    """A message on its way.
 
-    ``is_held``: its sender waits until a receive takes it up; ``arrival_s``: when it arrives; ``taken_s``: when it was
+    ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks and ``entry`` the place of
+    the send in its log.
+
+    ``is_held``: its sender waits until a receive takes it up; ``arrival_s``: when it is there; ``taken_s``: when it was
     taken up, None before.
     """
 

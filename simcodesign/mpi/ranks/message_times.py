@@ -56,8 +56,10 @@ class MessageTimes(dict[float, Times]):
         return flops / self._flop_per_s
 
     def of_kernel(self, text: str, place: Place) -> float:
-        """Return the time of kernels, by their keywords in JSON, on the accelerator of the first rank. Raises
-        InputError for a machine on which they cannot run."""
+        """Return the time of kernels, by their keywords in JSON, on the accelerator of the first rank.
+
+        Raises InputError for a machine on which they cannot run.
+        """
         if text not in self._of_kernels:
             kernels = Workload("kernels", {}, {}, (accelerator_demand(KERNEL, text, place),))
             self._of_kernels[text] = float(forecast(kernels, self._machine, {"P": 1}, longest_path=False).makespan_s)

@@ -50,8 +50,11 @@ class Rank:
 
 
 class Scheduler:
-    """All ranks. ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when
-    every rank waits: whether one can continue now."""
+    """All ranks.
+
+    ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when every rank
+    waits: whether one can go on now.
+    """
 
     def __init__(self, size: int, when_stuck: Callable[[], bool] = lambda: False) -> None:
         self.size, self.current = size, _NOBODY

@@ -150,7 +150,7 @@ class World:
         return begin_s + times.arrival_s
 
     def _known_send(self, rank: int, target: int, size_bytes: int) -> Sent | None:
-        """The corresponding send in the previous run, as long as the rank sends the same messages."""
+        """Return the same send in the run before, as long as the rank sends the same messages."""
         if target == rank:
             return None
         number, sends = self._sent[rank], self._known.sends[rank]

@@ -38,8 +38,7 @@ class _Transfer(Request):
 
 
 class _Epoch:
-    """Operations that a rank waits for: ``own`` accesses, accesses of others that ``arrive``, and, before, what it has
-    to answer."""
+    """What a rank waits for: ``own`` accesses, those of others that ``arrive``, and, before, what it has to answer."""
 
     def __init__(self) -> None:
         self.own: list[Request] = []

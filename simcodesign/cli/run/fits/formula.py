@@ -47,8 +47,10 @@ def run_fit_formula(options: FitFormulaOptions) -> None:
 
 
 def _totals(options: FitFormulaOptions, measurements: Measurements) -> Measurements:
-    """Select from a sweep only the times of the whole program, unless --metric chooses: simulated ones if there are
-    any, otherwise of the forecast."""
+    """Keep only the times of the whole program of a sweep, unless --metric chooses.
+
+    Those of the simulation if there are any, otherwise those of the forecast.
+    """
     for total in () if options.metric else TOTALS:
         if total in measurements.metrics:
             complain(f"note: fitted is {total} of the sweep (--metric for another column)")
