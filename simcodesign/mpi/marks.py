@@ -54,7 +54,8 @@ def compute(*, flops: float) -> None:
 def kernel(**keywords: Any) -> None:
     """Declare the kernels that the accelerator of the rank has done since its last call of MPI.
 
-    The keywords are those of ``kernel`` in workload files: ``flops``, ``bytes`` or both, or a shape (``gemm=(m, n, k)``, ``attention={...}``,
+    The keywords are those of ``kernel`` in workload files: ``flops``, ``bytes`` or both, or a shape
+    (``gemm=(m, n, k)``, ``attention={...}``,
     ``normalisation={...}``); ``type`` and ``times``.
 
     Under ``simcodesign run`` they are recorded in place of the CPU time since that call; under MPI this does nothing.
