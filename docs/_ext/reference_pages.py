@@ -24,9 +24,8 @@ from simcodesign.describe.effects import ladder
 from simcodesign.describe.formulas.symbols import SYMBOLS
 from simcodesign.describe.python_programs.recording import MOST_YIELDED
 from simcodesign.describe.schema.key_table import STEP, KeyRow, key_table
-from simcodesign.describe.topology.base import TOPOLOGIES
+from simcodesign.describe.topology.base import MAX_HOSTS, TOPOLOGIES
 from simcodesign.describe.topology.graph import MAX_VERTICES
-from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.tree import MAX_BYTES
 from simcodesign.engine.failure_time import MOST_FAILURES
 from simcodesign.lab.asked import MOST_RANKS as MOST_LAB_RANKS

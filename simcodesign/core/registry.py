@@ -184,3 +184,8 @@ def _is_extended(path: tuple[str, ...]) -> bool:
         return True
     files = (file for place in path for file in iglob(f"{escape(place or '.')}/*.*-info/entry_points.txt"))
     return any(b"[simcodesign." in Path(file).read_bytes() for file in files)
+
+
+def function_of(module: str, name: str) -> Any:
+    """Return a function of a module of this package, imported when the method that calls it is called."""
+    return getattr(import_module(f"simcodesign.{module}"), name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simcodesign.core.by_name import function_of
-from simcodesign.core.registry import Registry
+from simcodesign.core.registry import Registry, function_of
 
 #: Makers of an object's HTML, by class; the modules of ``report.notebook`` register here.
 VIEWS: Registry[type, Callable[[Any], str]] = Registry("view", "simcodesign.report.notebook.html", "simcodesign.views")

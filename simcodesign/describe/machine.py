@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.registry import function_of
 from simcodesign.core.shown_answers import ShownInNotebooks
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import (

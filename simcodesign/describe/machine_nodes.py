@@ -36,7 +36,7 @@ from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.node_failures import Failures
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import Custom
-from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.describe.topology.base import MAX_HOSTS
 from simcodesign.describe.variants import Variant
 from simcodesign.locality.hits_by_level import SETS
 

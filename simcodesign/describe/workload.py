@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.registry import function_of
 from simcodesign.core.shown_answers import ShownInNotebooks
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
 from simcodesign.describe.demands.computation import Copy, Kernel

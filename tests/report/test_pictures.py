@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 import simcodesign as sc
-from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError
+from simcodesign.core.registry import function_of
 from simcodesign.studies.explore.pareto import pareto_front
 from simcodesign.studies.explore.solvers.solve import solve
 from simcodesign.studies.replication.replicate import replication_seed

@@ -103,7 +103,6 @@ BODIES = f"{PACKAGE}.{COMMANDS}.run"
 LOADERS = {
     PACKAGE,
     f"{PACKAGE}.cli.app",
-    f"{PACKAGE}.core.by_name",
     f"{PACKAGE}.core.registry",
     f"{PACKAGE}.engine.selection",
     f"{PACKAGE}.studies.validation.registry",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from simcodesign.core.by_name import function_of
 from simcodesign.core.files.input_files import is_file, names_a_path, open_bytes
+from simcodesign.core.registry import function_of
 from simcodesign.describe.goal.schedule import Schedule
 
 Reader = Callable[[str | Path], Schedule]

@@ -8,10 +8,9 @@ from itertools import islice
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.base import TOPOLOGIES, Topology
+from simcodesign.describe.topology.base import MAX_HOSTS, TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid import GridTopology
-from simcodesign.describe.topology.options import MAX_HOSTS
 
 #: Its notation in a machine file.
 AS_RANKS = "P"

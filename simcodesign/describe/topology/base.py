@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -20,6 +21,9 @@ from simcodesign.describe.topology.link_loads import BoolArray, DenseLoads, Floa
 
 if TYPE_CHECKING:
     import networkx as nx
+
+#: Link numbers of every kind then fit in 64 bits.
+MAX_HOSTS = 10**9
 
 #: Names of ways to choose routes (``routing.py``).
 MINIMAL, ECMP, VALIANT, UGAL = ROUTINGS = ("minimal", "ecmp", "valiant", "ugal")
@@ -349,3 +353,14 @@ def register_topology(topology: Kind) -> Kind:
     """Register a class of networks under its ``kind``; a decorator. Raises InputError if the kind is taken."""
     TOPOLOGIES.add(topology.kind, topology)
     return topology
+
+
+def checked_whole(number: object, what: str, most: int, place: Place | None = None, least: int = 1) -> int:
+    """Return the number if it is whole and within the limits; InputError otherwise."""
+    try:
+        value = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        value = least - 1
+    if isinstance(number, bool) or not least <= value <= most:
+        raise InputError(what, place, value=number, allowed=f"a whole number from {least} to {most}")
+    return value

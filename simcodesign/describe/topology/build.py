@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.describe.topology.base import TOPOLOGIES, Topology
-from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
+from simcodesign.describe.topology.base import MAX_HOSTS, TOPOLOGIES, Topology, checked_whole
 
 
 def build_topology(

@@ -12,10 +12,9 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import OneOf, Whole
 from simcodesign.describe.keys.key import Key
-from simcodesign.describe.topology.base import ECMP, MINIMAL, register_topology
+from simcodesign.describe.topology.base import ECMP, MAX_HOSTS, MINIMAL, checked_whole, register_topology
 from simcodesign.describe.topology.link_group import LinkGroup, LinkValue, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
-from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 from simcodesign.describe.topology.tree import UpDownTopology
 
 

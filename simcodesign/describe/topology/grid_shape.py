@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
+from simcodesign.describe.topology.base import MAX_HOSTS, checked_whole
 
 #: Ranks of a process grid, which has no links: forecasts go beyond the hosts of any network.
 MAX_RANKS = 10**12

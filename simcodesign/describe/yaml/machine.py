@@ -23,7 +23,7 @@ from simcodesign.describe.network.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.partitions import Partition, check_partitions
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.node_failures import FAILURES, Failures
-from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.describe.topology.base import MAX_HOSTS
 from simcodesign.describe.yaml.constants import with_formulas_evaluated
 from simcodesign.describe.yaml.mapping import MAPPING, check_folded_size, mapping_from, names_nodes
 from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from

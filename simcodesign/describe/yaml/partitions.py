@@ -25,7 +25,7 @@ from simcodesign.describe.network.interfaces import INTERFACES
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.partitions import INSIDE, INTERFACE, OF_NODES, Partition, constants_inside
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
-from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.describe.topology.base import MAX_HOSTS
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.memory import caches_from
 from simcodesign.describe.yaml.network import INSIDE as NETWORK_INSIDE

@@ -1,4 +1,4 @@
-"""What limits the time on accelerators and on processors: tables, and whether a program is bound by memory."""
+"""Tables of the limits of the time on accelerators and processors, and whether a program is memory bound."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import new_table, paragraph
 
-#: What limits kernels and copies.
+#: Limits of kernels and copies, in words.
 LIMIT_WORDS = {
     "flops": "flops: the rate of the accelerator",
     "memory": "memory: the bandwidth of its memory",
@@ -32,12 +32,12 @@ _LEAST = 0.005
 
 
 def limits_table(result: Result) -> list[RenderableType]:
-    """Return what limits the time on accelerators, in the mean of all ranks; nothing where they are not used."""
+    """Return the limits of the time on accelerators, in the mean of all ranks; nothing if they are not used."""
     return _of_one(KERNELS, result.limits_of_a_rank_s)
 
 
 def processor_limits_table(result: Result) -> list[RenderableType]:
-    """Return what limits the time on processors, in the mean of all ranks; nothing where memory is not used."""
+    """Return the limits of the time on processors, in the mean of all ranks; nothing if memory is not used."""
     return _of_one(PROCESSORS, result.processor_limits_of_a_rank_s)
 
 
@@ -76,7 +76,7 @@ def _sentences(result: Result, total_s: float) -> Iterator[str]:
     if busy_s is None or ranks is None or ranks < 2:
         return
     alone_s = float(result.components["computation"] + result.components["memory"])
-    shared = f"The {ranks} ranks that share a memory controller keep it busy for {format_quantity(busy_s, 'time')}"
+    shared = f"The {ranks} ranks of a memory controller keep it busy for {format_quantity(busy_s, 'time')}"
     if busy_s > alone_s:
         yield f"{shared}, {busy_s / alone_s:.3g} times as long as each takes alone: it limits them (effect memory)."
     else:

@@ -418,7 +418,7 @@ def test_constants_of_a_whole_other_model() -> None:
     assert back == letters
     few = {"network.startup": 1e-5}
     with pytest.raises(
-        InputError, match=r"network\.startup is a constant of the network model hockney; that of letters is"
+        InputError, match=r"network\.startup is a constant of the network model hockney; the model of letters is"
     ):
         letters.with_constants(few)
     with pytest.raises(InputError, match=r"or all of network\.startup, network\.per_byte for hockney"):

@@ -26,6 +26,12 @@ ALPHA, BETA, GAMMA = 10e-6, 1e-8, 3e-9
 #: Defaults of LogGOPSim.
 LATENCY, OVERHEAD, GAP, PER_BYTE = 2.5e-6, 1.5e-6, 1e-6, 6e-9
 PHASES = load_workload(WORKLOAD).phases()
+#: Algorithms of Open MPI for which neither Thakur et al. nor another textbook gives a formula.
+WITHOUT_FORMULA = {
+    ("broadcast", "split_binary_tree"),
+    ("reduce", "interleaved_binary_tree"),
+    ("gather", "linear_synchronised"),
+}
 
 
 @cache
@@ -88,7 +94,8 @@ def one_after_another_s(messages: int, size: float) -> float:
 
 def test_every_algorithm_is_a_phase() -> None:
     algorithms = {(operation, name) for operation, names in ALGORITHMS.items() for name in names}
-    assert {*PHASES} == {"-".join(key).replace("_", "-") for key in algorithms - ON_NODES if "two_level" not in key}
+    with_formula = algorithms - ON_NODES - WITHOUT_FORMULA
+    assert {*PHASES} == {"-".join(key).replace("_", "-") for key in with_formula if "two_level" not in key}
     formulas = load_workload(WORKLOAD).formulas
     assert {*PHASES} == {*formulas["thakur"].phases, *formulas["hockney"].phases}
     assert {*formulas["thakur_any_p"].phases} <= {*formulas["thakur"].phases}

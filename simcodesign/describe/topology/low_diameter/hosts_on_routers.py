@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.key import Key
-from simcodesign.describe.topology.base import ROUTINGS, Topology
+from simcodesign.describe.topology.base import MAX_HOSTS, ROUTINGS, Topology, checked_whole
 from simcodesign.describe.topology.hardware import Hardware, hosts_on_switches
 from simcodesign.describe.topology.link_group import (
     DIMENSION_OF,
@@ -23,7 +23,6 @@ from simcodesign.describe.topology.link_group import (
     values_of_links,
 )
 from simcodesign.describe.topology.link_loads import BoolArray, IntArray
-from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 
 #: From routers to routers, with the hosts there or what else decides between equal ways: next routers and links.
 RouterStep = Callable[[IntArray, IntArray, IntArray], tuple[IntArray, IntArray]]

@@ -14,7 +14,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Items
-from simcodesign.describe.topology.base import register_topology
+from simcodesign.describe.topology.base import MAX_HOSTS, checked_whole, register_topology
 from simcodesign.describe.topology.grid_shape import MAX_DIMS, similar_shape
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
@@ -25,7 +25,6 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     checked_speeds,
     largest_divisor,
 )
-from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 
 
 class Dimension(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import Whole
 from simcodesign.describe.keys.key import Key
-from simcodesign.describe.topology.base import register_topology
+from simcodesign.describe.topology.base import checked_whole, register_topology
 from simcodesign.describe.topology.grid_shape import prime_factors
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.low_diameter.finite_field import FiniteField
@@ -23,7 +23,6 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     check_multiple,
     checked_speeds,
 )
-from simcodesign.describe.topology.options import checked_whole
 
 MAX_Q = 1024
 
