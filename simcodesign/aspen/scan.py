@@ -65,7 +65,10 @@ class _Scan:
         self.word = text if kind == "word" else ""
 
     def _count_operators(self, kind: str, text: str, at: int) -> None:
-        """Of the current expression, which ends with a bracket other than ``()``, a comma, or two operands in a row."""
+        """Count operators of the current expression.
+
+        It ends with a bracket other than ``()``, a comma, or two operands in a row.
+        """
         if kind == "sign" or text in _JOINING:
             self.operators += 1
             words = "operators; split it into several parameters"

@@ -70,7 +70,7 @@ QUEUEING = "waits by queueing theory"
 def gaps_by_demand(forecast: Result, simulation: Result) -> tuple[DemandGap, ...]:
     """Return the difference of two makespans by the demands of the program, in its order: they add up to it.
 
-    Nothing where one of the Results does not know its demands.
+    Empty if one of the Results has no demands.
     """
     if not forecast.demands or not simulation.demands:
         return ()

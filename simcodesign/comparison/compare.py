@@ -112,7 +112,7 @@ class Comparison(PlainResult, Drawn):
     def error(self) -> float:
         """Signed error of the forecast against the simulation: negative when the forecast is too low.
 
-        Of the makespan, or of the response time of an open stream.
+        The error of the makespan, or of the response time of an open stream.
         """
         return relative_error(float(self.forecast.headline_s), float(self.simulation.headline_s))
 
@@ -218,10 +218,10 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def overlapped(self) -> tuple[str, ...]:
-        """Components that are overlapped, for which an error would be meaningless.
+        """Overlapped components, for which an error would be meaningless.
 
         Ranks do at least half as much of them as was forecast, but less than half along the critical path: the rest is
-        done beside something else, or by ranks that do not hold the others up.
+        done during other work, or by ranks that do not hold the others up.
         """
         ranks = self.simulation.ranks
         if ranks is None:

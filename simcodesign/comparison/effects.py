@@ -127,7 +127,7 @@ def names_that_apply(ladders: Iterable[Sequence[Rung]]) -> tuple[list[str], list
 
 
 def effect_words(effect: str) -> str:
-    """Return a rung of the ladder as the cause of a difference; what is none stands for itself."""
+    """Return a rung of the ladder as the cause of a difference; a name that is none stays as it is."""
     if effect == WAITING:
         return WAITING_WORDS
     return next((known.words for known in ladder() if known.name == effect), effect)

@@ -8,7 +8,7 @@ import numpy as np
 COMPONENTS = ("computation", "communication", "disk", "memory")
 #: Possible limits of kernels and copies on accelerators.
 LIMIT_NAMES = ("flops", "memory", "launch", "link")
-#: What limits processors that use memory, beside the bandwidth of each cache.
+#: Limits of processors that use memory, in addition to the bandwidth of each cache.
 PROCESSOR_LIMIT_NAMES = ("computation", "latency", "memory", "sockets")
 #: Kinds of operations, and the component that the time of each belongs to.
 COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT = range(7)

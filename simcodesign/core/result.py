@@ -296,7 +296,7 @@ class Result(PlainResult, Drawn):
 
     @property
     def processor_limits_of_a_rank_s(self) -> dict[str, FloatOrArray]:
-        """Seconds on processors by what may limit them, in the mean of all ranks; empty where nothing uses memory."""
+        """Seconds on processors by what may limit them, in the mean of all ranks; empty if nothing uses memory."""
         if not self.served:
             return {}
         every: dict[str, FloatOrArray] = dict.fromkeys((*PROCESSOR_LIMIT_NAMES, *self.served), 0.0)

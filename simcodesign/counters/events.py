@@ -87,12 +87,12 @@ WALL_CLOCK = ("duration_time", "real_time_nsec")
 
 @dataclass(frozen=True)
 class Labels:
-    """What describes the run of a file.
+    """Description of the run of a file.
 
-    What the file says in its rows counts for more than its comments, and those (``# processes: 4``) for less than what
-    is given here.
+    Values in the rows of the file count for more than its comments, and the comments (``# processes: 4``) for less
+    than the values given here.
 
-    ``summed``: counts are those of all processes together, as ``perf stat`` around a launcher has them.
+    ``summed``: counts are sums over all processes, as ``perf stat`` around a launcher has them.
     """
 
     processes: float | None = None

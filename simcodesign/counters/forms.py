@@ -228,7 +228,7 @@ def r_squared(values: FloatArray, predicted: FloatArray) -> float:
 
 
 def _tried(processes: FloatArray, work: FloatArray) -> Iterable[tuple[str, str]]:
-    """Axes and forms, the earlier the better where they are level.
+    """Axes and forms; earlier ones are better if they are equal.
 
     Over a fixed size, log and power of either axis are the same.
     """

@@ -19,7 +19,7 @@ from simcodesign.fitting.measurements import FloatArray
 
 @dataclass(frozen=True)
 class Refined:
-    """CPI_core in cycles per instruction, and BF_mem, the share of the time of memory accesses that is not hidden."""
+    """CPI_core in cycles per instruction, and BF_mem, the fraction of memory access time that is not hidden."""
 
     cpi_core: float
     blocking_factor: float

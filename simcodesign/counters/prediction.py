@@ -321,7 +321,7 @@ ANALYTIC, EMPIRICAL = "a size/P + b", "a/P + b P^c + d"
 def baselines(model: ApplicationModel, processes: float, size: float | None = None) -> dict[str, float]:
     """Predict seconds by the two other models, fitted to the total times of the runs.
 
-    The second one knows no size, and is given only for runs of one size and at that size. A line may come out below
+    The second one has no size, and is given only for runs of one size and at that size. A line may come out below
     zero.
     """
     scaling = model.scaling

@@ -101,7 +101,7 @@ def clock_hz(rows: CounterTable) -> float:
 
 
 def busy_s(rows: CounterTable) -> FloatArray:
-    """Time outside communication: cycles over frequency, else wall-clock time without the waits.
+    """Time outside communication: cycles over frequency, otherwise wall-clock time without the waits.
 
     InputError for rows with neither.
     """

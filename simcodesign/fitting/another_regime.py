@@ -4,7 +4,7 @@ One process sends no messages, and the ranks of a single node share its memory. 
 such a point, which has a large leverage, so that its residual stays small (``diagnostics.outliers`` finds none). So
 the points at the smallest value are predicted from a model that is found without them: G. C. Chow, "Tests of equality
 between sets of coefficients in two linear regressions", Econometrica 28 (1960), for fewer further observations than
-coefficients. The interval is that of ``prediction_intervals``, which knows that the model was chosen.
+coefficients. The interval is from ``prediction_intervals``, which accounts for the choice of the model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simcodesign.fitting.selection.term_basis import Array
 
 #: Values of a parameter that must be left without the smallest one.
 LEAST_VALUES = 5
-#: Of the interval around what the other points predict.
+#: Level of the interval around the prediction of the other points.
 LEVEL = 0.95
 #: Predictions that differ by less than this fraction are not worth a warning.
 _ALIKE = 0.1

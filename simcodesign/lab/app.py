@@ -110,7 +110,7 @@ async def _start(laboratory: Laboratory, request: Request) -> Response:
 
 
 async def _lesson(laboratory: Laboratory, request: Request) -> Response:
-    """Return a shipped lesson, or the one that the server was started with."""
+    """Return a bundled lesson, or the lesson that the server was started with."""
     folder = _folder(laboratory, request)
     if folder is None:
         return _unknown(request, None)
@@ -135,7 +135,7 @@ async def _asked(request: Request, most_values: int) -> Asked:
 
 
 async def _answer(answer: Callable[[Asked], Any], request: Request) -> Response:
-    """Return what is asked for, or the errors of what was given."""
+    """Return the requested answer, or the errors of the request."""
     try:
         return JSONResponse(await answer(await _asked(request, 400)))
     except Exception as error:

@@ -142,7 +142,7 @@ def _is_number(value: object) -> bool:
 
 
 def _parsed(name: str, value: float | str, workload: Workload) -> float:
-    """Return a number, or what a text says in the unit of its parameter."""
+    """Return a number, or the value of a text in the unit of its parameter."""
     place = Place(PARAMETERS, None, name)
     if not isinstance(value, str):
         return float(value)

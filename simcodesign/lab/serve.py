@@ -55,7 +55,7 @@ def _warm_up() -> None:
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket of this computer alone. InputError for a port that is taken or not allowed."""
+    """Return a socket of this computer alone. InputError for a port in use or not allowed."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

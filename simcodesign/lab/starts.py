@@ -1,4 +1,4 @@
-"""What the panel of the laboratory begins with: a run of a lesson as two texts and values of parameters."""
+"""Start of the laboratory's panel: a run of a lesson as two texts and values of parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simcodesign.lessons.scenarios import start_of, workload_at
 
 #: ``machine``, ``workload``: texts; ``parameters``: by name; ``axis``: one of them; ``phases``: names, or None for all.
 Start = dict[str, Any]
-#: What a page begins with if no run of its lesson can be written as two texts.
+#: Start of a page if no run of its lesson can be written as two texts.
 FIRST_MACHINE, FIRST_WORKLOAD = "mesh-256", "broadcast"
 
 
@@ -141,6 +141,6 @@ def _flow(entry: Entry) -> str:
 
 
 def _scalar(text: str, plain: bool) -> str:
-    """As it stands where nothing could be taken for YAML, else in quotes."""
+    """Return the text as it is if it cannot be taken for YAML, otherwise in quotes."""
     is_safe = plain and text and all(letter.isalnum() or letter in "_-./ +*" for letter in text)
     return text if is_safe and text == text.strip() and text[0] not in "-*" else json.dumps(text, ensure_ascii=False)

@@ -50,11 +50,11 @@ class Workers:
             self.executor.stop(future)
 
     def points(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
-        """Return the simulated points of all values: ``("point", ...)``, and all else that ``_stream`` says."""
+        """Return the simulated points of all values: ``("point", ...)``, and all other messages of ``_stream``."""
         return self._stream(simulated_at, asked, "point", max(len(asked.values), 1), limit_s)
 
     def rungs(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
-        """Return the rungs of the ladder at the first value: ``("rung", ...)``, and all else that ``_stream`` says."""
+        """Return the rungs at the first value: ``("rung", ...)``, and all other messages of ``_stream``."""
         return self._stream(rung_at, asked, "rung", len(asked.effects) + 1, limit_s)
 
     async def _stream(

@@ -119,7 +119,7 @@ class _Reader:
         return shown
 
     def _factor(self) -> tuple[str, str]:
-        """What is multiplied without a sign, as it is shown, and without the brackets around all of it."""
+        """Factors that are multiplied without a sign, without brackets around the whole factor."""
         parts: list[tuple[str, str]] = []
         while self.at < len(self.tokens):
             token = self.tokens[self.at]

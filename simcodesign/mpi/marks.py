@@ -58,7 +58,7 @@ def kernel(**keywords: Any) -> None:
     (``gemm=(m, n, k)``, ``attention={...}``,
     ``normalisation={...}``); ``type`` and ``times``.
 
-    Under ``simcodesign run`` they are recorded in place of the CPU time since that call; under MPI this does nothing.
+    Under ``simcodesign run`` they are recorded instead of the CPU time since that call; under MPI this does nothing.
     Raises InputError for other keywords, and for a machine without an accelerator or a rate of this type.
 
     >>> import simcodesign as sc

@@ -261,7 +261,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _eager_bytes(machine: Machine) -> float:
-    """Return the longest message that is sent without its receiver; infinite of a machine without rendezvous."""
+    """Return the longest message sent without its receiver; infinite for a machine without rendezvous."""
     network = machine.network
     limit = None if network is None else network.message_model.rendezvous_above_bytes
     return float("inf") if limit is None else float(np.min(np.asarray(limit)))

@@ -77,8 +77,7 @@ class AlgorithmForm:
     on_nodes: OnNodes | None = None
 
     def steps_in(self, ranks: int, segments: int) -> tuple[Steps, int]:
-        """Return the messages among so many ranks in so many segments, and how many times they come, of as many equal
-        parts of the bytes."""
+        """Return the messages among ``ranks`` ranks in ``segments`` equal parts, and how often they repeat."""
         if self.segmented_steps is not None and segments > 1:
             return self.segmented_steps(ranks, segments), 1
         return self.steps(ranks), segments

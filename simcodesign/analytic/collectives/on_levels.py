@@ -141,7 +141,7 @@ def refined(
 def _by_segments(
     way: Collective, here: NDArray[np.bool_], parts: FloatOrArray
 ) -> Iterator[tuple[NDArray[np.bool_], FloatOrArray]]:
-    """Split design points by the number of segments, for which ranks are followed through trees; a chain needs not."""
+    """Split design points by the number of segments, for which ranks are followed; not needed for a chain."""
     if not here.any():
         return
     every = np.broadcast_to(np.asarray(parts, dtype=np.float64), here.shape)
@@ -254,7 +254,7 @@ def _known_course(
 
 
 def _steps_in(key: tuple[str, str], node: Ints, segments: int) -> Steps:
-    """The messages of groups (G, n) in so many segments."""
+    """The messages of groups (G, n) in ``segments`` segments."""
     if segments == 1:
         return steps_of(key, node)
     form, ranks = ALGORITHM_FORMS[key], node.shape[1]

@@ -285,7 +285,7 @@ def _cost_of(
     names: Mapping[str, FloatOrArray] | None,
     size: FloatOrArray,
 ) -> Cost:
-    """The same by one algorithm."""
+    """The cost of one algorithm."""
     form = algorithm_form_of(way)
     if way.is_sized_by_rank and form.of_sizes is not None:
         return form.of_sizes(_from_root(way, step, size), prices)

@@ -187,7 +187,7 @@ def _distances(
 
 
 def _named(groups: Mapping[int, StackDistanceProfile], trace: Trace) -> tuple[AccessGroup, ...]:
-    """Groups with their names: arrays of a kernel, else addresses of instructions; those with most accesses first."""
+    """Groups with their names: arrays of a kernel, otherwise addresses of instructions; most accesses first."""
     names = trace.group_names if isinstance(trace, KernelTrace) else {}
     return ordered(AccessGroup(group, names.get(group, f"{group:#x}"), profile) for group, profile in groups.items())
 

@@ -47,7 +47,7 @@ class GivenScenario(Scenario):
 
 
 def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: Iterable[str] = ()) -> GivenScenario:
-    """What the options name; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names --set."""
+    """The scenario of the options; on another ``machine``, or with ``more`` NAME=VALUE. InputError names --set."""
     settings = [*options.all_settings, *more]
     return scenario_of(options.workload, machine or options.machine, settings, options.preset, options.phases)
 

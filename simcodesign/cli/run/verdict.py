@@ -41,7 +41,7 @@ def tolerance_of(options: VerdictOptions, with_formulas: bool) -> float | None:
 
 
 def judged_errors(comparison: Comparison, options: VerdictOptions) -> dict[str, float]:
-    """Return the signed errors that count, by what they are of; nan where there is none.
+    """Return the signed errors that count, by reading; nan if there is none.
 
     Errors are against the measurements if they are given, otherwise against the simulation. The error of the simulation
     is always against the measurements.
@@ -64,9 +64,9 @@ def judged_errors(comparison: Comparison, options: VerdictOptions) -> dict[str, 
 
 
 def check_tolerance(errors: Mapping[str, float], limit: float | None) -> None:
-    """Say which errors are beyond the limit, and exit with 1 if any is.
+    """Print the errors that exceed the limit, and exit with status 1 if any does.
 
-    What has no error (nan: nothing was measured or said here, or the total is 0) is out of every tolerance.
+    A nan error (nothing to compare with, or a total of 0) exceeds every limit.
     """
     outside = {what: error for what, error in errors.items() if limit is not None and not abs(error) <= limit}
     for what, error in outside.items():

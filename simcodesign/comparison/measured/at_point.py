@@ -71,7 +71,7 @@ def of_what_runs(measured: MeasuredTimes, point: DesignPoint, whole_program: boo
 def _of_operations(measured: MeasuredTimes, workload: Workload) -> dict[str, MeasuredValue]:
     """Return the times of phases that consist of collective operations only.
 
-    What benchmarks and profiles book for these as communication is all of the operation.
+    Benchmarks and profiles book all of such an operation as communication.
     """
     steps = [(phase, step) for phase, step in with_phase(workload.program) if not isinstance(step, Block)]
     others = {phase for phase, step in steps if not isinstance(step, Collective)}

@@ -1,4 +1,4 @@
-"""Of which operations of a design point the machine's file has evidence, and how large its error was there."""
+"""Evidence in the machine's file for the operations of a design point, and the errors it states."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class OperationEvidence(PlainResult):
 def evidence_at(point: DesignPoint) -> tuple[OperationEvidence, ...]:
     """Return the operations that a single design point has messages by, each once, with the evidence of its machine.
 
-    If the file has evidence of the workload as a whole, the workload stands for its operations.
+    If the file has evidence of the workload as a whole, the workload replaces its operations.
     """
     known = point.machine.evidence
     found: dict[tuple[str, float, float | None], OperationEvidence] = {}

@@ -1,4 +1,4 @@
-"""What a machine's constants were tested with: measured times that chose none of them, and the errors there."""
+"""Evidence of a machine: measured times that determined none of its constants, and the errors of predictions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Evidence:
-    """Measured times of one operation that chose no constant of the machine.
+    """Measured times of one operation that determined no constant of the machine.
 
-    - ``operation``: a collective operation, or a workload by its name; ``ranks``: the numbers that were measured.
+    - ``operation``: a collective operation, or a workload by its name; ``ranks``: the measured numbers of ranks.
     - ``bytes``: the smallest and the largest size; empty if none is stated.
     - ``rows``: how many times; ``median_error``: of |predicted / measured - 1| over them, by ``reading``.
     - ``source``: who measured them.

@@ -19,7 +19,7 @@ from math import inf
 from simcodesign.describe.network.algorithm_choice import NCCL_RULES, RULES, Decisions, Rule
 
 KIB = 1024.0
-#: By operation; of several rules that hold the first one counts.
+#: Rules by operation; the first rule that holds counts.
 OPEN_MPI_RULES: Decisions = {
     "broadcast": (
         Rule("binomial_near", "n < 2048"),
@@ -67,7 +67,7 @@ _ALLREDUCES = {
     6: "rabenseifner",
 }
 _ALLGATHERS = {2: "bruck", 3: "recursive_doubling", 4: "ring", 5: "neighbour_exchange"}
-#: By the ranks that a row is below: bytes that a column is below, and the number of the algorithm in the source.
+#: Upper bound of ranks of a row: upper bounds of bytes, and the number of the algorithm in the source.
 _ALLREDUCE_4_1 = {
     4: {8: 4, 4096: 3, 8192: 4, 16384: 3, 65536: 4, 262144: 5, inf: 6},
     8: {16: 4, 8192: 3, inf: 6},

@@ -70,7 +70,7 @@ class Kept(KeptByRanks, Attributed):
         return found
 
     def Get_attr(self, keyval: int) -> Any:
-        """Return the value of an attribute, None if there is none; and what MPI knows of itself, as ``TAG_UB``."""
+        """Return the value of an attribute, also one predefined by MPI, as ``TAG_UB``; None if there is none."""
         known = {
             TAG_UB: MOST_TAG,
             IO: self.world.current,

@@ -14,7 +14,7 @@ from simcodesign.mpi.values.errors import MpiError, called
 
 
 class Grequest(Request):
-    """An operation of the program. Its functions are asked for the status, told of the end, and of a cancellation."""
+    """An operation of the program, whose functions are called for the status, the end and a cancellation."""
 
     copied_with = "_functions"
     _result: Any = None

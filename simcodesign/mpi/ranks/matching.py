@@ -18,7 +18,7 @@ ANY_SOURCE, ANY_TAG = -1, -1
 
 @dataclass(eq=False, slots=True)
 class Message:
-    """A message on its way.
+    """A message in flight.
 
     ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks and ``entry`` the place of
     the send in its log.

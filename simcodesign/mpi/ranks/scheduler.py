@@ -53,7 +53,7 @@ class Scheduler:
     """All ranks.
 
     ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when every rank
-    waits: whether one can go on now.
+    waits: whether one can continue now.
     """
 
     def __init__(self, size: int, when_stuck: Callable[[], bool] = lambda: False) -> None:

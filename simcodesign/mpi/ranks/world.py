@@ -150,7 +150,7 @@ class World:
         return begin_s + times.arrival_s
 
     def _known_send(self, rank: int, target: int, size_bytes: int) -> Sent | None:
-        """Return the same send in the run before, as long as the rank sends the same messages."""
+        """Return the corresponding send in the previous run, as long as the rank sends the same messages."""
         if target == rank:
             return None
         number, sends = self._sent[rank], self._known.sends[rank]
@@ -245,7 +245,7 @@ class World:
             self._pass_declared(self.times.of_flops(flops))
 
     def declare_kernel(self, text: str) -> None:
-        """Note kernels, by their keywords in JSON, in place of the CPU time since the last call."""
+        """Note kernels, by their keywords in JSON, instead of the CPU time since the last call."""
         if self._declared:
             self._begin_declaring(sys._getframe(1))
             self.note().kernel(text)

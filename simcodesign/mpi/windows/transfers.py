@@ -38,7 +38,7 @@ class _Transfer(Request):
 
 
 class _Epoch:
-    """What a rank waits for: ``own`` accesses, those of others that ``arrive``, and, before, what it has to answer."""
+    """Operations that a rank waits for: ``own`` accesses, ``arriving`` ones of others, and ``answers`` to send."""
 
     def __init__(self) -> None:
         self.own: list[Request] = []

@@ -21,7 +21,7 @@ from simcodesign.report.common import plot_style
 
 #: How far the axis goes beyond the ridge points.
 BEYOND = 30.0
-#: The same of points, and how many of them are drawn.
+#: The points that are drawn, and their number.
 BEYOND_POINTS, MOST_POINTS = 4.0, 12
 #: Looks of points, and points whose coordinates differ by less than this factor have one number together.
 MARKERS, NEAR = "os^Dv<>PX*ph", 1.6

@@ -91,7 +91,7 @@ def _by_parts(comparison: Comparison) -> list[RenderableType]:
 
 
 def compared_limits(comparison: Comparison) -> list[RenderableType]:
-    """What limits the time on accelerators and on processors in both readings, in the mean of all ranks."""
+    """Limits of the time on accelerators and processors in both readings, in the mean of all ranks."""
     kernels, processors = (
         [getattr(result, f"{kind}limits_of_a_rank_s") for result in (comparison.forecast, comparison.simulation)]
         for kind in ("", "processor_")

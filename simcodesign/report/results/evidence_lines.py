@@ -11,7 +11,7 @@ from simcodesign.core.units import shortest_quantity
 from simcodesign.describe.machine_parts.evidence import Evidence
 from simcodesign.report.common.tables import paragraph
 
-#: Operations without evidence that are named.
+#: Most operations without evidence that are listed.
 MOST_NAMED = 6
 
 

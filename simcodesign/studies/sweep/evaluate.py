@@ -47,7 +47,7 @@ OPTIONAL = (
 )
 #: Columns of what limits kernels and copies, in the mean of the ranks.
 LIMITS = tuple(f"limited_by_{name}_s" for name in LIMIT_NAMES)
-#: The same of processors; each cache has one, too.
+#: The same for processors; each cache has one as well.
 PROCESSOR_LIMITS = tuple(f"processor_limited_by_{name}_s" for name in PROCESSOR_LIMIT_NAMES)
 #: Forecast over simulated makespan, or response time of an open stream.
 RATIO = "ratio"

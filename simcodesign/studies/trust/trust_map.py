@@ -194,7 +194,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
 
 
 def _evidence(sweep: Sweep, numbers: NDArray[np.int64]) -> tuple[EvidenceOverPoints, ...]:
-    """Of the points that were simulated; of more than ``_MOST_POINTS``, of that many evenly spaced ones."""
+    """The simulated points; ``_MOST_POINTS`` evenly spaced ones if there are more."""
     evaluator = SweepEvaluator(sweep)
     some = numbers[np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST_POINTS)).astype(int))]
     return evidence_over(evaluator.scenario(sweep.point(number)).bind() for number in some.tolist())

@@ -3,7 +3,7 @@
 For each of n segments of one size, a rank receives from its parent and sends to its children (down), or receives from
 its children and sends to its parent (up), always in the same order. With c, a and r as in ``message_costs``, in
 Hockney's model without rendezvous: no rank waits for those that it sends to, and all segments are alike. So a rank
-begins its k-th segment when the segment is there and the one before is done: a line of machines with equal jobs. Each
+begins its k-th segment when it has arrived and the previous one is done: a line of machines with equal jobs. Each
 of the n - 1 further segments keeps the busiest rank on a path busy once more:
 
     down  T = max over paths of h (a + r) + s c + (n - 1) max(d0 c, r + d c)
@@ -122,7 +122,7 @@ def _down(row: Row, root: int, more: FloatOrArray, m: Message) -> Path:
 
 
 def pace_down_s(root: int, busiest: int, m: Message) -> FloatOrArray:
-    """What a further segment adds to a path below a root with so many children and others with at most ``busiest``."""
+    """Return the time that a further segment adds to a path whose root has ``root`` children, others ``busiest``."""
     if root == 0:
         return 0.0
     return np.maximum(root * m.apart_s, m.receive_s + busiest * m.apart_s)

@@ -43,7 +43,7 @@ def _rows(count: int) -> tuple[int, tuple[_Row, ...], tuple[_Row, ...]]:
 
 
 def parts_of_half(segments: FloatOrArray) -> FloatOrArray:
-    """Return in how many parts each half goes if the whole goes in so many."""
+    """Return the number of parts of each half if the whole has ``segments``."""
     return np.ceil(np.asarray(segments) / 2.0)
 
 

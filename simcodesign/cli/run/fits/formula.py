@@ -49,7 +49,7 @@ def run_fit_formula(options: FitFormulaOptions) -> None:
 def _totals(options: FitFormulaOptions, measurements: Measurements) -> Measurements:
     """Keep only the times of the whole program of a sweep, unless --metric chooses.
 
-    Those of the simulation if there are any, otherwise those of the forecast.
+    They are simulated times if there are any, otherwise forecast ones.
     """
     for total in () if options.metric else TOTALS:
         if total in measurements.metrics:

@@ -45,7 +45,7 @@ def reduce_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> No
 
 @register_messages("reduce", "interleaved_binary_tree", lambda p: p - 1)
 def reduce_interleaved_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
-    """The same up the binary tree of Open MPI, from the nearer child first."""
+    """Reduce up the binary tree of Open MPI, from the nearer child first."""
     edges = sorted(interleaved_binary_edges(ranks), key=lambda edge: (-int(edge[0][0]), int(edge[1][0])))
     up_the_tree(ranks, edges, size_bytes, segments)
 
