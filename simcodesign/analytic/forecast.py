@@ -47,8 +47,12 @@ def forecast(
     bounds: bool = False,
     queueing: bool = True,
     longest_path: bool = True,
+    bubbles: bool = False,
 ) -> Result:
-    """Forecast one workload, as ``studies.verbs.forecast`` describes."""
+    """Forecast one workload, as ``studies.verbs.forecast`` describes.
+
+    ``bubbles``: if there is no ``longest_path``, add the bubble that the workload states to the sum of closed forms.
+    """
     design_point = Scenario.of(workload, machine, parameters, preset=preset, phases=phases).bind()
     if design_point.workload.is_open:
         from simcodesign.analytic.queueing.open_streams import open_forecast
@@ -65,7 +69,7 @@ def forecast(
         if differ.any():
             from simcodesign.analytic.headline import with_path
 
-            result = with_path(result, account.evaluation, differ, longest_path)
+            result = with_path(result, account.evaluation, differ, longest_path, bubbles)
         result = replace(
             result,
             pipelined=account.pipelined(chain, sum_s),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.failures import checkpointed_s
-from simcodesign.analytic.given_formulas.bubbles import bubble_of
+from simcodesign.analytic.given_formulas.bubbles import bubble_of, bubbles_s_of
 from simcodesign.analytic.longest_path.event_graph import MOST_OPERATIONS
 from simcodesign.analytic.longest_path.program_path import EVALUATION, ProgramPath, path_of_program
 from simcodesign.analytic.one_point import point_at
@@ -36,19 +36,22 @@ BUBBLE = "bubble"
 Phases = Mapping[str, Mapping[str, FloatOrArray]]
 
 
-def with_path(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_], is_wanted: bool) -> Result:
+def with_path(
+    result: Result, evaluation: Evaluation, differ: NDArray[np.bool_], is_wanted: bool, bubbles: bool = False
+) -> Result:
     """Return the forecast with the longest path as its makespan where its ranks ``differ``; if there is no path or none
-    ``is_wanted``, return it as it is, with the reason in its basis.
+    ``is_wanted``, return it as it is, or with ``bubbles``, and the reason in its basis.
 
     The sum remains the makespan if it has waits by queueing theory, which no path has, and if the path leaves something
     out and is a lower bound below the sum. One design point has its path up to ``MOST_OPERATIONS`` operations of ranks,
     which count every repetition, and otherwise the sum and the bubble of its workload, if one is valid; several have
     their paths up to ``MOST_OF_ARRAYS`` together, and if they would have no more with as many each as the first of
-    them.
+    them; otherwise the sum and the bubble as well.
     """
     point = evaluation.design_point
     if not is_wanted:
-        return _as_sum(result, "no longest path was asked for")
+        reason = "no longest path was asked for"
+        return _with_bubbles(result, evaluation, reason) if bubbles else _as_sum(result, reason)
     if result.formulas:
         return _as_sum(result, "no longest path has the waits of queueing theory")
     if not point.shape:
@@ -64,7 +67,7 @@ def _at_one(result: Result, path: ProgramPath, evaluation: Evaluation) -> Result
     """The forecast of one design point."""
     point, time_s = evaluation.design_point, path.time_s
     whole_s = None if time_s is None else float(checkpointed_s(time_s, point))
-    bubble = bubble_of(point, {name: sum(times.values(), 0.0) for name, times in result.phases.items()})
+    bubble = bubble_of(point, _by_phase(result))
     result = replace(result, longest_path=LongestPath(whole_s, path.reason, path.left_out), bubble=bubble)
     if bubble is not None and path.operations > MOST_OPERATIONS:
         return _with_bubble(result, bubble, path.reason, evaluation)
@@ -76,12 +79,29 @@ def _at_one(result: Result, path: ProgramPath, evaluation: Evaluation) -> Result
 
 
 def _with_bubble(result: Result, bubble: Bubble, reason: str, evaluation: Evaluation) -> Result:
-    """The sum of closed forms and the bubble, which is a phase of its own."""
+    """The sum of closed forms and the bubble of one design point."""
     basis = f"sum of closed forms and the {bubble.title}: no longest path is given for {reason}"
-    phases = {**result.phases, BUBBLE: dict.fromkeys(COMPONENTS, 0.0) | {"communication": bubble.time_s}}
+    return _prolonged(result, bubble.time_s, basis, evaluation)
+
+
+def _with_bubbles(result: Result, evaluation: Evaluation, reason: str) -> Result:
+    """The sum of closed forms, and at every design point the bubble that is valid there."""
+    bubbles_s = bubbles_s_of(evaluation.design_point, _by_phase(result))
+    if not np.any(bubbles_s):
+        return _as_sum(result, reason)
+    return _prolonged(result, bubbles_s, f"sum of closed forms and the bubble of a pipeline: {reason}", evaluation)
+
+
+def _prolonged(result: Result, bubble_s: FloatOrArray, basis: str, evaluation: Evaluation) -> Result:
+    """The sum of closed forms and the bubble, which is a phase of its own."""
+    phases = {**result.phases, BUBBLE: dict.fromkeys(COMPONENTS, 0.0) | {"communication": bubble_s}}
     sum_s = result.makespan_s
     whole_s = checkpointed_s(sum_s, evaluation.design_point)
-    return _as_path(result, sum_s + bubble.time_s, phases, whole_s, (*result.basis, basis))
+    return _as_path(result, sum_s + bubble_s, phases, whole_s, (*result.basis, basis))
+
+
+def _by_phase(result: Result) -> dict[str, FloatOrArray]:
+    return {name: sum(times.values(), 0.0) for name, times in result.phases.items()}
 
 
 def _path_words(path: ProgramPath) -> str:
@@ -119,7 +139,7 @@ def _at_several(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_
     over = f"the longest paths of {len(indices):,} design points have more than {MOST_OF_ARRAYS:,} operations of ranks"
     left = MOST_OF_ARRAYS
     if len(indices) * EVALUATION * sum(1 for _ in placed_demands(point.workload.program)) > left:
-        return _as_sum(result, over)
+        return _with_bubbles(result, evaluation, over)
     time_s, basis = np.array(result.makespan_s), dict[str, None]()
     phases = {name: {part: np.array(it) for part, it in times.items()} for name, times in result.phases.items()}
     for index in indices:
@@ -127,7 +147,7 @@ def _at_several(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_
         first = index == indices[0]
         left -= int(path.operations)
         if left < (path.operations * (len(indices) - 1) if first else 0):
-            return _as_sum(result, over)
+            return _with_bubbles(result, evaluation, over)
         if reason := _why_sum(path, float(time_s[index])):
             basis[f"{SUM}, at some points: {reason}"] = None
             continue

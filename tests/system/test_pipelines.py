@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import simcodesign as sc
@@ -16,6 +17,7 @@ from tests.builders import read_machine
 from tests.oracles import pipeline_schedules as oracle
 
 SCHEDULES = ("gpipe", "one_f_one_b", "interleaved", "zero_bubble")
+NUMBERS = {name: number for number, name in enumerate(SCHEDULES)}
 FORWARD_S, BACKWARD_S, WEIGHTS_S = 0.01, 0.02, 0.01
 ROUNDING = 1e-12
 PIPELINE = sc.Workload.load("pipeline")
@@ -189,8 +191,32 @@ def test_64_stages_and_512_micro_batches() -> None:
     assert simulated.makespan_s == pytest.approx((512 + 63) * 0.03, rel=1e-9)
 
 
+def test_sums_of_many_points_have_the_bubble_of_each() -> None:
+    """Messages cost nothing; a zero bubble of fewer micro-batches than stages has no closed form, and is the sum."""
+    chosen = [
+        (schedule, (4, many, 1, 0)) for schedule in ("gpipe", "one_f_one_b", "zero_bubble") for many in (3, 8, 16)
+    ]
+    each = [point(schedule, size, TIMES[0], 0) | {"schedule": NUMBERS[schedule]} for schedule, size in chosen]
+    arrays = {name: np.array([one[name] for one in each], dtype=float) for name in each[0]} | {"P": 4}
+    found = sc.forecast(PIPELINE, cluster(4), arrays, longest_path=False, bubbles=True)
+    for (schedule, size), time_s, sum_s in zip(chosen, found.makespan_s, found.sum_s, strict=True):
+        assert sum_s == pytest.approx(size[1] * 0.03, rel=ROUNDING)
+        has_form = schedule != "zero_bubble" or size[1] >= 4
+        assert time_s == pytest.approx(expected_s(schedule, size, TIMES[0]) if has_form else sum_s, rel=ROUNDING)
+
+
+def test_explore_chooses_a_schedule_by_its_bubble() -> None:
+    """The sums of all schedules are equal; ZB-H1 waits least, with 3 (forward + backward - 2 weights)."""
+    size = (4, 16, 1, 0)
+    at = {name: value for name, value in point("gpipe", size, TIMES[0], 0).items() if name != "schedule"}
+    best = sc.explore(PIPELINE, cluster(4), at, vary={"schedule": [0, 1, 3]}, minimize="time").point
+    assert best is not None
+    assert best.values["schedule"] == 3
+    assert best.metrics["time"] == pytest.approx(expected_s("zero_bubble", size, TIMES[0]), rel=ROUNDING)
+
+
 def test_explore_does_not_call_a_forecast_without_waits_exact() -> None:
-    """The sum of closed forms is the same for GPipe and 1F1B, and has no bubble."""
+    """The sum of closed forms and the bubble leave out what messages add."""
     on = cluster(4)
     for vary in ({"schedule": [0, 1, 2, 3]}, {"forward": "0.001:0.01"}):
         best = sc.explore(PIPELINE, on, {"P": 4}, vary=vary, minimize="time")

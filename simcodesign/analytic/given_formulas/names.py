@@ -56,7 +56,7 @@ class FormulaNames:
     own: Mapping[str, Expression] = field(default_factory=dict)
     word: Expression | None = None
     phase: str | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, FloatOrArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         others = {name for expression in self.own.values() for name in expression.names} - self.own.keys()

@@ -55,7 +55,7 @@ class GivenFormulas:
 
 NO_FORMULAS = GivenFormulas(())
 #: No further names of times.
-NO_SECONDS: Mapping[str, float] = {}
+NO_SECONDS: Mapping[str, FloatOrArray] = {}
 
 
 def given_formulas(given: FormulaSources) -> GivenFormulas:
@@ -124,7 +124,7 @@ def formula_values(
     point: DesignPoint,
     *,
     whole_program: bool = True,
-    seconds: Mapping[str, float] = NO_SECONDS,
+    seconds: Mapping[str, FloatOrArray] = NO_SECONDS,
 ) -> FormulaValues:
     """Its values at a design point or at many, in one pass over arrays. Without a total of its own, the total is the
     sum over phases, if all have one.

@@ -67,12 +67,17 @@ def _weight(one: Objective) -> str:
     return "" if one.weight == 1 else f" (weight {one.weight:g})"
 
 
+def _searched(problem: Problem) -> str:
+    """The time of a search whose ranks differ, in words."""
+    return "the sum of closed forms" + (" and the bubble" if problem.has_bubbles else "")
+
+
 def _sum_words(solution: Solution) -> Iterator[str]:
     """The part that the sum of closed forms leaves out if ranks differ, and the forecast of the best point."""
     headline_s = solution.headline_s
     if headline_s is not None:
         yield (
-            "The ranks differ, and the search takes the sum of closed forms, which leaves out waiting between ranks. "
+            f"The ranks differ, and the search takes {_searched(solution.problem)}, without other waits. "
             f"The forecast of this point, the longest path, is {shown(headline_s, 'time')}"
         )
 
@@ -91,7 +96,7 @@ def _outcome(solution: Solution) -> str:
             "a feasible region smaller than the gaps between these points may have been missed"
         )
     if solution.problem.takes_sums and solution.method == "enumeration":
-        return f"Best by the sum of closed forms: {words} ({solution.method}, {count})"
+        return f"Best by {_searched(solution.problem)}: {words} ({solution.method}, {count})"
     if solution.exact:
         return f"Solved exactly: {solution.proof or words} ({solution.method}, {count})"
     if solution.method == "bisection":

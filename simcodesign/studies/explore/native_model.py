@@ -1,4 +1,4 @@
-"""A workload on a machine, by the sum of closed forms, as a model for design-space exploration.
+"""A workload on a machine, by the sum of closed forms and the bubble, as a model for design-space exploration.
 
 Variables are its parameters, ``P``, and the constants, powers and parameters
 (``machine.NAME``) of the machine by their paths (also ``network.bandwidth`` and the like, instead of a time per byte);
@@ -83,7 +83,7 @@ MAX_HELD = 4_000_000
 
 @dataclass(frozen=True)
 class NativeModel(OfScenario):
-    """A workload on a machine, by the sum of closed forms, so that all points are evaluated alike and together.
+    """A workload on a machine, by the sum of closed forms and the bubble, so that all points are evaluated together.
 
     ``scenario``: both, with the parameters and constants that are fixed.
 
@@ -278,12 +278,12 @@ class NativeModel(OfScenario):
 
     def _forecast_metrics(self, values: Mapping[str, FloatOrArray], **overrides: float) -> dict[str, FloatOrArray]:
         parameters = {**self.parameters(values), **overrides}
-        result = forecast(self._scenario_with(parameters), longest_path=False)
+        result = forecast(self._scenario_with(parameters), longest_path=False, bubbles=True)
         return self.metrics(result, parameters)
 
     @cached_property
     def takes_sums(self) -> bool:
-        """Whether ranks differ, so that the metrics, sums of closed forms, do not include waiting between ranks."""
+        """Whether ranks differ, so that the metrics lack waiting between ranks, except for a stated bubble."""
         return bool(ranks_differ(Evaluation.at_points(self.design_point)).any())
 
     def headline_s(self, values: Mapping[str, float]) -> float:

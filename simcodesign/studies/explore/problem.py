@@ -240,6 +240,12 @@ class Problem:
         """Whether its times are sums of closed forms without waiting between ranks."""
         return bool(getattr(self.model, "takes_sums", False))
 
+    @property
+    def has_bubbles(self) -> bool:
+        """Whether its workload states the bubble of a pipeline, which these sums have."""
+        workload = getattr(self.model, "workload", None)
+        return bool(workload is not None and workload.bubbles)
+
     def headline_s(self, values: Mapping[str, float]) -> float | None:
         """The forecast of one point where others are sums of closed forms; otherwise None."""
         found = getattr(self.model, "headline_s", None)

@@ -23,6 +23,7 @@ class ForecastOptions(TypedDict, total=False):
     bounds: bool
     queueing: bool
     longest_path: bool
+    bubbles: bool
 
 
 @overload
@@ -51,7 +52,8 @@ def forecast(
     Where all ranks do alike, the makespan is the sum of the closed forms of all demands, each as if all ranks began it
     together when the previous one has ended everywhere; for started operations, only the rest when they are waited for
     (``analytic/side_parts``). Where ranks differ, it is the longest path through their messages, and ``Result.sum_s``
-    the sum (``analytic/headline``); without ``longest_path`` it is the sum there too.
+    the sum (``analytic/headline``); without ``longest_path`` it is the sum there too, with ``bubbles`` prolonged by the
+    bubble that the workload states (``gpt``, ``pipeline``).
     ``Result.pipelined``: the sum where ranks continue as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``). With them, ``Result.notes`` mentions if messages that

@@ -121,7 +121,7 @@ def test_word_and_symbols(tmp_path: object) -> None:
         ("ceil(m/k)*a", "k is in a comparison"),
         ("where(m > k, a, b)", "k is in a comparison"),
         ("(m // k)*a", "k is in a comparison"),
-        ("a + b*floor(c)", "c stands in"),
+        ("a + b*floor(c)", "c is in a comparison"),
         ("P**a + P**b + P**c + P**d + P**e + P**f + P**g", "7 coefficients"),
         ("_a*P", "name '_a'"),
     ],

@@ -60,7 +60,12 @@ def test_every_algorithm_that_a_workload_may_name_is_generated_and_priced() -> N
     assert set(every_algorithm()) == set(MESSAGES) == set(ALGORITHM_FORMS)
 
 
-@pytest.mark.parametrize("algorithm", [way for name, way in KEYS if name == "broadcast" and way != "scatter_allgather"])
+#: Broadcasts that send the whole data at once; the others have tests of their own.
+IN_PARTS = ("scatter_allgather", "split_binary_tree")
+WHOLE_BROADCASTS = [way for name, way in KEYS if name == "broadcast" and way not in IN_PARTS]
+
+
+@pytest.mark.parametrize("algorithm", WHOLE_BROADCASTS)
 def test_broadcast_brings_the_token_of_the_root_to_everybody_once(algorithm: str) -> None:
     for ranks in counts(algorithm):
         token = [{0} if rank == 0 else set() for rank in range(ranks)]

@@ -21,7 +21,9 @@ def test_the_best_split_fits_and_is_one() -> None:
     assert metrics["accelerator_footprint"] <= metrics["accelerator_capacity"] == 80e9
     times = {
         (t, p): float(
-            sc.forecast("gpt", "selene", {**MODEL, "tensor": t, "pipeline": p}, longest_path=False).makespan_s
+            sc.forecast(
+                "gpt", "selene", {**MODEL, "tensor": t, "pipeline": p}, longest_path=False, bubbles=True
+            ).makespan_s
         )
         for t, p in ((1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (4, 1))
     }

@@ -71,9 +71,8 @@ def _of_count(count: int, parts: FloatOrArray, piece: Message, half: Message) ->
     for row in paired:
         time_s = np.maximum(time_s, done_s(row) + half.exchange_s)
     for row in alone:
-        sent_s = root * parts * piece.apart_s
-        waited_s = np.where(half.waits, np.maximum(sent_s, done_s(row)), sent_s) + half.arrival_s
-        time_s = np.maximum(time_s, np.maximum(waited_s, done_s(row)) + half.receive_s)
+        there_s = root * parts * piece.apart_s + half.arrival_s
+        time_s = np.maximum(time_s, np.maximum(there_s, done_s(row)) + half.receive_s)
     return time_s
 
 
