@@ -42,7 +42,7 @@ LONG = (
         "--most 1000000",
     ),
     *("compare transpose", "explore comd-eam", "--write power.png", "rate >= 6.1e13", "--simulate"),
-    *("compare pencil-fft xeon", "compare pencil-fft juqueen"),
+    "compare pencil-fft xeon",
 )
 
 

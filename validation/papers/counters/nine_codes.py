@@ -1,4 +1,4 @@
-"""How well counters of small runs predict nine codes: the table of the README, one line of Markdown a code.
+"""How well counters of small runs predict nine codes: the rows of docs/tables/nine-codes.csv, as lines of Markdown.
 
 ``python -m validation.papers.counters.nine_codes`` prints it. Errors are not normal: those of a/P + b P^c + d have tails
 of several hundred per cent, and a few seeds may all miss them. So medians over seeds are given, with an interval of
