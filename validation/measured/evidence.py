@@ -1,12 +1,13 @@
-"""The error on evidence by group, in the tables of docs/fugaku.md and docs/measured-machines.md.
+"""The error on evidence by group, in the table of docs/fugaku.md and in files of docs/tables.
 
 ``python -m validation.measured.evidence docs/tables`` writes what the pages link (some CPU minutes):
 
 * ``evidence-rows.csv``: what each reading predicts of each row of evidence, in seconds;
 * ``evidence-groups.csv``: the quartiles of the errors of each group;
+* ``measured-machines.csv``: a line for each group outside Fugaku, errors as on the page of Fugaku;
 * ``calibration-rows.csv``: the rows from which constants or choices come.
 
-Then it prints the tables of both pages. A group is operation, system, and shape or number of ranks; rows of algorithms
+Then it prints the table of the page of Fugaku. A group is operation, system, and shape or number of ranks; rows of algorithms
 that the library replaces by its own are a group apart. Roles of rows are those of the benchmark.
 """
 
@@ -30,6 +31,7 @@ from .small_runs import RANKS, SHAPE, anchored_s, normal_form_s
 ANCHORED, NORMAL_FORM = "anchored", "normal form"
 COLUMNS = (TEXTBOOK, FORECAST, SIMULATION, ANCHORED, NORMAL_FORM)
 ROWS_FILE, GROUPS_FILE, CALIBRATION_FILE = "evidence-rows.csv", "evidence-groups.csv", "calibration-rows.csv"
+MACHINES_FILE = "measured-machines.csv"
 #: Algorithms in whose place the library takes its own.
 REPLACED = ("nonoverlapping", "rdbc")
 OWN = " (library's own)"
@@ -153,8 +155,11 @@ def cell(one: Errors | None, rows: int) -> str:
     return text if one.rows == rows else f"{text}, {one.rows} row{'s' * (one.rows > 1)}"
 
 
-def page_lines(errors: Mapping[Group, Mapping[str, Errors | None]], *, fugaku: bool) -> list[str]:
-    """Return the lines of the table of a page: Fugaku, or all other systems."""
+def table_rows(errors: Mapping[Group, Mapping[str, Errors | None]], *, fugaku: bool) -> list[list[str]]:
+    """Return a line of cells for each group of Fugaku, or of all other systems: operation, system, place, rows, errors.
+
+    Lines of Fugaku have no cell for the system.
+    """
     count = {group: len(every) for group, every in groups().items()}
     order = [(group.system, group.operation) for group in errors]
 
@@ -165,10 +170,15 @@ def page_lines(errors: Mapping[Group, Mapping[str, Errors | None]], *, fugaku: b
     lines = []
     for group, columns in sorted(errors.items(), key=lambda each: place(each[0])):
         if (group.system == FUGAKU) == fugaku:
-            first = group.operation if fugaku else f"{group.operation}, {group.system}"
+            first = [group.operation] if fugaku else [group.operation, group.system]
             cells = [cell(columns[name], count[group]) for name in COLUMNS]
-            lines.append("| " + " | ".join([first, group.at, str(count[group]), *cells]) + " |")
+            lines.append([*first, group.at, str(count[group]), *cells])
     return lines
+
+
+def machines_lines(errors: Mapping[Group, Mapping[str, Errors | None]]) -> list[list[str]]:
+    """Return the lines of ``measured-machines.csv``: errors in per cent, median (quartiles; worst)."""
+    return [["operation", "system", "P", "rows", *COLUMNS], *table_rows(errors, fugaku=False)]
 
 
 def calibration_lines() -> list[list[str]]:
@@ -190,13 +200,14 @@ def _write(path: Path, lines: Iterable[Sequence[str]]) -> None:
 
 
 def main(folder: str) -> int:
-    """Write the three files and print the tables of both pages."""
+    """Write the four files and print the table of the page of Fugaku."""
     tables = Path(folder)
     _write(tables / ROWS_FILE, rows_lines(evidence()))
     errors = group_errors(read_lines(tables / ROWS_FILE))
     _write(tables / GROUPS_FILE, groups_lines(errors))
+    _write(tables / MACHINES_FILE, machines_lines(errors))
     _write(tables / CALIBRATION_FILE, calibration_lines())
-    print(*page_lines(errors, fugaku=True), "", *page_lines(errors, fugaku=False), sep="\n")
+    print(*(f"| {' | '.join(line)} |" for line in table_rows(errors, fugaku=True)), sep="\n")
     return 0
 
 

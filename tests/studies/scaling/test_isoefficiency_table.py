@@ -1,4 +1,4 @@
-"""The table of docs/isoefficiency.md: every number is what formulas and simulations give."""
+"""Tables of docs/isoefficiency.md and docs/tables/isoefficiency.csv: every number is what formulas and simulations give."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.scaling.isoefficiency import isoefficiency
 from tests import ROOT
+from tests.system.documentation import csv_rows
 
 DOCUMENT = (ROOT / "docs" / "isoefficiency.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `([a-z-]+)` \| ([\d,]+) \| (.+) \|$", DOCUMENT, re.MULTILINE)
+#: Columns of the file, by their names in `sizes_and_work`.
+COLUMNS = {
+    "formula": "formula",
+    "formula of a mesh": "mesh",
+    "hypercube, simulated": "hypercube simulated",
+    "mesh, simulated": "mesh simulated",
+}
+ROWS = [(row["workload"], int(row["P"]), [row[name] for name in COLUMNS]) for row in csv_rows("isoefficiency")]
+#: Rows that the page repeats.
+SHOWN_ROWS = re.findall(r"^\| `([a-z-]+)` \| ([\d,]+) \| (.+) \|$", DOCUMENT, re.MULTILINE)
 EXPONENTS = re.findall(r"^\| `([a-z-]+)` \| ([\d,]+) to ([\d,]+) \| (.+) \|$", DOCUMENT, re.MULTILINE)
 #: Digits of the table.
 SHOWN = 5e-4
@@ -61,24 +71,26 @@ def test_the_table_is_there() -> None:
     assert len(EXPONENTS) == 5
 
 
+def test_rows_of_the_page_are_the_last_ones_of_the_file() -> None:
+    last = {workload: (ranks, cells) for workload, ranks, cells in ROWS}
+    shown = {
+        workload: (int(ranks.replace(",", "")), [cell.replace("-", "") for cell in cells.split(" | ")])
+        for workload, ranks, cells in SHOWN_ROWS
+    }
+    assert shown == last
+
+
 @pytest.mark.parametrize(
     ("workload", "ranks", "cells"),
-    [
-        pytest.param(
-            *(workload, int(ranks.replace(",", "")), cells),
-            marks=pytest.mark.thorough if int(ranks.replace(",", "")) > QUICK else (),
-        )
-        for workload, ranks, cells in ROWS
-    ],
+    [pytest.param(*row, marks=pytest.mark.thorough if row[1] > QUICK else ()) for row in ROWS],
 )
-def test_sizes(workload: str, ranks: int, cells: str) -> None:
+def test_sizes(workload: str, ranks: int, cells: list[str]) -> None:
     found = sizes_and_work(workload, ranks)
-    columns = ("formula", "mesh", "hypercube simulated", "mesh simulated")
-    for column, cell in zip(columns, cells.split(" | "), strict=True):
-        if cell == "-":
+    for column, cell in zip(COLUMNS.values(), cells, strict=True):
+        if not cell:
             assert column not in found or found[column][0] != found[column][0]
         else:
-            assert float(cell.replace(",", "")) == pytest.approx(found[column][0], rel=SHOWN)
+            assert float(cell) == pytest.approx(found[column][0], rel=SHOWN)
 
 
 @pytest.mark.thorough
