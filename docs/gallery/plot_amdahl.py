@@ -2,7 +2,7 @@
 Amdahl's law and a machine
 ==========================
 
-A tenth of the work is serial. The law gives a bound of ten; a machine also has messages, whose part grows with
+A tenth of the work is serial, so the law's bound is ten. A machine also needs time for messages, which grows with
 the number of ranks.
 """
 

@@ -2,7 +2,7 @@
 Blocks that fit
 ===============
 
-A blocked product of matrices: the time per block size. It falls while more is used again, until three blocks no
+Time of a blocked matrix product over the block size. It falls while reuse grows, until three blocks no
 longer fit in a cache.
 """
 

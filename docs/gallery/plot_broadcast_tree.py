@@ -2,9 +2,9 @@
 A tree on a mesh
 ================
 
-The textbook gives a broadcast :math:`\\log_2 P` rounds, each of the time of one message. On a mesh it depends
-on the order in which a rank sends to its children: the farthest first, as in the book, or the nearest first,
-where messages of the last rounds cross the same links.
+The textbook gives a broadcast :math:`\\log_2 P` rounds, each as long as one message. On a mesh the time depends
+on the order in which a rank sends to its children: farthest first, as in the book, or nearest first, when messages
+of the last rounds share links.
 """
 
 import matplotlib.pyplot as plt

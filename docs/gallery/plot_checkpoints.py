@@ -2,8 +2,8 @@
 How often to save
 =================
 
-500 hours of work on nodes that fail. Young's and Daly's formulas against the simulation, over the time between
-two checkpoints.
+500 hours of work on nodes that fail: Young's and Daly's formulas and the simulation, over the time between
+checkpoints.
 """
 
 import matplotlib.pyplot as plt

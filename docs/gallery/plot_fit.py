@@ -2,8 +2,7 @@
 A model from five runs
 ======================
 
-Times of five small runs, the model that is fitted, and what it says of larger ones, with a 95 % interval of
-prediction.
+Times of five small runs, the fitted model, and its prediction for larger runs with a 95 % prediction interval.
 """
 
 from pathlib import Path

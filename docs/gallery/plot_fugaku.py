@@ -3,9 +3,9 @@ A formula, a simulation and a machine
 =====================================
 
 A broadcast of 64 MiB down a binomial tree on 8, 64 and 512 nodes of Fugaku. The formula has :math:`\\log_2 P`
-rounds, each as long as one message. Links that messages share explain all of the gap on 64 nodes and three quarters
-of it on 512; what is left is not explained. Startup and bandwidth of a message are from runs on 2x2x2 nodes, and
-those of 4x4x4 and 8x8x8 nodes are evidence.
+rounds, each as long as one message. Shared links explain all of the gap on 64 nodes and three quarters
+of it on 512. Startup and bandwidth of a message are calibrated on 2x2x2 nodes; the runs on 4x4x4 and 8x8x8 nodes are
+evidence.
 """
 
 import matplotlib.pyplot as plt

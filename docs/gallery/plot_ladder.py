@@ -1,9 +1,9 @@
 """
-What explains the gap
-=====================
+Explaining the gap
+==================
 
-An all-to-all on a mesh: from the closed form to the simulation, one effect after another. Nearly all of the gap
-is contention for links.
+An all-to-all on a mesh, from the closed form to the simulation, one effect after another. Contention for links
+causes nearly all of the gap.
 """
 
 import simcodesign as sc

@@ -2,7 +2,7 @@
 Four networks under an all-to-all
 =================================
 
-The same 256 nodes, startup and bandwidth. The closed form sees hardly any difference; the simulation does.
+Four networks with equal nodes, startup and bandwidth. Their closed forms hardly differ; their simulations do.
 """
 
 import simcodesign as sc

@@ -2,7 +2,7 @@
 How sure is a mean?
 ===================
 
-A simulation with noise is one draw. Replications give its mean with an interval of confidence, which narrows
+A simulation with noise is one draw. Replications give a mean with a confidence interval, which narrows
 with their number.
 """
 

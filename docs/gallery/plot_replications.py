@@ -2,8 +2,8 @@
 Which machine is faster
 =======================
 
-Ten simulations of a program with random steps on each of two machines, with the same random numbers on both: a point
-for each replication, the mean and its 95 % interval.
+Ten simulations of a program with random steps on each of two machines, with common random numbers: each
+replication, the mean and its 95 % interval.
 """
 
 import simcodesign as sc

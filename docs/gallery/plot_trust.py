@@ -1,6 +1,6 @@
 """
-Where a formula can be trusted
-==============================
+Accuracy of a formula
+=====================
 
 The error of :math:`\\log_2 P\\,(t_s + m\\,t_w)` for a broadcast, nearest child first, against the simulation on
 a mesh.

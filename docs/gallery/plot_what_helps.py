@@ -1,8 +1,8 @@
 """
-What would help most
-====================
+Which improvement helps most
+============================
 
-By how much the time of a checkpointing stencil falls if one thing is 10 % better, in both readings.
+Reduction of the time of a checkpointing stencil if one property improves by 10 %, in both readings.
 """
 
 import matplotlib.pyplot as plt

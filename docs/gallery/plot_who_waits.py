@@ -1,8 +1,8 @@
 """
-Who waits for whom
-==================
+Waiting ranks in a broadcast
+============================
 
-The sends and receives of a broadcast on eight nodes of a mesh. Hatched: a rank waits for a message.
+Sends and receives of a broadcast on eight nodes of a mesh. Hatched: a rank waits for a message.
 """
 
 import simcodesign as sc

@@ -1,24 +1,26 @@
-"""The second table of routes in docs/networks.md: open streams of uniform traffic, simulated anew."""
+"""docs/tables/routing-streams.csv of docs/networks.md: open streams of uniform traffic, simulated again."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import pytest
 
 from simcodesign.engine.simulate import simulate
 from tests.builders import read_machine, workload
-from tests.system.documentation.networks.test_routing_table import BANDWIDTH, BYTES, LINES, MACHINE, NETWORKS
+from tests.system.documentation import csv_rows
+from tests.system.documentation.networks.test_routing_table import BANDWIDTH, BYTES, MACHINE, NETWORKS
 
 REQUESTS = 400
 ROUTINGS = {
     "minimal": "minimal",
     "valiant": "valiant",
     "ugal": "ugal",
-    "ugal, `threshold: 20`": "{ugal: {threshold: 20}}",
-    "ugal, `along_route`": "{ugal: {queues: along_route}}",
+    "ugal with threshold 20": "{ugal: {threshold: 20}}",
+    "ugal along_route": "{ugal: {queues: along_route}}",
 }
-HEAD = "| network | offered | | " + " | ".join(ROUTINGS) + " |"
-AT = LINES.index(HEAD) + 2
-TABLE = [[cell.strip() for cell in line.strip("|").split("|")] for line in LINES[AT : AT + 12]]
+ROWS = csv_rows("routing-streams")
+TABLE = [[*row.values()] for row in ROWS]
 
 
 def stream(name: str, routing: str, load: float, to: str = "") -> tuple[float, float]:
@@ -38,6 +40,12 @@ def stream(name: str, routing: str, load: float, to: str = "") -> tuple[float, f
     return float(came), float((left - arrived)[late].mean() / alone_s)
 
 
+def test_the_table_has_all_rows() -> None:
+    assert [*ROWS[0]] == ["network", "offered", "quantity", *ROUTINGS]
+    stated = [(row["network"], row["offered"], row["quantity"]) for row in ROWS]
+    assert stated == [*product(NETWORKS, ("0.8", "1.0"), ("throughput", "response"))]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", range(6))
 def test_uniform_streams(number: int) -> None:
@@ -48,7 +56,7 @@ def test_uniform_streams(number: int) -> None:
     simulated = {routing: stream(came[0], routing, float(came[1])) for routing in ROUTINGS}
     for routing, cell, other in zip(ROUTINGS, came[3:], response[3:], strict=True):
         assert simulated[routing] == (pytest.approx(float(cell), abs=5.1e-4), pytest.approx(float(other), abs=0.051))
-    minimal, along = simulated["minimal"], simulated["ugal, `along_route`"]
+    minimal, along = simulated["minimal"], simulated["ugal along_route"]
     assert along[0] >= 0.99 * minimal[0]
     assert along[1] <= 1.01 * minimal[1]
     assert simulated["valiant"][0] < 0.7 * minimal[0]
@@ -56,10 +64,10 @@ def test_uniform_streams(number: int) -> None:
 
 @pytest.mark.thorough
 def test_adverse_streams() -> None:
-    """The figures of the paragraph below the table, of the dragonfly."""
+    """The figures below the table, for the dragonfly."""
     name = next(iter(NETWORKS))
     came = {routing: stream(name, routing, 0.3, NETWORKS[name][2][0])[0] for routing in ROUTINGS}
-    assert [round(came[routing], 3) for routing in ("ugal, `along_route`", "ugal", "ugal, `threshold: 20`")] == [
+    assert [round(came[routing], 3) for routing in ("ugal along_route", "ugal", "ugal with threshold 20")] == [
         0.289,
         0.262,
         0.212,
