@@ -331,6 +331,13 @@ def test_the_default_target_is_that_of_fit() -> None:
     assert default_target(measurements).tolist() == fit(measurements).target.tolist()
 
 
+def test_the_default_target_keeps_a_parameter_that_was_not_varied() -> None:
+    """Nothing was measured of its growth: runs on 4 to 64 processes at n = 1000 are predicted at p = 256, n = 1000."""
+    points = np.column_stack([P, np.full_like(P, 1000)])
+    measurements = Measurements(("p", "n"), points, ("main",), ("time",), 3 + P[None, :, None])
+    assert default_target(measurements).tolist() == [256, 1000]
+
+
 def test_names_in_json_can_be_pasted() -> None:
     points = np.array([(a, b) for a in P for b in P])
     values = (3 * points[:, 0] * points[:, 1])[None, :, None]

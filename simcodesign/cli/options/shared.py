@@ -63,8 +63,9 @@ Target = Annotated[
     Option(
         "--target",
         metavar="NAME=VALUE,...",
-        help="Predict at this point: P=1024, or p=1024,n=1e6 (default: four times the largest values). Repeatable: "
-        "fit and fit-formula predict one point, given in parts; fit-counters predicts each of several points.",
+        help="Predict at this point: P=1024, or p=1024,n=1e6 (default: four times the largest value of each "
+        "parameter that varies). Repeatable: fit and fit-formula predict one point, given in parts; fit-counters "
+        "predicts each of several points.",
     ),
 ]
 Format = Annotated[
