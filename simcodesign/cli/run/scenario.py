@@ -120,14 +120,13 @@ def scenario_of(
 
 
 def _constants_named(word: str, machine_name: str) -> list[str]:
-    """Constants of a machine whose last key has this word: ``network.link_bandwidth`` for ``bandwidth``."""
-    from simcodesign.studies.explore.machine_constants import constants_of
-
+    """Constants of a machine whose last key has this word: ``network.hop_latency`` for ``latency``."""
     try:
-        constants = constants_of(load_machine(machine_name))
+        varying = load_machine(machine_name).varying()
     except InputError:  # reported when the setting is right
         return []
-    return [path for path in constants if word.lower() in path.rpartition(".")[2].lower().split("_")]
+    paths = [path.replace("per_byte", other) for path in varying for other in ("per_byte", "bandwidth")]
+    return [path for path in paths if word.lower() in path.rpartition(".")[2].lower().split("_")]
 
 
 def load_noted_machine(name: str, changes: Mapping[str, object] | None = None) -> Machine:
