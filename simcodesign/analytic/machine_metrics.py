@@ -30,6 +30,11 @@ RUN_COST, CARBON = "run_cost", "carbon"
 MACHINE_COLUMNS = ("price", "static_power_w", "embodied_carbon_kg")
 _COLUMNS = {CARBON: "carbon_kg"}
 RUN_COLUMNS = (OWNERSHIP_COST, RUN_COST, "carbon_kg")
+#: Keys of machine files from which metrics follow that a machine may lack.
+_SUMMED = ("price", "rack_units", "die_area", "embodied_carbon")
+HARDWARE = {name: f"components that state their {name}" for name in _SUMMED}
+HARDWARE |= dict.fromkeys((FULL_POWER, "static_power", *_OF_RUN), "static_power or dynamic_power")
+HARDWARE |= dict.fromkeys((OWNERSHIP_COST, RUN_COST, CARBON), "ownership, and with static_power or dynamic_power")
 #: Metrics that are costs, in units that no table of units has.
 COSTS = ("rack_units", "die_area", "price", "embodied_carbon", OWNERSHIP_COST, RUN_COST, CARBON)
 

@@ -183,7 +183,8 @@ class Outputs:
             words = " or ".join(f"{output.word}:{file}" for output in takers)
             raise InputError("several kinds of files have this suffix", _PLACE, value=file, allowed=words)
         if not takers:
-            raise InputError("name of a file", _PLACE, value=file, allowed=self._allowed(self.outputs.values()))
+            what = "no kind of file has this name or suffix"
+            raise InputError(what, _PLACE, value=file, allowed=self._allowed(self.outputs.values()))
         return (named or takers)[0]
 
     @staticmethod

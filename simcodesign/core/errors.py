@@ -113,7 +113,8 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 def nearest(name: str, allowed: Iterable[str], *, see: str = "") -> str:
-    """Return the allowed names as one line, after a suggestion if one of them is like ``name`` (see ``alike``).
+    """Return the allowed names as one line, after a suggestion if one of them is like ``name`` (see ``alike``), or if
+    ``name`` is the last key of dotted ones: all of these, as none is more likely.
 
     The names are in alphabetical order. If there are more than 30, the line lists 15, names like ``name`` first, and
     the number of the others; ``see`` is the command that lists all of them.
@@ -122,8 +123,10 @@ def nearest(name: str, allowed: Iterable[str], *, see: str = "") -> str:
     "did you mean 'kernel'? kernel, socket"
     """
     names = sorted(set(allowed))
-    close = alike(name, names)
-    suggestion = f"did you mean {close[0]!r}? " if close else ""
+    paths = [one for one in names if one.endswith(f".{name}")]
+    close = paths or alike(name, names)
+    meant = " or ".join(repr(one) for one in (paths or close[:1])[:_MOST_ALIKE])
+    suggestion = f"did you mean {meant}? " if close else ""
     if len(names) <= MOST_LISTED:
         return suggestion + (", ".join(names) or "none")
     containing = [one for one in names if len(name) >= _LEAST_PART and name.lower() in one.lower()]

@@ -54,7 +54,8 @@ class Parameter:
             good &= np.isin(array, list(self.choices.values()))
         if not np.all(good):
             wrong = float(array[~good].flat[0])
-            raise InputError(f"parameter {self.name!r}", place, value=self.shown(wrong), allowed=self._allowed())
+            shown = int(wrong) if self.whole and wrong.is_integer() else self.shown(wrong)  # 0, not 0.0
+            raise InputError(f"parameter {self.name!r}", place, value=shown, allowed=self._allowed())
         is_small = (array != 0) & (np.abs(array) < np.finfo(np.float64).tiny)  # its inverse is infinite
         if np.any(is_small):
             what = f"parameter {self.name!r} is too small"

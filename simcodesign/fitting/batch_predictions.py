@@ -42,9 +42,11 @@ class BatchPredictions:
 
 
 def default_target(measurements: Measurements) -> Array:
-    """Where ``fit`` compares models without a ``target``, (m,): four times the largest value of each parameter, within
-    the range of coordinates."""
-    return np.asarray(np.minimum(measurements.points.max(0), LARGEST / BEYOND) * BEYOND)
+    """Where ``fit`` compares models without a ``target``, (m,): four times the largest value of each parameter that
+    varies, within the range of coordinates, and the value of each other one: nothing was measured of its growth."""
+    largest = measurements.points.max(0)
+    beyond = np.minimum(largest, LARGEST / BEYOND) * BEYOND
+    return np.asarray(np.where(largest > measurements.points.min(0), beyond, largest))
 
 
 def batch_predictions(fits: Fits) -> BatchPredictions:

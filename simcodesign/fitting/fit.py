@@ -73,7 +73,7 @@ def fit(
     ``negative_exponents``, ``negative_coefficients``: whether these may be below 0. ``refine``: exponents between those
     of the set where the data ask for them. ``weighting``: see ``weights``.
     ``exact``: the values have no noise, as counts have none (repeated values that are all equal say so by themselves).
-    ``target``: where rivals are compared (default: four times the largest value of each parameter).
+    ``target``: where rivals are compared (default: four times the largest value of each parameter that varies).
     ``on_progress``: called with the number of series that were finished.
 
     Raises InputError for unknown names, a bad target, a number of terms outside 0 to 8, and series whose largest value

@@ -89,3 +89,13 @@ def test_hops_are_one_step_of_the_printed_ladder(capfd: pytest.CaptureFixture[st
     hops = next(line.split() for line in lines if line.split()[:1] == ["hops"])
     assert float(hops[2]) == pytest.approx(1e6 * (by_law_s + effect_s), abs=0.005)
     assert any("left out of the formula, but hops" in line for line in lines)
+
+
+def test_the_largest_step_of_the_verdict_is_one_of_the_printed_ladder(capfd: pytest.CaptureFixture[str]) -> None:
+    """A tree formula without hops: its only printed step is hops, by the difference of both printed times."""
+    formula = "tree = ceil(log2(P))*(t_s + m*t_w)"
+    text = command(capfd, "compare")("broadcast", "mesh-256", "-P", "256", "--formula", formula).out
+    ladder = text.partition("From formula tree")[2].partition("Formula tree")[0]
+    hops = next(line.split() for line in ladder.splitlines() if line.split()[:1] == ["hops"])
+    sentence = " ".join(text.split()).partition("Formula tree (")[2].partition("Formula grama (")[0]
+    assert f"the largest step is hops ({float(hops[2]):g} us more)" in sentence

@@ -155,6 +155,32 @@ def test_equally_fast_machines_have_no_order(capfd: pytest.CaptureFixture[str]) 
     assert "mesh-256 and mesh-256 with mapping=linear take" in " ".join(run(*three).out.split())
 
 
+@pytest.mark.parametrize("more", [["--why"], ["--anchor", "runs.csv"]])
+def test_notes_of_effects_are_printed_once(
+    more: list[str], capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text("P,m,value\n4,1 KiB,130 us\n8,1 KiB,210 us\n", encoding="utf-8")
+    arguments = ("broadcast", "mesh-256", "-P", "16", "--set", "m=1024", "--effects", "links", *more)
+    assert command(capfd, "compare")(*arguments).err.count("links includes hops") == 1
+
+
+def test_a_program_is_said_to_be_executed_once(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    lines = ["import simcodesign as sc", "@sc.program", "def one(rank, size):", "    yield sc.rank.compute(flops=1)"]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    ran = command(capfd, "compare")(str(file), "mesh-256", "hypercube-256", "-P", "2")
+    assert ran.err.count("which is executed") == 1
+
+
+@pytest.mark.parametrize(("name", "option"), [("forecast", "--set"), ("sweep", "--vary")])
+def test_a_key_without_its_section_is_completed(name: str, option: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """``bandwidth`` is a constant of several parts of a machine."""
+    refused = command(capfd, name)("burst", "mesh-256", option, "bandwidth=1 GB/s")
+    assert (refused.status, refused.out) == (2, "")
+    assert "did you mean 'disk.bandwidth' or 'network.bandwidth'?" in refused.err
+
+
 def test_what_is_set_is_not_varied_too(capfd: pytest.CaptureFixture[str]) -> None:
     refused = command(capfd, "compare")(*TWO, "--vary", "P=2,4")
     assert (refused.status, refused.out) == (2, "")

@@ -465,7 +465,7 @@ BAD = {
     ),
     "folder": (["TRACE", "--write", "no/p.json"], "--write: cannot be written, got 'no/p.json'"),
     "same file": (["PROFILE", "--write", "PROFILE"], "--write: this file is in use by the same command"),
-    "plot": (["TRACE", "--write", "p.txt"], "--write: name of a file, got 'p.txt'"),
+    "plot": (["TRACE", "--write", "p.txt"], "--write: no kind of file has this name or suffix, got 'p.txt'"),
 }
 
 

@@ -391,7 +391,7 @@ def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.Ca
         (["kripke", *UPGRADES, "--simulate", "--effects", "heat"], "no such effect"),
         (["kripke", *SYSTEMS, "--simulate", "--benchmark", "1e9"], "without --benchmark"),
         (["kripke", *SYSTEMS, "--simulate", "-P", "100"], "200 or more"),
-        (["kripke", *UPGRADES, "--write", "x.txt"], "--write: name of a file"),
+        (["kripke", *UPGRADES, "--write", "x.txt"], "--write: no kind of file has this name or suffix"),
         (["kripke", *SYSTEMS, "--simulate", "--write", "x.png"], "simulated systems have no plot"),
         (["kripke", J, "--write", "trace.json"], "requirements have no trace"),
     ],

@@ -268,7 +268,7 @@ def test_only_a_store_that_exists_is_continued(folder: Path) -> None:
         ((*RANKS, "--retry"), "--retry needs --resume"),
         ((*RANKS, "--write", "plot:a.txt"), "--write: suffix of a file"),
         ((*RANKS, "--write", "a.svg", "--form", "heat"), "a heat needs two axes"),
-        ((*RANKS, "--write", "a.txt"), "--write: name of a file"),
+        ((*RANKS, "--write", "a.txt"), "--write: no kind of file has this name or suffix"),
         ((*RANKS, "--store", "a", "--resume", "b"), "--store and --resume exclude each other"),
         ((*RANKS, "-j", "2", "--scheduler", "tcp://a:1"), "--jobs and --scheduler exclude each other"),
         ((*RANKS, "--set", "P=4"), "set and varied"),

@@ -47,6 +47,9 @@ def test_an_unlike_name_is_not_suggested(pair: list[str]) -> None:
 def test_a_word_of_several_names_suggests_none_of_them() -> None:
     assert nearest("startup", ["read_startup", "write_startup"]) == "read_startup, write_startup"
     assert nearest("by", ["one_by_one"]) == "one_by_one"
+    keys = ["disk.bandwidth", "network.bandwidth"]  # neither is more likely
+    assert nearest("bandwidth", keys).startswith("did you mean 'disk.bandwidth' or 'network.bandwidth'? ")
+    assert nearest("waiting", ["serving.waiting", "writing"]).startswith("did you mean 'serving.waiting'? ")
 
 
 def test_long_lists_are_cut_and_counted_after_the_names_that_are_alike() -> None:

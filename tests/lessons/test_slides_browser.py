@@ -49,6 +49,7 @@ def test_keys_turn_slides_and_escape_ends_them(visit: Visit) -> None:
     page.locator("lesson-slides button").click()
     assert shown(page) == ["head"]
     assert page.locator("#step-1").is_hidden()
+    assert page.locator("lesson-summary").is_hidden()  # a class sees the step alone
     page.keyboard.press("ArrowRight")
     assert shown(page) == ["step-1"]
     large = page.evaluate(

@@ -81,7 +81,7 @@ def test_many_regions_are_cut_to_the_largest_and_counted() -> None:
     rows = [line.split()[0] for line in text.splitlines() if re.match(r"\s*r\d+\s", line)]
     assert rows == [f"r{count - 1 - k}" for k in range(MOST_ROWS)]
     assert "And 13 more" in text
-    assert f"{count} series" in text
+    assert f"{count} series: SMAPE" in text
     assert "1 constant" in text
 
 
@@ -329,6 +329,13 @@ def test_progress_counts_series(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_the_default_target_is_that_of_fit() -> None:
     measurements = linear([2.0])
     assert default_target(measurements).tolist() == fit(measurements).target.tolist()
+
+
+def test_the_default_target_keeps_a_parameter_that_was_not_varied() -> None:
+    """Nothing was measured of its growth: runs on 4 to 64 processes at n = 1000 are predicted at p = 256, n = 1000."""
+    points = np.column_stack([P, np.full_like(P, 1000)])
+    measurements = Measurements(("p", "n"), points, ("main",), ("time",), 3 + P[None, :, None])
+    assert default_target(measurements).tolist() == [256, 1000]
 
 
 def test_names_in_json_can_be_pasted() -> None:

@@ -80,7 +80,7 @@ def run(options: CompareOptions) -> None:
 
 def _run_once(options: CompareOptions, files: RequestedFiles) -> dict[str, float]:
     """Compare with one simulation, and print it; the errors that count."""
-    from simcodesign.cli.run.scenario import load_scenario, run_keywords
+    from simcodesign.cli.run.scenario import load_scenario, repeated_keywords, run_keywords
     from simcodesign.cli.run.verdict import judged_errors, measured_tables
     from simcodesign.cli.run.why import what_helps, why_tables, with_why
     from simcodesign.comparison.compare import compare
@@ -104,7 +104,7 @@ def _run_once(options: CompareOptions, files: RequestedFiles) -> dict[str, float
         from simcodesign.engine.experiment import Experiment
         from simcodesign.studies.anchored.comparisons import with_anchors
 
-        experiment = Experiment.of(scenario, **run_keywords(options.simulation))
+        experiment = Experiment.of(scenario, **repeated_keywords(options.simulation))
         comparison = with_anchors(comparison, experiment, anchors_of(options.anchor, options.scenario, scenario))
     helps = None
     if options.why:

@@ -63,8 +63,9 @@ Target = Annotated[
     Option(
         "--target",
         metavar="NAME=VALUE,...",
-        help="Predict at this point: P=1024, or p=1024,n=1e6 (default: four times the largest values). Repeatable: "
-        "fit and fit-formula predict one point, given in parts; fit-counters predicts each of several points.",
+        help="Predict at this point: P=1024, or p=1024,n=1e6 (default: four times the largest value of each "
+        "parameter that varies). Repeatable: fit and fit-formula predict one point, given in parts; fit-counters "
+        "predicts each of several points.",
     ),
 ]
 Format = Annotated[
@@ -304,18 +305,18 @@ class VerdictOptions:
     tolerance: Annotated[
         str | None,
         Option(
-            metavar="SHARE",
-            help="Exit with 1 when an error of the total is larger, e.g. 5%: with --measured of the simulation "
-            "(of the forecast, if nothing is simulated) against the measurement; otherwise of our forecast, or of "
-            "any --formula given, against the simulation.",
+            metavar="FRACTION",
+            help="Fail (exit status 1) if the error of the total time exceeds FRACTION, e.g. 5%. With --measured, "
+            "judge the simulation (the forecast, if nothing is simulated) against the measurement; with --formula, "
+            "the formulas against the simulation; otherwise the forecast against the simulation.",
         ),
     ] = None
     tolerance_of: Annotated[
         list[str],
         Option(
             metavar="NAME",
-            help="With --tolerance, of what instead: forecast, simulation (against what was measured) or formulas. "
-            "Repeatable.",
+            help="With --tolerance: judge the forecast, the simulation (against the measurement) or the formulas "
+            "instead. Repeatable.",
         ),
     ] = field(default_factory=list)
 
@@ -326,8 +327,8 @@ AnchorFiles = Annotated[
     Option(
         metavar="FILE",
         help="Anchor predictions at times measured on fewer ranks (a table as for --measured; see "
-        "docs/anchored.md): print also what is predicted times measured / predicted at the largest number of ranks "
-        "there. Repeatable.",
+        "docs/anchored.md): in addition, print each prediction multiplied by measured / predicted at the largest "
+        "number of ranks in FILE. Repeatable.",
     ),
 ]
 

@@ -73,9 +73,9 @@ class SweepOptions:
         str | None,
         Option(
             metavar="FRACTION",
-            help="With simulations: where formulas, the workload's own and our forecast are within this part of the "
-            "simulation (10%, or 0.1; 1 is 100%), which to use where, and the condition in words if a simple one "
-            "fits; a plot is then a map of it. By default 10% with --formula.",
+            help="With --simulate: list the points at which each formula and the forecast are accurate to FRACTION of "
+            "the simulation (10%, or 0.1; 1 is 100%), which one to use at which points, and a simple condition if one "
+            "fits; a plot is then a map of this (default: 10% if --formula is given).",
         ),
     ] = None
     verdict: VerdictOptions

@@ -53,10 +53,15 @@ def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: 
 
 
 def run_keywords(options: SimulationOptions, machine: Machine | None = None) -> RunKeywords:
-    """The options as ``simulate`` and all that simulate take them; ``machine``: the one that runs, if it is one."""
+    """The options as all that simulates takes them, noted on standard error; ``machine``: the one that runs, if one."""
     note_implied(options.effects)
     if machine is not None:
         _note_slow_nodes(machine, options.effects)
+    return repeated_keywords(options)
+
+
+def repeated_keywords(options: SimulationOptions) -> RunKeywords:
+    """Return the options as ``run_keywords`` does, for a second experiment of a command: its notes are printed."""
     return {
         "effects": options.effects,
         "engine": options.engine,
@@ -80,9 +85,14 @@ def scenario_of(
     settings: Iterable[str],
     preset: str | None = None,
     phases: Iterable[str] = (),
+    is_first: bool = True,
 ) -> GivenScenario:
-    """The workload and the machine, with settings NAME=VALUE of either of them."""
-    note_execution(workload_name)
+    """The workload and the machine, with settings NAME=VALUE of either of them.
+
+    ``is_first``: whether a command reads this workload for the first time, and notes that it executes it.
+    """
+    if is_first:
+        note_execution(workload_name)
     try:
         workload = load_workload(workload_name)
     except InputError:
@@ -97,7 +107,8 @@ def scenario_of(
     for name in changes:
         if "." not in name and name not in MACHINE_KEYS:
             what = f"neither a parameter of {workload.name} nor a key of machine files"
-            raise _bad_setting(what, name, nearest(name, {*workload.parameters, "P", *MACHINE_KEYS}))
+            constants = _constants_named(name, machine_name)
+            raise _bad_setting(what, name, nearest(name, {*workload.parameters, "P", *constants, *MACHINE_KEYS}))
     machine = load_noted_machine(machine_name, changes)
     own = {name: value for name, value in own.items() if name not in of_machine}
     machine = with_changes(machine, own)
@@ -106,6 +117,16 @@ def scenario_of(
     _note_unused_changes(workload, machine, changes)
     note_shared_link(machine, machine_name, changes)
     return GivenScenario(workload, machine, values, preset, [*phases] or None)
+
+
+def _constants_named(word: str, machine_name: str) -> list[str]:
+    """Constants of a machine whose last key has this word: ``network.hop_latency`` for ``latency``."""
+    try:
+        varying = load_machine(machine_name).varying()
+    except InputError:  # reported when the setting is right
+        return []
+    paths = [path.replace("per_byte", other) for path in varying for other in ("per_byte", "bandwidth")]
+    return [path for path in paths if word.lower() in path.rpartition(".")[2].lower().split("_")]
 
 
 def load_noted_machine(name: str, changes: Mapping[str, object] | None = None) -> Machine:

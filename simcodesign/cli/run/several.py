@@ -85,7 +85,7 @@ def _scenarios(options: CompareOptions, built: Sequence[SweepAxis]) -> list[Scen
             machines, axis.name, [value if isinstance(value, str) else f"{value:.15g}" for value in axis.given]
         )
     return [
-        scenario_of(workload, machine, given.all_settings, given.preset, given.phases)
+        scenario_of(workload, machine, given.all_settings, given.preset, given.phases, machine == machines[0])
         for workload in workloads
         for machine in machines
     ]

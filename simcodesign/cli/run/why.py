@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from simcodesign.cli.options.shared import SimulationOptions
-from simcodesign.cli.run.scenario import run_keywords
+from simcodesign.cli.run.scenario import repeated_keywords
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import PlainResult
@@ -34,7 +34,7 @@ def what_helps(scenario: Scenario, options: SimulationOptions, simulation: Resul
         each, whole = (format_quantity(time_s, "time") for time_s in (took_s, simulations * took_s))
         complain(f"note: --why takes {simulations} more simulations, some {whole} in all; the first one took {each}")
 
-    experiment = Experiment.of(scenario, **run_keywords(options))
+    experiment = Experiment.of(scenario, **repeated_keywords(options))
     with ProgressBar("simulating", note="preparing") as on_progress:
         return elasticities_of(experiment, simulation=simulation, on_cost=say_cost, on_progress=on_progress)
 

@@ -62,7 +62,8 @@ class Entry:
                 raise InputError("unknown key", entry.place, value=key, allowed=nearest(key, allowed))
         for key in required:
             if key not in self.content:
-                raise InputError(f"{key!r} is missing", self.place)
+                allowed = f"'{key}: 1', the version of the format" if key == "simcodesign" else None
+                raise InputError(f"{key!r} is missing", self.place, allowed=allowed)
         return self.content
 
     def sequence(self) -> list[Entry]:

@@ -133,12 +133,15 @@ def _combination(one: Combination) -> str:
 
 
 def used_sentences(calibration: MachineCalibration) -> Iterator[str]:
-    """The used rows of each file, which are no evidence for the machine."""
+    """The used rows of each file, which are no evidence for the machine, and how many others are evidence."""
     used = calibration.lines
+    measured = {name for one in calibration.evidence for name in one.source.split(", ")}
     for table in calibration.tables:
-        lines = used.get(table.file, ())
+        lines, name = used.get(table.file, ()), Path(table.file).name
         what = f"lines {lines_text(lines)} were used and are no evidence" if lines else "no row was used"
-        yield f"{Path(table.file).name} ({table.format}, {len(table.rows)} rows): {what}."
+        if name in measured:
+            what += f"; its {'other ' if lines else ''}rows of collective operations are evidence"
+        yield f"{name} ({table.format}, {len(table.rows)} rows): {what}."
 
 
 def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:

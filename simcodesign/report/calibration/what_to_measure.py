@@ -89,6 +89,8 @@ def command_lines(name: str, machine: Machine, commands: Sequence[BenchmarkComma
         files = " ".join(one.file for one in some)
         yield f"  simcodesign calibrate {name} {files} {given} --write mine.yaml"
     yield ""
-    yield "Leave out what the machine's file states already. PingPong of a run on full nodes stays in the first."
+    yield "Skip commands for constants that the machine file states already."
+    if each > 1:
+        yield "PingPong of a run on full nodes is between two ranks of the first node: it does not measure the network."
     if each > 1 and not machine.has_levels:
         yield f"The file gets node: {{network: {{topology: {{kind: {TOPOLOGY}}}}}}}, because the machine states none."

@@ -183,7 +183,7 @@ def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
 
 def explanation(heading: Heading) -> str:
     """Explanation of predictions and errors."""
-    beyond = "four times the largest measured value of each parameter (--target for another)"
+    beyond = "four times the largest measured value of each parameter that varies (--target for another)"
     return (
         f"Predictions: {heading.at} is {'the target' if heading.given else beyond}; a measurement there, with as many "
         f"repetitions, lies in the interval with {heading.level * 100:.6g} % probability. SMAPE: symmetric mean "

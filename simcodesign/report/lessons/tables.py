@@ -16,7 +16,7 @@ from simcodesign.lessons.grading.answer_table import cell
 from simcodesign.lessons.grading.marks import OK, STATES, Marks
 from simcodesign.lessons.grading.seeding import combinations_of
 from simcodesign.lessons.grading.withheld import KINDS, Withheld
-from simcodesign.report.common.tables import facts, new_table, section
+from simcodesign.report.common.tables import facts, new_table, section, text_table
 
 #: Files that the terminal names; the table has all.
 MAX_FILES = 20
@@ -38,7 +38,7 @@ def lesson_rows(lessons: Iterable[Lesson]) -> list[dict[str, Any]]:
 
 def lesson_table(lessons: Iterable[Lesson]) -> Table:
     """Table of lessons for a terminal."""
-    table = new_table("Lessons", "name", "title", "minutes", "steps")
+    table = text_table("Lessons", "name", "title", "minutes", "steps", right={"minutes"})
     for one in lessons:
         table.add_row(one.name, one.title, str(one.minutes), ", ".join(step.name for step in one.steps))
     return table

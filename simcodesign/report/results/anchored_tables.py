@@ -36,5 +36,5 @@ def _sentences(known: Sequence[Anchored]) -> list[str]:
     one = known[0]
     said = [] if one.steps else ["No interval: only one number of ranks was measured."]
     said += [f"Frozen: {words}." for words in one.frozen]
-    said += [f"Careful: of the {each.reading}, {each.warning}." for each in known if each.warning]
+    said += [f"Caution ({each.reading}): {each.warning}." for each in known if each.warning]
     return list(dict.fromkeys(said))

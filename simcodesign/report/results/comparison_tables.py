@@ -23,6 +23,7 @@ from simcodesign.report.results.ladder_rows import SUM, hops_line, not_here_line
 from simcodesign.report.results.limits import KERNELS, PROCESSORS, words_of_limit
 from simcodesign.report.results.measured_tables import measured_lines
 from simcodesign.report.results.tables import (
+    NO_BOUNDS,
     algorithm_table,
     basis_line,
     case_title,
@@ -258,7 +259,7 @@ def bounds_line(comparison: Comparison) -> RenderableType:
     """Whether the simulation lies within the bounds."""
     bounds = comparison.forecast.bounds
     if bounds is None:
-        return paragraph("No bounds were computed.")
+        return paragraph(f"Bounds of the simulated time were not computed: {NO_BOUNDS}.")
     simulation = comparison.deterministic
     lower = ", ".join(f"{name} {time_text(value)}" for name, value in bounds.lower_with(simulation.effects).items())
     place = "inside" if comparison.within_bounds else "OUTSIDE"

@@ -20,7 +20,7 @@ def evidence_lines(every: Sequence[OperationEvidence]) -> list[RenderableType]:
     known = [_sentence(one, one.evidence) for one in every if one.evidence is not None]
     unknown = [_what(one) for one in every if one.evidence is None]
     more = f" and {len(unknown) - MOST_NAMED:,} more" if len(unknown) > MOST_NAMED else ""
-    none = [f"No evidence in the machine's file of {', '.join(unknown[:MOST_NAMED])}{more}."] if unknown else []
+    none = [f"The machine file has no evidence on {', '.join(unknown[:MOST_NAMED])}{more}."] if unknown else []
     return [paragraph(" ".join([*known, *none]))] if every else []
 
 
@@ -32,7 +32,7 @@ def _what(one: OperationEvidence) -> str:
 def _sentence(one: OperationEvidence, evidence: Evidence) -> str:
     rows = f"{evidence.rows:,} measured time{'s' * (evidence.rows > 1)}"
     error = f"median error of the {evidence.reading} {100 * evidence.median_error:.2g} %"
-    return f"Evidence in the machine's file of {_what(one)}: {rows}, {error}."
+    return f"The machine file's evidence on {_what(one)}: {rows}, {error}."
 
 
 def evidence_over_text(every: Sequence[EvidenceOverPoints]) -> list[str]:

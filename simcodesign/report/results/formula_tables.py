@@ -193,7 +193,7 @@ def _verdict(one: FormulaComparison) -> str:
     name = _at_beginning(_label(one))
     if not one.rungs:
         return f"{name} has no total here."
-    largest = max(one.rungs, key=lambda rung: abs(rung.change_s))
+    largest = max(_hops_in_one_step(one), key=lambda rung: abs(rung.change_s))
     if largest.change_s == 0:
         return f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding."
     error = one.error if one.measured_error is None else one.measured_error

@@ -50,8 +50,8 @@ def hops_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:
     if not any(rung.effect == _HOPS and rung.change_s < 0 for rung in rungs):
         return []
     text = (
-        "hops below 0: these messages have fewer hops than the distance law has it that the forecast takes, or pass "
-        "fewer slow links, as between ranks that are near each other."
+        "hops below 0: these messages make fewer hops than the distance law of the forecast assumes, or pass fewer "
+        "slow links, for example between ranks that are near each other."
     )
     return [paragraph(text)]
 

@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.analytic.bounds import MOST_MESSAGES
 from simcodesign.core.forecast_parts import Bounds, FailureForecast, SharedTime
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
@@ -25,6 +26,11 @@ MAX_SEQUENCES = 3
 NOBODY_WAITS = "the queueing of the forecast: without effects no request waits"
 
 
+#: Why a result may have no bounds.
+NO_BOUNDS = (
+    f"programs in Python and operations of more than {MOST_MESSAGES:,} messages have none, and of many ranks "
+    "`forecast --bounds` computes them"
+)
 #: The method that gave the fraction of a level, in words.
 HIT_WORDS = {
     "full": "stack model, fully associative",
@@ -58,7 +64,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     parts += [*pipelined_lines(result), *longest_path_line(result), *bubble_line(result)]
     parts += [*shared_links_line(result), *loaded_line(result), *failures_line(result)]
     if result.bounds is None:
-        return [*parts, paragraph("Bounds of the simulated time were not computed.")]
+        return [*parts, paragraph(f"Bounds of the simulated time were not computed: {NO_BOUNDS}.")]
     return [*parts, bounds_table(result.bounds), *notes_lines(result)]
 
 

@@ -90,7 +90,7 @@ def bottleneck_lines(result: Result) -> list[str]:
         )
         lines.append(
             f"{'All' if share == 1 else _percent(share).capitalize() + ' of all'} waiting is for stations of the kind "
-            f"{kind}, {format_quantity(waited_s[kind], 'time')} of all requests together. The busiest of them, "
+            f"{kind}: {format_quantity(waited_s[kind], 'time')}, summed over all requests. The busiest of them, "
             f"{busiest.name}, is in use {_percent(busiest.utilisation)} of the time."
         )
     elif len(result.stations):

@@ -129,6 +129,11 @@ class NativeModel(OfScenario):
         return self if self.workload.serving is None else replace(self, serves=True)
 
     @property
+    def of_server(self) -> Collection[str]:
+        """Metrics of a server of language models, which exist if an expression names one."""
+        return () if self.workload.serving is None else SERVING_METRICS
+
+    @property
     def name(self) -> str:
         """``workload on machine``."""
         return f"{self.workload.name} on {self.machine.label}"

@@ -7,13 +7,14 @@ x between limits, with h_i(x) = 0 and g_j(x) <= 0. Whole variables stay whole he
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.machine_metrics import HARDWARE
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.expressions.interval import Interval, bounds_of
@@ -233,7 +234,20 @@ class Problem:
         dimensions = expression_names(self.model, self.space)
         sides = [side for item in self.constraints for side in (item.left, item.right)]
         for expression in [*(item.expression for item in self.objectives), *sides]:
-            check_names(expression, dimensions)
+            self._check_names(expression, dimensions)
+
+    def _check_names(self, expression: Expression, dimensions: Mapping[str, str]) -> None:
+        """InputError for a name that is neither metric nor variable."""
+        further: Iterable[str] = getattr(self.model, "of_server", ())  # there if an expression names one
+        plain = {plain_name(name): name for name in dimensions}
+        for name in sorted(expression.names - plain.keys()):
+            shown = name.replace("__", ".")
+            allowed = nearest(shown, {*dimensions, *further})
+            what = f"neither a metric nor a variable in {expression.text!r}"
+            if shown in HARDWARE and hasattr(self.model, "machine"):
+                what = f"{self.model.machine.label} does not state what {shown} is computed from"
+                allowed = f"a machine with {HARDWARE[shown]}; or {allowed}"
+            raise InputError(what, expression.place, value=shown, allowed=allowed)
 
     @property
     def takes_sums(self) -> bool:
@@ -305,15 +319,6 @@ class Problem:
 def expression_names(model: Model, space: Space) -> dict[str, str]:
     """Names that an expression may use, and their dimensions."""
     return {**dict.fromkeys([*model.fixed(space.names), *space.names], ""), **model.dimensions}
-
-
-def check_names(expression: Expression, dimensions: Mapping[str, str]) -> None:
-    """InputError for a name that is neither metric nor variable."""
-    plain = {plain_name(name): name for name in dimensions}
-    for name in sorted(expression.names - plain.keys()):
-        shown = name.replace("__", ".")
-        what = f"neither a metric nor a variable in {expression.text!r}"
-        raise InputError(what, expression.place, value=shown, allowed=nearest(shown, dimensions))
 
 
 def _stacked(columns: Sequence[FloatOrArray], count: int) -> FloatArray:

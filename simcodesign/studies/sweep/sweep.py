@@ -312,7 +312,8 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
     if "." in name or name in TOP_KEYS:
         return Known(name, CHANGE)
     what = f"neither a parameter of {workload.name} nor a key of machine files"
-    allowed = nearest(name, {*workload.parameters, "P", "seed", *TOP_KEYS, *machine.varying()})
+    paths = [one.replace("per_byte", other) for one in machine.varying() for other in ("per_byte", "bandwidth")]
+    allowed = nearest(name, {*workload.parameters, "P", "seed", *TOP_KEYS, *paths})
     raise InputError(what, Place("--vary"), value=name, allowed=allowed)
 
 

@@ -306,7 +306,15 @@ def test_json_and_sentences_name_the_rows(machine: Path) -> None:
         ("barrier.txt", []),
     ]
     assert data["cross_validation"]["chosen"] == 2
-    assert any("no row was used" in sentence for sentence in benchmark_sentences(found))
+    assert any("no row was used." in sentence for sentence in benchmark_sentences(found))
+
+
+def test_sentences_name_the_files_whose_rows_are_evidence(machine: Path) -> None:
+    collective = by_size("allgather", lambda size: 3 * (2 * US + size / GB), P=8.0)
+    found = calibrate_machine(machine, [by_size("ping_pong", lambda size: 2 * US + size / GB), collective])
+    assert len(found.evidence) == 1
+    (sentence,) = (one for one in benchmark_sentences(found) if one.startswith("allgather.txt"))
+    assert sentence.endswith("no row was used; its rows of collective operations are evidence.")
 
 
 @pytest.mark.parametrize("known", [{"network.startup": 1.0}, {"network.hop_latency": -1.0}])

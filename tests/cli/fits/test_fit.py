@@ -266,7 +266,7 @@ def test_help_is_short(run: Any) -> None:
         (["--region", "exchange", "--metric", "bytes"], "no series has one of these regions"),
         (["--format", "xx"], "no such format of measurements, got 'xx'"),
         (["--write", "plot:a.gif"], "--write: suffix of a file, got 'plot:a.gif'"),
-        (["--write", "a.gif"], "--write: name of a file, got 'a.gif'"),
+        (["--write", "a.gif"], "--write: no kind of file has this name or suffix, got 'a.gif'"),
         (["--exponents", "foo"], "an unknown set of exponents, got 'foo' (allowed: extrap, paper"),
         (["--exponents", "1,,2"], "--exponents: not a set of exponents"),
         (["--exponents", "1;a"], "--exponents: not a pair of exponents"),

@@ -150,7 +150,10 @@ def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTabl
     if not isinstance(reader, BenchmarkReader):
         formats = ", ".join(name for name, one in READERS.items() if isinstance(one, BenchmarkReader))
         what = "not what a benchmark prints"
-        raise InputError(what, Place(str(path)), value=reader.name, allowed=f"one of {formats}; --format names it")
+        allowed = (
+            f"one of {formats}; --format names it; with measured times of a workload, calibrate WORKLOAD MACHINE FILE"
+        )
+        raise InputError(what, Place(str(path)), value=reader.name, allowed=allowed)
     table = _all_parts(reader, path) if format is None else reader.rows_of(path)
     if not table.rows:
         raise InputError("the file holds no measurement", Place(str(path)), allowed=f"output of {reader.name}")
