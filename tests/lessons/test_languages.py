@@ -37,6 +37,17 @@ TRANSLATED = [
 ]
 #: Words that are English alone.
 ENGLISH = re.compile(r"\b(the|of|and|is|are|with|which|what|how|that|from|you|for|by|it)\b", re.IGNORECASE)
+#: Titles of works that lessons cite stay as they are.
+TITLES = (
+    "Introduction to Parallel Computing",
+    "Optimization of Collective Communication Operations in MPICH",
+    "Validity of the single processor approach to achieving large scale computing capabilities",
+    "The Tofu Interconnect D",
+    "LULESH 2.0 Updates and Changes",
+    "An Introduction to Probability Theory and Its Applications",
+    "The Case of the Missing Supercomputer Performance",
+    "Performance Forecasting: Characterization of Applications on Current and Future Architectures",
+)
 GERMAN = """\
 simcodesign: 1
 title: Eine kleine Lektion
@@ -100,7 +111,7 @@ def test_no_text_is_left_untranslated(name: str, language: str) -> None:
     assert len(texts) > 50
     assert [(where, text) for where, text in texts.items() if text == first[where]] == []
     own_words = {
-        where: re.sub(r"\{\{.*?\}\}|`.*?`|(Introduction to Parallel|The Tofu|Optimization of|Validity of).*", " ", text)
+        where: re.sub(rf"\{{\{{.*?\}}\}}|`.*?`|{'|'.join(map(re.escape, TITLES))}", " ", text)
         for where, text in texts.items()
     }
     assert [(where, found[0]) for where, text in own_words.items() if (found := ENGLISH.search(text))] == []
