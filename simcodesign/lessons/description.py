@@ -133,6 +133,7 @@ class NumberQuestion:
     mistakes: tuple[Mistake, ...]
     place: Place
     points: float = 1.0
+    level: int = 0  # 1 (easy) to 3; 0: none is stated
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ class ChoiceQuestion:
     hint: str
     place: Place
     points: float = 1.0
+    level: int = 0  # 1 (easy) to 3; 0: none is stated
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,7 @@ class DrawnQuestion:
     hint: str
     place: Place
     points: float = 1.0
+    level: int = 0  # 1 (easy) to 3; 0: none is stated
 
 
 Question = NumberQuestion | ChoiceQuestion | DrawnQuestion

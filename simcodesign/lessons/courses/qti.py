@@ -81,7 +81,8 @@ def _test(bank: Bank) -> ET.Element:
     part = ET.SubElement(root, "testPart", identifier="part", navigationMode="nonlinear", submissionMode="individual")
     for topic in bank.topics:
         name = f"section_{identifier(topic.name)}"
-        section = ET.SubElement(part, "assessmentSection", identifier=name, title=topic.name, visible="false")
+        title = ", ".join((*topic.place, topic.name))
+        section = ET.SubElement(part, "assessmentSection", identifier=name, title=title, visible="false")
         ET.SubElement(section, "selection", select="1")
         for one in topic.variants:
             ET.SubElement(section, "assessmentItemRef", identifier=_name(topic, one), href=_file(_name(topic, one)))

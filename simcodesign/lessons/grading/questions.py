@@ -38,6 +38,8 @@ def question_told(one: Question, values: Values, teller: Teller) -> dict[str, An
         return inline_html(text, one.place, teller.moment, teller.text) if text else ""
 
     common = {"name": one.name, "points": one.points, "html": html(one.text), "hint": html(one.hint)}
+    if one.level:
+        common["level"] = one.level
     if isinstance(one, ChoiceQuestion):
         return {**common, "choices": _choices(one, values, html)}
     feedback = {"tolerance": one.tolerance, "right": html(one.right), "wrong": html(one.wrong)}

@@ -19,7 +19,9 @@ from simcodesign.lessons.description import (
 from simcodesign.lessons.values import FORMULA, SIMULATION, rung_of, unit_factor
 from simcodesign.lessons.yaml.runs import read_stops
 
-COMMON = ("name", "text", "hint", "points")
+COMMON = ("name", "text", "hint", "points", "level")
+#: From questions that students answer in a minute to questions that combine several ideas.
+MOST_LEVEL = 3
 MOST_POINTS = 1000.0
 OF_NUMBERS = ("answer", "unit", "tolerance", "right", "wrong", "mistakes")
 OF_CURVES = ("draw", "tolerance", "right", "wrong")
@@ -45,6 +47,10 @@ def _points(items: dict[str, Entry]) -> float:
     if not 0 <= points <= MOST_POINTS:
         raise items["points"].error("not a number of points", f"0 to {MOST_POINTS:.0f}")
     return points
+
+
+def _level(items: dict[str, Entry]) -> int:
+    return items["level"].whole(1, MOST_LEVEL) if "level" in items else 0
 
 
 def _tolerance(items: dict[str, Entry], otherwise: float) -> float:
@@ -73,6 +79,7 @@ def _number(items: dict[str, Entry], entry: Entry) -> NumberQuestion:
         mistakes=tuple(Mistake(one["answer"].expression(), one["text"].text()) for one in mistakes),
         place=entry.place,
         points=_points(items),
+        level=_level(items),
     )
 
 
@@ -111,6 +118,7 @@ def _drawn(entry: Entry, items: dict[str, Entry], runs: Mapping[str, Run]) -> Dr
         hint=_text(items, "hint"),
         place=entry.place,
         points=_points(items),
+        level=_level(items),
     )
 
 
@@ -125,7 +133,13 @@ def _choices(entry: Entry, items: dict[str, Entry]) -> ChoiceQuestion:
         raise items["choices"].error("too few choices", "2 or more")
     made = tuple(Choice(one["text"].text(), one["value"].expression(), _text(one, "feedback")) for one in choices)
     return ChoiceQuestion(
-        items["name"].name(), items["text"].text(), made, _text(items, "hint"), entry.place, _points(items)
+        items["name"].name(),
+        items["text"].text(),
+        made,
+        _text(items, "hint"),
+        entry.place,
+        _points(items),
+        _level(items),
     )
 
 
