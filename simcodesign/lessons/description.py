@@ -129,7 +129,7 @@ class NumberQuestion:
     tolerance: float
     right: str
     wrong: str
-    hint: str
+    hints: tuple[str, ...]
     mistakes: tuple[Mistake, ...]
     place: Place
     points: float = 1.0
@@ -152,7 +152,7 @@ class ChoiceQuestion:
     name: str
     text: str
     choices: tuple[Choice, ...]
-    hint: str
+    hints: tuple[str, ...]
     place: Place
     points: float = 1.0
     level: int = 0  # 1 (easy) to 3; 0: none is stated
@@ -174,7 +174,7 @@ class DrawnQuestion:
     tolerance: float
     right: str
     wrong: str
-    hint: str
+    hints: tuple[str, ...]
     place: Place
     points: float = 1.0
     level: int = 0  # 1 (easy) to 3; 0: none is stated

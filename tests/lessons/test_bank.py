@@ -243,7 +243,7 @@ def test_topics_and_levels() -> None:
     assert len(by_topic) == 10
     assert all(set(levels) == LEVELS and sum(levels.values()) >= 4 for levels in by_topic.values())
     assert sum(sum(levels.values()) for levels in by_topic.values()) >= 50
-    assert all(one.hint and one.points == one.level for step in LESSON.steps for one in step.questions)
+    assert all(one.hints and one.points == one.level for step in LESSON.steps for one in step.questions)
 
 
 def test_the_page_lists_all_questions() -> None:

@@ -68,7 +68,7 @@ class Variant:
     text: str
     asked: str
     points: float
-    hint: str = ""
+    hints: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     replies: tuple[Reply, ...] = ()
     otherwise: str = ""
@@ -174,7 +174,7 @@ def _variants(
 def _variant(one: Mapping[str, Any], text: str, public: Mapping[str, Any], language: str) -> Variant:
     """Return a question with the code 0, below the text of its step; ``public``: the question as students see it."""
     asked = public["html"] if "<p>" in public["html"] else f"<p>{public['html']}</p>"
-    shared = Variant(0, clean(text), clean(asked), one["points"], clean(public.get("hint", "")))
+    shared = Variant(0, clean(text), clean(asked), one["points"], tuple(map(clean, public.get("hints", ()))))
     if "choices" in one:
         texts = {choice["id"]: choice["html"] for choice in public["choices"]}
         choices = (

@@ -53,8 +53,8 @@ def _question(name: str, one: Variant, language: str) -> ET.Element:
     else:
         _html(element, "generalfeedback", one.solution)
         _numerical(element, one)
-    if one.hint:
-        _html(element, "hint", one.hint)
+    for hint in one.hints:
+        _html(element, "hint", hint)
     return element
 
 

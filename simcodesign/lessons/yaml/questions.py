@@ -22,6 +22,7 @@ from simcodesign.lessons.yaml.runs import read_stops
 COMMON = ("name", "text", "hint", "points", "level")
 #: From questions that students answer in a minute to questions that combine several ideas.
 MOST_LEVEL = 3
+MOST_HINTS = 5
 MOST_POINTS = 1000.0
 OF_NUMBERS = ("answer", "unit", "tolerance", "right", "wrong", "mistakes")
 OF_CURVES = ("draw", "tolerance", "right", "wrong")
@@ -75,7 +76,7 @@ def _number(items: dict[str, Entry], entry: Entry) -> NumberQuestion:
         tolerance=tolerance,
         right=_text(items, "right"),
         wrong=_text(items, "wrong"),
-        hint=_text(items, "hint"),
+        hints=hints_in(items),
         mistakes=tuple(Mistake(one["answer"].expression(), one["text"].text()) for one in mistakes),
         place=entry.place,
         points=_points(items),
@@ -115,7 +116,7 @@ def _drawn(entry: Entry, items: dict[str, Entry], runs: Mapping[str, Run]) -> Dr
         tolerance=tolerance,
         right=_text(items, "right"),
         wrong=_text(items, "wrong"),
-        hint=_text(items, "hint"),
+        hints=hints_in(items),
         place=entry.place,
         points=_points(items),
         level=_level(items),
@@ -136,11 +137,22 @@ def _choices(entry: Entry, items: dict[str, Entry]) -> ChoiceQuestion:
         items["name"].name(),
         items["text"].text(),
         made,
-        _text(items, "hint"),
+        hints_in(items),
         entry.place,
         _points(items),
         _level(items),
     )
+
+
+def hints_in(items: Mapping[str, Entry]) -> tuple[str, ...]:
+    """Return the hints of a question: none, one text, or the texts of a list, the first hint first."""
+    if "hint" not in items:
+        return ()
+    one = items["hint"]
+    hints = tuple(each.text() for each in one.sequence()) if isinstance(one.content, list) else (one.text(),)
+    if len(hints) > MOST_HINTS:
+        raise one.error(f"{len(hints)} hints", f"up to {MOST_HINTS}")
+    return hints
 
 
 def _text(items: dict[str, Entry], key: str) -> str:
