@@ -129,10 +129,11 @@ class NumberQuestion:
     tolerance: float
     right: str
     wrong: str
-    hint: str
+    hints: tuple[str, ...]
     mistakes: tuple[Mistake, ...]
     place: Place
     points: float = 1.0
+    level: int = 0  # 1 (easy) to 3; 0: none is stated
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,10 @@ class ChoiceQuestion:
     name: str
     text: str
     choices: tuple[Choice, ...]
-    hint: str
+    hints: tuple[str, ...]
     place: Place
     points: float = 1.0
+    level: int = 0  # 1 (easy) to 3; 0: none is stated
 
 
 @dataclass(frozen=True)
@@ -172,9 +174,10 @@ class DrawnQuestion:
     tolerance: float
     right: str
     wrong: str
-    hint: str
+    hints: tuple[str, ...]
     place: Place
     points: float = 1.0
+    level: int = 0  # 1 (easy) to 3; 0: none is stated
 
 
 Question = NumberQuestion | ChoiceQuestion | DrawnQuestion

@@ -79,7 +79,8 @@ def texts_of(lesson: Lesson) -> Iterator[tuple[str, str]]:
         yield from ((f"{here}, view {number}", view.title) for number, view in enumerate(step.views))
         for question in step.questions:
             there = f"{here}, {question.name}"
-            yield from ((f"{there}, {key}", getattr(question, key, "")) for key in ("text", "hint", "right", "wrong"))
+            yield from ((f"{there}, {key}", getattr(question, key, "")) for key in ("text", "right", "wrong"))
+            yield from ((f"{there}, hint {number}", hint) for number, hint in enumerate(question.hints))
             for number, one in enumerate((*getattr(question, "mistakes", ()), *getattr(question, "choices", ()))):
                 yield f"{there}, {number}", one.text
                 yield f"{there}, feedback {number}", getattr(one, "feedback", "")
@@ -142,7 +143,7 @@ def test_the_exam_asks_the_same_in_both(exam: bool) -> None:
     assert arrays.keys() == others.keys()
     assert first["content"] == second["content"]
     assert first["seeded"] == second["seeded"]
-    texts = {"html", "hint", "right", "wrong", "feedback", "title", "about", "text", "name", "measured_about"}
+    texts = {"html", "hints", "right", "wrong", "feedback", "title", "about", "text", "name", "measured_about"}
 
     def rest(one: object) -> object:
         """Without its texts; ``right`` of a choice is none."""

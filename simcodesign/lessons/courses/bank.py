@@ -26,6 +26,7 @@ from simcodesign.lessons.yaml.translation import in_language
 
 #: Minimum relative tolerance of a known mistake in a page (``front/views/question.js``).
 _MISTAKE_TOLERANCE = 0.02
+_LEVEL = {"en": "Level", "de": "Stufe"}
 #: Buttons that set the clock of a page, and characters that no XML file may have.
 _BUTTON = re.compile("</?button[^>]*>")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -67,7 +68,7 @@ class Variant:
     text: str
     asked: str
     points: float
-    hint: str = ""
+    hints: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     replies: tuple[Reply, ...] = ()
     otherwise: str = ""
@@ -77,10 +78,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Topic:
-    """A question of the lesson, in one variant or more."""
+    """A question of the lesson, in one variant or more. ``place``: its step and level, if it states a level."""
 
     name: str
     variants: tuple[Variant, ...]
+    place: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,8 @@ def bank_of(told: Mapping[str, Any], shown: Mapping[str, Any], variants: int | N
             if "open" in one:
                 left_out.append(one["name"])
             else:
-                topics.append(Topic(one["name"], tuple(_variants(told, one, (seen, public), variants or count))))
+                place = (step["name"], f"{_LEVEL[told['language']]} {one['level']}") if "level" in one else ()
+                topics.append(Topic(one["name"], tuple(_variants(told, one, (seen, public), variants or count)), place))
     if not topics:
         raise InputError("no question that a learning platform can ask", allowed="questions for numbers and choices")
     return Bank(told["name"], told["title"], told["language"], tuple(topics), tuple(left_out))
@@ -171,7 +174,7 @@ def _variants(
 def _variant(one: Mapping[str, Any], text: str, public: Mapping[str, Any], language: str) -> Variant:
     """Return a question with the code 0, below the text of its step; ``public``: the question as students see it."""
     asked = public["html"] if "<p>" in public["html"] else f"<p>{public['html']}</p>"
-    shared = Variant(0, clean(text), clean(asked), one["points"], clean(public.get("hint", "")))
+    shared = Variant(0, clean(text), clean(asked), one["points"], tuple(map(clean, public.get("hints", ()))))
     if "choices" in one:
         texts = {choice["id"]: choice["html"] for choice in public["choices"]}
         choices = (

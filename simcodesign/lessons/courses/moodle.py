@@ -30,7 +30,8 @@ def quiz_of(bank: Bank) -> ET.Element:
     for topic in bank.topics:
         category = ET.SubElement(ET.SubElement(quiz, "question", type="category"), "category")
         # One slash separates a category from its parent.
-        _text(category, f"$course$/{bank.title.replace('/', '//')}/{topic.name.replace('/', '//')}")
+        folders = (one.replace("/", "//") for one in (bank.title, *topic.place, topic.name))
+        _text(category, "/".join(["$course$", *folders]))
         quiz.extend(_question(topic.name, variant, bank.language) for variant in topic.variants)
     return quiz
 
@@ -52,8 +53,8 @@ def _question(name: str, one: Variant, language: str) -> ET.Element:
     else:
         _html(element, "generalfeedback", one.solution)
         _numerical(element, one)
-    if one.hint:
-        _html(element, "hint", one.hint)
+    for hint in one.hints:
+        _html(element, "hint", hint)
     return element
 
 

@@ -81,7 +81,8 @@ def _test(bank: Bank) -> ET.Element:
     part = ET.SubElement(root, "testPart", identifier="part", navigationMode="nonlinear", submissionMode="individual")
     for topic in bank.topics:
         name = f"section_{identifier(topic.name)}"
-        section = ET.SubElement(part, "assessmentSection", identifier=name, title=topic.name, visible="false")
+        title = ", ".join((*topic.place, topic.name))
+        section = ET.SubElement(part, "assessmentSection", identifier=name, title=title, visible="false")
         ET.SubElement(section, "selection", select="1")
         for one in topic.variants:
             ET.SubElement(section, "assessmentItemRef", identifier=_name(topic, one), href=_file(_name(topic, one)))
@@ -167,14 +168,14 @@ def _set(branch: ET.Element, name: str, kind: str, value: str) -> None:
 
 
 def _feedback(one: Variant, language: str) -> list[tuple[str, str]]:
-    """Return identifiers and HTML of all feedback with a text; wrong answers get the hint as well."""
-    hint = f"<p>{_WORDS[language][1]}: {one.hint}</p>" if one.hint else ""
+    """Return identifiers and HTML of all feedback with a text; wrong answers get the hints as well."""
+    hints = "".join(f"<p>{_WORDS[language][1]}: {hint}</p>" for hint in one.hints)
     if one.choices:
         rows = [(f"choice_{each.key}", each.feedback, each.is_right) for each in one.choices]
     else:
         rows = [(_reply_name(number), reply.html, reply.is_right) for number, reply in enumerate(one.replies)]
         rows.append((_OTHERWISE, one.otherwise, False))
-    texts = [(name, html if is_right else f"{_paragraph(html)}{hint}") for name, html, is_right in rows]
+    texts = [(name, html if is_right else f"{_paragraph(html)}{hints}") for name, html, is_right in rows]
     return [(name, html) for name, html in texts if html]
 
 

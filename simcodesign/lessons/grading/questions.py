@@ -19,7 +19,7 @@ from simcodesign.lessons.markdown import Moment, inline_html
 from simcodesign.lessons.values import FORMULA, Values, rung_of, simulated_index, unit_factor
 
 #: What no exam has of a question.
-SECRETS = ("hint", "answer", "right", "wrong", "mistakes", "truth", "feedback")
+SECRETS = ("hints", "answer", "right", "wrong", "mistakes", "truth", "feedback")
 
 
 class Teller(Protocol):
@@ -37,7 +37,14 @@ def question_told(one: Question, values: Values, teller: Teller) -> dict[str, An
     def html(text: str) -> str:
         return inline_html(text, one.place, teller.moment, teller.text) if text else ""
 
-    common = {"name": one.name, "points": one.points, "html": html(one.text), "hint": html(one.hint)}
+    common = {
+        "name": one.name,
+        "points": one.points,
+        "html": html(one.text),
+        "hints": [html(hint) for hint in one.hints],
+    }
+    if one.level:
+        common["level"] = one.level
     if isinstance(one, ChoiceQuestion):
         return {**common, "choices": _choices(one, values, html)}
     feedback = {"tolerance": one.tolerance, "right": html(one.right), "wrong": html(one.wrong)}

@@ -123,13 +123,14 @@ def _with_unit(digits: str, one: Question) -> str:
 
 
 def _replies(one: Question, language: str) -> str:
-    """Hint, mistakes and replies of the page."""
+    """Mistakes, hints and replies of the page."""
     parts = []
     if one.get("mistakes"):
         rows = [(_with_unit(_digits(each["answer"], language), one), each["html"]) for each in one["mistakes"]]
         heads = [word(language, "gives"), word(language, "means")]
         parts.append(f"<h4>{word(language, 'mistakes')}</h4>{table(heads, rows)}")
-    kept = [(word(language, name), one[name]) for name in ("right", "wrong", "hint") if one.get(name)]
+    kept = [(word(language, name), one[name]) for name in ("right", "wrong") if one.get(name)]
+    kept += [(word(language, "hint"), hint) for hint in one["hints"]]
     rows_of = "".join(f"<dt>{name}</dt><dd>{html}</dd>" for name, html in kept)
     return "".join(parts) + (f"<dl>{rows_of}</dl>" if kept else "")
 

@@ -19,7 +19,10 @@ from simcodesign.lessons.description import (
 from simcodesign.lessons.values import FORMULA, SIMULATION, rung_of, unit_factor
 from simcodesign.lessons.yaml.runs import read_stops
 
-COMMON = ("name", "text", "hint", "points")
+COMMON = ("name", "text", "hint", "points", "level")
+#: From questions that students answer in a minute to questions that combine several ideas.
+MOST_LEVEL = 3
+MOST_HINTS = 5
 MOST_POINTS = 1000.0
 OF_NUMBERS = ("answer", "unit", "tolerance", "right", "wrong", "mistakes")
 OF_CURVES = ("draw", "tolerance", "right", "wrong")
@@ -47,6 +50,10 @@ def _points(items: dict[str, Entry]) -> float:
     return points
 
 
+def _level(items: dict[str, Entry]) -> int:
+    return items["level"].whole(1, MOST_LEVEL) if "level" in items else 0
+
+
 def _tolerance(items: dict[str, Entry], otherwise: float) -> float:
     return items["tolerance"].quantity("count") if "tolerance" in items else otherwise
 
@@ -69,10 +76,11 @@ def _number(items: dict[str, Entry], entry: Entry) -> NumberQuestion:
         tolerance=tolerance,
         right=_text(items, "right"),
         wrong=_text(items, "wrong"),
-        hint=_text(items, "hint"),
+        hints=hints_in(items),
         mistakes=tuple(Mistake(one["answer"].expression(), one["text"].text()) for one in mistakes),
         place=entry.place,
         points=_points(items),
+        level=_level(items),
     )
 
 
@@ -108,9 +116,10 @@ def _drawn(entry: Entry, items: dict[str, Entry], runs: Mapping[str, Run]) -> Dr
         tolerance=tolerance,
         right=_text(items, "right"),
         wrong=_text(items, "wrong"),
-        hint=_text(items, "hint"),
+        hints=hints_in(items),
         place=entry.place,
         points=_points(items),
+        level=_level(items),
     )
 
 
@@ -125,8 +134,25 @@ def _choices(entry: Entry, items: dict[str, Entry]) -> ChoiceQuestion:
         raise items["choices"].error("too few choices", "2 or more")
     made = tuple(Choice(one["text"].text(), one["value"].expression(), _text(one, "feedback")) for one in choices)
     return ChoiceQuestion(
-        items["name"].name(), items["text"].text(), made, _text(items, "hint"), entry.place, _points(items)
+        items["name"].name(),
+        items["text"].text(),
+        made,
+        hints_in(items),
+        entry.place,
+        _points(items),
+        _level(items),
     )
+
+
+def hints_in(items: Mapping[str, Entry]) -> tuple[str, ...]:
+    """Return the hints of a question: none, one text, or the texts of a list, the first hint first."""
+    if "hint" not in items:
+        return ()
+    one = items["hint"]
+    hints = tuple(each.text() for each in one.sequence()) if isinstance(one.content, list) else (one.text(),)
+    if len(hints) > MOST_HINTS:
+        raise one.error(f"{len(hints)} hints", f"up to {MOST_HINTS}")
+    return hints
 
 
 def _text(items: dict[str, Entry], key: str) -> str:

@@ -27,6 +27,7 @@ from simcodesign.lessons.description import (
     View,
 )
 from simcodesign.lessons.yaml.lesson import FILE, LANGUAGES, read_markdown
+from simcodesign.lessons.yaml.questions import hints_in
 
 T = TypeVar("T")
 #: Four letters are no unit.
@@ -124,7 +125,7 @@ def _question(entry: Entry, one: Question) -> Question:
         DrawnQuestion: ("right", "wrong"),
     }.get(type(one), ())
     items = entry.mapping(("text", "hint", *own), required=("text",))
-    text, hint = items["text"].text(), _text(items, "hint", one.hint)
+    text, hints = items["text"].text(), _hints(items, one.hints)
     if isinstance(one, ChoiceQuestion):
         pairs = _pairs(_required(items, "choices"), one.choices, "choices")
         read = [(each.mapping(("text", "feedback"), required=("text",)), choice) for each, choice in pairs]
@@ -132,13 +133,24 @@ def _question(entry: Entry, one: Question) -> Question:
             replace(choice, text=each["text"].text(), feedback=_text(each, "feedback", choice.feedback))
             for each, choice in read
         )
-        return replace(one, text=text, hint=hint, place=entry.place, choices=choices)
+        return replace(one, text=text, hints=hints, place=entry.place, choices=choices)
     right, wrong = (_text(items, key, getattr(one, key)) for key in ("right", "wrong"))
     if isinstance(one, NumberQuestion):
         texts = _texts(items, "mistakes", tuple(each.text for each in one.mistakes))
         mistakes = tuple(replace(each, text=text) for each, text in zip(one.mistakes, texts, strict=True))
         one = replace(one, mistakes=mistakes)
-    return replace(one, text=text, hint=hint, place=entry.place, right=right, wrong=wrong)
+    return replace(one, text=text, hints=hints, place=entry.place, right=right, wrong=wrong)
+
+
+def _hints(items: Mapping[str, Entry], originals: Sequence[str]) -> tuple[str, ...]:
+    """As many hints as the original has."""
+    if not originals:
+        _text(items, "hint", "")
+        return ()
+    entry, hints = _required(items, "hint"), hints_in(items)
+    if len(hints) != len(originals):
+        raise entry.error("not as many hints as in the lesson", f"{len(originals)}, in the same order")
+    return hints
 
 
 def _required(items: Mapping[str, Entry], key: str) -> Entry:

@@ -147,6 +147,12 @@ class BuildLessonOptions:
         list[str],
         Option(metavar="NAME", help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable."),
     ] = field(default_factory=list)
+    topic: Annotated[
+        list[str], Option(metavar="STEP", help="Take only this step, such as a topic of the lesson bank. Repeatable.")
+    ] = field(default_factory=list)
+    question_level: Annotated[
+        list[int], Option(metavar="N", help="Take only questions of this level, 1 to 3. Repeatable.")
+    ] = field(default_factory=list)
     start: Annotated[
         list[str], Option(metavar="SLIDER=STOP", help="Start with SLIDER at STOP, one of its steps. Repeatable.")
     ] = field(default_factory=list)
@@ -213,9 +219,17 @@ def run_build(options: BuildLessonOptions) -> None:
         files.refuse(["scorm"], "an exam has no score to report", "--exam with page:FILE.html, moodle: or qti:")
     stored = read_changes(options.changes) if options.changes else Changes()
     changes = stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance))
+    folder = lesson_folder(options.lesson)
+    if options.topic or options.question_level:
+        from simcodesign.lessons.grading.selection import only
+        from simcodesign.lessons.yaml.lesson import read_lesson
+        from simcodesign.lessons.yaml.translation import in_language
+
+        chosen = only(in_language(read_lesson(folder), options.language), options.topic, options.question_level)
+        changes = changes.and_then(chosen)
     withheld: list[Withheld] = []
     with ProgressBar("simulations of the lesson", counted=True) as on_progress:
-        folder, jobs = lesson_folder(options.lesson), options.jobs or usable_cpus()
+        jobs = options.jobs or usable_cpus()
         how = (jobs, options.fresh, on_progress, options.exam, changes, options.language)
         if output.word in ("moodle", "qti"):
             from simcodesign.lessons.courses.bank import read_bank

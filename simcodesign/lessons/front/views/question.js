@@ -4,6 +4,7 @@ import { escaped, inFull } from "../numbers.js";
 import { isNear } from "../score.js";
 import { text } from "../texts.js";
 import { readings, writesThousands } from "../typed.js";
+import { openedHints, singleHint } from "./hints.js";
 
 const short = (value) => String(+value.toPrecision(4));
 
@@ -16,9 +17,8 @@ export class Question extends Figure {
   build() {
     this.question = this.lesson.steps[this.dataset.step].questions[this.dataset.question];
     const { question } = this, id = `q-${this.dataset.step}-${this.dataset.question}`;
-    const hint = question.hint ? `<details><summary>${text("hint")}</summary><p>${question.hint}</p></details>` : "";
     this.innerHTML = `<form class="question" id="${id}"><div class="asked" id="${id}-text">${question.html}</div>
-      ${this.body(id)}${this.worth()}<p class="feedback" aria-live="polite"></p>${hint}</form>`;
+      ${this.body(id)}${this.worth()}<p class="feedback" aria-live="polite"></p>${singleHint(question)}<div class="hints" aria-live="polite"></div></form>`;
     this.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
@@ -82,6 +82,7 @@ export class Question extends Figure {
     this.putBack(draft ?? answer.typed ?? answer.value);
     // A text that can be read in two ways has no reply yet.
     if (draft === undefined && (this.question.choices || typeof answer.value !== "string")) this.respond(answer.value);
+    this.showHints();
   }
 
   /** Put a typed text or a number into the field. */
@@ -150,6 +151,10 @@ export class Question extends Figure {
     shown.innerHTML = words;
   }
 
+  showHints() {
+    this.querySelector(".hints").innerHTML = openedHints(this.question, this.state.answers[this.question.name], this.lesson);
+  }
+
   /** The last answer counts; earlier ones, what was typed and when are kept beside it. */
   keep(value, isRight, typed) {
     const { answers } = this.store.state, earlier = answers[this.question.name], last = typed === undefined ? { value } : { value, typed };
@@ -157,5 +162,6 @@ export class Question extends Figure {
     if (isRight !== undefined) one.right = isRight || Boolean(earlier?.right);
     const { [this.question.name]: _, ...drafts } = this.state.drafts;
     this.store.set({ answers: { ...answers, [this.question.name]: one }, drafts });
+    this.showHints();
   }
 }
