@@ -19,7 +19,7 @@ from simcodesign.lessons.yaml.lesson import read_lesson
 
 def test_all_are_read() -> None:
     network, node = ["all-to-all", "allreduce", "broadcast", "halo", "ping-pong"], ["caches", "queue", "roofline"]
-    whole = ["amdahl", "co-design", "exam", "noise", "own-program", "pipeline", "seismic"]
+    whole = ["amdahl", "checkpoints", "co-design", "exam", "noise", "own-program", "pipeline", "seismic"]
     assert available() == sorted([*network, *node, *whole])
     for name in available():
         lesson = read_lesson(lesson_folder(name))
