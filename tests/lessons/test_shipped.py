@@ -18,7 +18,10 @@ from simcodesign.lessons.yaml.lesson import read_lesson
 
 
 def test_all_are_read() -> None:
-    network, node = ["all-to-all", "allreduce", "broadcast", "halo", "ping-pong"], ["caches", "queue", "roofline"]
+    network, node = (
+        ["all-to-all", "allreduce", "broadcast", "halo", "ping-pong"],
+        ["caches", "numa", "queue", "roofline"],
+    )
     whole = ["amdahl", "checkpoints", "co-design", "exam", "noise", "own-program", "pipeline", "seismic"]
     assert available() == sorted([*network, *node, *whole])
     for name in available():
