@@ -18,8 +18,9 @@ from simcodesign.lessons.yaml.lesson import read_lesson
 
 
 def test_all_are_read() -> None:
-    network, node = ["all-to-all", "broadcast", "halo", "ping-pong"], ["caches", "queue"]
-    whole = ["amdahl", "bank", "co-design", "exam", "noise", "own-program", "pipeline", "seismic"]
+    network = ["all-to-all", "allreduce", "broadcast", "halo", "ping-pong"]
+    node = ["caches", "numa", "queue", "roofline"]
+    whole = ["amdahl", "bank", "checkpoints", "co-design", "exam", "noise", "own-program", "pipeline", "seismic"]
     assert available() == sorted([*network, *node, *whole])
     for name in available():
         lesson = read_lesson(lesson_folder(name))
