@@ -242,7 +242,7 @@ def test_answers(told: list[tuple[tuple[int, float, float], dict[str, dict[str, 
 def test_the_fastest_all_reduce(told: list[tuple[tuple[int, float, float], dict[str, dict[str, object]]]]) -> None:
     for (nodes, size, _), questions in told:
         halving = 2 * sum(message(size / 2**k) for k in range(1, rounds(nodes) + 1))
-        times = {"recursive": doubling(nodes, size), "ring": ring(nodes, size), "Rabenseifner:": halving}
+        times = {"recursive": doubling(nodes, size), "ring": ring(nodes, size), "Rabenseifner": halving}
         choices = questions["algorithm"]["choices"]
         assert isinstance(choices, list)
         right = next(one["html"] for one in choices if one["right"])
