@@ -9,7 +9,6 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.analytic.bounds import MOST_MESSAGES
 from simcodesign.core.forecast_parts import Bounds, FailureForecast, SharedTime
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
@@ -28,7 +27,7 @@ NOBODY_WAITS = "the queueing of the forecast: without effects no request waits"
 
 #: Why a result may have no bounds.
 NO_BOUNDS = (
-    f"programs in Python and operations of more than {MOST_MESSAGES:,} messages have none, and of many ranks "
+    "programs in Python and operations of very many messages have none, and of many ranks "
     "`forecast --bounds` computes them"
 )
 #: The method that gave the fraction of a level, in words.

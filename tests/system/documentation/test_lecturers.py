@@ -62,7 +62,7 @@ def test_areas_are_explained_below_the_table(name: str) -> None:
 
 
 def test_the_course_has_eight_weeks_and_every_lesson_once() -> None:
-    assert {row[2] for row in LESSONS.values()} == {"class", "homework", "extra"}
+    assert {row[2] for row in LESSONS.values()} == {"class", "homework", "extra", "questions"}
     assert [week for week, *_ in WEEKS] == [str(number) for number in range(1, 9)]
     homework = [one for *_, one in WEEKS if one]
     lessons = [one for one in homework if not one.startswith("notebook ")]
