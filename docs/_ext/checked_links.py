@@ -53,5 +53,5 @@ def _check(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
-    app.connect("build-finished", _check)
+    app.connect("build-finished", _check, priority=900)  # after extensions that copy files
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -56,9 +56,8 @@ class Workload(ShownInNotebooks):
       have in full.
     - ``program``: blocks and demands, in the order in which every rank runs them.
     - ``imbalance``: coefficient of variation of the ranks' shares of computation, or an ``Imbalance``.
-    - ``data``: data structures of each rank, in bytes. ``footprint``: memory that each rank uses, in bytes; the size
-    of its
-      data, if it is not stated. ``accelerator_footprint``: what it uses of the memory of its accelerator, in bytes.
+    - ``data``: data structures of each rank, in bytes. ``footprint``: memory that each rank uses, in bytes; the size of
+      its data, if it is not stated. ``accelerator_footprint``: what it uses of the memory of its accelerator, in bytes.
     - ``size``: of the whole problem, in units of its own. ``size_parameter``: the parameter that is the size of the
       problem of a process, ``n`` if it is not stated.
     - ``groups``: the colours of the ranks in each of its communicators.
