@@ -35,7 +35,7 @@ class Interfaces:
     - ``round_robin``: (k + j) mod ``count`` for the j-th message that the rank sends to other nodes, and for the j-th
       that it receives.
     - ``direction``, for a mesh or torus with an interface for each direction: the interface of its first link where a
-    message leaves, and of its last link at its target.
+      message leaves, and of its last link at its target.
 
     None: ``Machine.interface_assignment``. With ``used``, the messages of a rank take this many of its interfaces one
     after another, from its first one on; None: all of them.

@@ -50,7 +50,7 @@ class SampledProfile:
     - a distance D appears as a binomial number of sampled keys, so that steps of the curve are moved or smeared over
       ``size_error``: sqrt(D (1 - R) / R) lines at rate R, exactly;
     - what depends on the rate itself, as the correction cut off at no accesses: estimated from the distance between
-    the mean curve of the parts and the curve of the whole. ``interval`` puts the three together.
+      the mean curve of the parts and the curve of the whole. ``interval`` puts the three together.
     """
 
     profile: StackDistanceProfile
