@@ -59,12 +59,12 @@ def busy_s(message: Message) -> FloatOrArray:
 def all_busy_s(cost: Cost, prices: MessageCosts) -> FloatOrArray:
     """Seconds for which all ranks are at work on the messages of an operation.
 
-    The time of a message is linear in its size (in LogGOPS from one byte on, so that either all messages or none must
-    have some), and so the sum over all equals the energy of as many messages of the mean size.
+    The time of a message is linear in its size (in LogGOPS from one byte on, so that empty messages are counted by
+    themselves), and so the sum over all equals the energy of as many messages of the mean size.
     """
-    some = np.asarray(cost.messages) > 0
-    mean = np.where(some, cost.message_bytes / np.where(some, cost.messages, 1.0), 0.0)
-    return cost.messages * busy_s(prices.message(mean))
+    filled = np.asarray(cost.messages - cost.empty_messages)
+    mean = np.where(filled > 0, cost.message_bytes / np.where(filled > 0, filled, 1.0), 0.0)
+    return filled * busy_s(prices.message(mean)) + cost.empty_messages * busy_s(prices.message(0.0 * mean))
 
 
 def byte_power_w(network: Network, cost: Cost) -> FloatOrArray:

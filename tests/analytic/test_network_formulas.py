@@ -424,7 +424,7 @@ def test_copies_of_blocks_take_time_in_both_readings(name: str, algorithm: str, 
 
 
 #: Trees whose ranks may take up messages of LogGOPS in another order than that in which they reduce them.
-MIXED = {"binomial", "binomial_far", "binary_tree", "reduce_broadcast", "double_tree"}
+MIXED = {"binomial", "binomial_far", "binary_tree", "interleaved_binary_tree", "reduce_broadcast", "double_tree"}
 #: An estimate in LogGOPS, with its range (docs/collectives.md, "Libraries of GPUs").
 ESTIMATED, RANGE = "hierarchical_chunks", (0.5, 2.0)
 

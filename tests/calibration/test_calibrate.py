@@ -302,7 +302,7 @@ def test_constants_of_which_the_larger_counts_are_refused_by_name(tmp_path: Path
         ({"unknown": ["processor.rate"]}, "not a time constant"),
         ({"unknown": ["network.link_per_byte"]}, "not a time constant"),
         ({"unknown": ["network.g"]}, "not a time constant"),
-        ({"unknown": ["disk.per_byte"] * 2}, "duplicate dimension"),
+        ({"unknown": ["disk.per_byte"] * 2}, "named twice"),
         ({"fixed": {"third:disk.per_byte": 1.0}}, "no such phase"),
         ({"fixed": {"disk.per_byte": -1.0}}, "0 or above"),
         ({"unknown": ["disk.per_byte"], "fixed": {"disk.per_byte": 1.0}}, "nothing is left"),

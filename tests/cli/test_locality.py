@@ -453,7 +453,7 @@ BAD = {
     "groups of a profile": (["PROFILE", "--groups"], "--groups: does not apply to a saved profile"),
     "sets of a profile": (
         ["PROFILE", "--caches", "64", "--method", "sets"],
-        "--method sets: a saved profile has no use",
+        "--method sets: does not apply to a saved profile",
     ),
     "line of a profile": (
         ["PROFILE", "--line", "8"],

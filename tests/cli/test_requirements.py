@@ -303,7 +303,7 @@ def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
         "kripke, lulesh with 16 of 458752 processes (torus 1x1x1x1)",
         "Scaling: nodes as they are",
-        "Counters: in all 6 cells those of the simulation have the ratios of the requirements",
+        "Counters: in all 6 cells the simulation's have the ratios of the requirements",
         "kripke nodes=x2 1 2 1 1 1.016 1 1 1.016",
         "weights of resources",
         "smaller machine | whole machine",

@@ -104,7 +104,7 @@ def test_with_weak_scaling_a_constant_time_scales() -> None:
         (
             joined([table({"a": [1]}, (P,), size=size) for P, size in ((2, 1), (4, 1), (8, 3))]),
             0.05,
-            "need a single size",
+            "of one size",
         ),
         (
             joined([table({"a": [1]}, (P,), problem_class=name) for P, name in ((2, "A"), (4, "B"), (8, "A"))]),

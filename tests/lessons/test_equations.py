@@ -23,7 +23,7 @@ TYPED = [
     for found in BLOCK.findall(path.read_text(encoding="utf-8"))
 ]
 #: Formulas with dots, units or functions, which this test does not compute.
-NOT_COMPUTED = re.compile(r"\.\.\.|max|T ≥|\d m?s\b")
+NOT_COMPUTED = re.compile(r"\.\.\.|max|exp|T ≥|\d m?s\b|\d Operationen")
 DIGITS = str.maketrans("₀₁₂₃ₛ²³", "0123s23")
 
 
@@ -55,8 +55,9 @@ def plain_python(text: str) -> str:
     text = re.sub(r"log₂ (\w)", r"log(\1)", text)
     text = re.sub(r"(²|³)", lambda match: f"**{match[1]}".translate(DIGITS), text)
     text = re.sub(r"(\w)([₀₁₂₃ₛ])", lambda match: f"{match[1]}_{match[2]}".translate(DIGITS), text)
+    text = re.sub(r"\b([a-z]) (?=[a-z]\b)", r"\1*", text)  # single letters are factors
     text = re.sub(r"(?<=[^\W\d]) (?=[^\W\d])", "_", text)  # several words are one name
-    text = re.sub(r"(\d) ?(?=[nw(])", r"\1*", text)
+    text = re.sub(r"(\d) ?(?=[mnw(]|log)", r"\1*", text)
     return text.replace("·", "*").replace("−", "-").replace("=", "==")
 
 

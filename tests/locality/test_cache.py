@@ -47,7 +47,7 @@ REFUSED = [
     ((64, True), "line_bytes of a cache, got True (allowed: a whole number of 1 or more)"),
     ((384, 64, 4), "associativity of a cache, got 4 (allowed: a divisor of its 6 lines)"),
     ((384, 64, 7), "associativity of a cache, got 7 (allowed: at most its 6 lines)"),
-    ((384, 64, 0), "associativity of a cache, got 0 (allowed: a whole number of 1 or more)"),
+    ((384, 64, 0), "ways of a cache, got 0 (allowed: a whole number of 1 or more)"),
     ((64 << 40,), f"lines of a cache, got {1 << 40} (allowed: at most {MOST_LINES})"),
 ]
 

@@ -200,7 +200,7 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[CaseOutc
     assert "size = 64 KiB" in visible
     assert "What explains the gap: 16 ranks" in visible
     assert (
-        "Of 11 cases, published number reproduced: 1, reproduced under a chosen reading: 0, own consistency check: 6"
+        "11 cases: published number reproduced: 1, reproduced under a chosen reading: 0, own consistency check: 6"
         in visible
     )
     assert "The others: 1 source inconsistent, 1 not recoverable, 2 differs." in visible

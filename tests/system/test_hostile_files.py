@@ -311,6 +311,7 @@ OWN_FILES = {
     "core/files/input_files.py": "the opener itself",
     "core/files/atomic_files.py": "writes",
     "core/native/shared_library.py": "sources of the package",
+    "lessons/courses/packages.py": "writes",
     "core/memory_limit.py": "what the system says of its memory",
     "core/registry.py": "metadata of installed packages",
     "core/processes/ordered_map.py": "a file of its own, between its processes",

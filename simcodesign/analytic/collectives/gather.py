@@ -70,7 +70,7 @@ def gather_linear_synchronised(size: FloatOrArray, p: MessageCosts, segments: Fl
         arrival_s + others * rest.receive_s,
     )
     time_s = np.where(has_rest & (np.asarray(others) > 0), taken_s, time_s)
-    return Cost(time_s, others * np.where(has_rest, 3.0, 2.0), others * size)
+    return Cost(time_s, others * np.where(has_rest, 3.0, 2.0), others * size, empty_messages=others)
 
 
 register_algorithm_form(

@@ -148,7 +148,7 @@ def _plain(
 class Cost:
     """Time of one operation of all ranks, and what it sends in total. ``reduction_s``: for which the operators of a
     reduction, and copies of blocks, are at work on its longest path; ``reduced_bytes``, ``packed_blocks``: those that
-    they take on all ranks together."""
+    they take on all ranks together; ``empty_messages``: messages without bytes among others."""
 
     time_s: FloatOrArray
     messages: FloatOrArray
@@ -156,6 +156,7 @@ class Cost:
     reduction_s: FloatOrArray = 0.0
     reduced_bytes: FloatOrArray = 0.0
     packed_blocks: FloatOrArray = 0.0
+    empty_messages: FloatOrArray = 0.0
 
 
 def selected(parts: Sequence[tuple[NDArray[np.bool_], Cost]]) -> Cost:

@@ -137,6 +137,7 @@ def ring(rank, size, *, n=4096):
 """,
     "fewer.csv": "P,value\n4,1 ms\n6,2 ms\n",
     "sums.txt": "# OSU MPI Allreduce Latency Test v7.0\n# Size  Avg Latency(us)\n8 20\n64 21\n512 24\n4096 50\n",
+    "rows.txt": "# OSU MPI Allgather Latency Test v7.0\n# Size  Avg Latency(us)\n8 20\n64 21\n512 24\n4096 50\n",
     "sum.py": "from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\n",
 }
 
@@ -174,6 +175,8 @@ calibrate little.yaml --json
 show rules.yaml --json
 calibrate little.yaml sums.txt --given P=6 --algorithms --json
 calibrate little.yaml osu.txt --given P=2 --given nodes=2 --json
+calibrate little.yaml osu.txt rows.txt --given osu.txt:nodes=2 --given rows.txt:P=4 --json
+compare sums.yaml fugaku -P 8 --effects none --json
 calibrate little.yaml osu.txt --given nodes=2 --segments 1 --json
 fit runs.txt --target p=128,n=20 --json -j 1
 fit-formula runs.csv 'a + b*p**x' formulas.yaml --metric time --set k=2 --nonnegative --json

@@ -188,7 +188,10 @@ LOGGOPS = (
     LogGOPSSegment(latency_s=20 * US, overhead_s=10 * US, gap_s=8 * US, per_byte_s=8e-9, overhead_per_byte_s=9e-9),
 )
 #: What is an estimate in LogGOPS (docs/messages.md), for every P or for what is no power of two.
-ESTIMATES = ("scatter_allgather", "two_level", "ring_channels", "double_tree", "hierarchical_chunks")
+ESTIMATES = (
+    *("scatter_allgather", "split_binary_tree", "two_level"),
+    *("ring_channels", "double_tree", "hierarchical_chunks"),
+)
 FOLDED_ESTIMATES = ("rabenseifner", "scan")
 
 
