@@ -78,13 +78,12 @@ def page(
     header, arrays = contents(lesson, numbers, exam, on_shown)
     header = changed(header, changes)
     skip, made = ("skip", "made") if is_lesson else ("skipRun", "madeRun")
-    tools, export = _tools(exam or is_scorm) if is_lesson else (_THEME, "")
+    tools, summary, export = _tools(exam or is_scorm) if is_lesson else (_THEME, "", "")
     own = f'<p data-text="ownLab" data-count="{escape(lesson.name)}"></p>' if is_lesson and not exam else ""
     links = f'<nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>' if is_lesson else "<nav></nav>"
     steps = [_step(number, one, lesson, is_lesson) for number, one in enumerate(header["steps"], start=1)]
-    # The texts are in the page already.
     for one in header["steps"]:
-        del one["html"]
+        del one["html"]  # the text is in the page already
     return f"""<!doctype html>
 <html lang="{lesson.language}">
 <head>
@@ -109,8 +108,7 @@ def page(
 </section>
 <noscript><p>{NEEDS_SCRIPT[lesson.language]}</p></noscript>
 {"".join(steps)}
-{"<lesson-summary></lesson-summary>" if is_lesson else ""}
-</main>
+{summary}</main>
 <footer class="wrap">{export}<p data-text="{made}"></p>{own}<ul>{_items(lesson.sources)}</ul></footer>
 <script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
 <script>{_asset("lesson.js")}</script>
@@ -119,12 +117,12 @@ def page(
 """
 
 
-def _tools(has_no_teacher: bool) -> tuple[str, str]:
-    """The buttons of a lesson at the head of its page, and at its end."""
+def _tools(has_no_teacher: bool) -> tuple[str, str, str]:
+    """The buttons of a lesson at the head of its page, its summary, and the buttons at its end."""
     export = "<lesson-export></lesson-export>"
     teacher = "" if has_no_teacher else "<lesson-teacher></lesson-teacher>"
     end = f"{export}<lesson-import></lesson-import><lesson-share></lesson-share>\n"
-    return f"<lesson-slides></lesson-slides>{_THEME}{teacher}{export}", end
+    return f"<lesson-slides></lesson-slides>{_THEME}{teacher}{export}", "<lesson-summary></lesson-summary>\n", end
 
 
 def _asset(name: str) -> str:

@@ -12,7 +12,7 @@ from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options.shared import AsJson, Jobs, Write, usable_cpus
 from simcodesign.cli.sections import Section, put_in
-from simcodesign.cli.written_files import Output, Outputs
+from simcodesign.cli.written_files import Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 
 lesson = click.Group(
@@ -189,6 +189,18 @@ FILES = Outputs(
 )
 
 
+def _check_options(options: BuildLessonOptions, files: RequestedFiles) -> None:
+    """Raise InputError for options that the requested file does not have."""
+    if options.variants is not None:
+        files.refuse(["page", "scorm"], "--variants is for questions", "moodle:FILE.xml, qti:FILE.zip")
+    if options.teacher:
+        files.refuse(["moodle", "qti", "scorm"], "the guide for teachers is a page", "--teacher with page:FILE.html")
+        if options.exam:
+            raise InputError("--teacher writes all answers, --exam none", allowed="one of the two")
+    if options.exam:
+        files.refuse(["scorm"], "an exam has no score to report", "--exam with page:FILE.html, moodle: or qti:")
+
+
 @command(lesson, "build", outputs=FILES)
 def run_build(options: BuildLessonOptions) -> None:
     """Write a lesson as one HTML file that opens without installation, server or network, or for a learning platform.
@@ -209,14 +221,7 @@ def run_build(options: BuildLessonOptions) -> None:
     (output, path), *more = files.files
     if more:
         raise InputError("a file at a time", Place("--write"), value=str(more[0][1]), allowed="one file")
-    if options.variants is not None:
-        files.refuse(["page", "scorm"], "--variants is for questions", "moodle:FILE.xml, qti:FILE.zip")
-    if options.teacher:
-        files.refuse(["moodle", "qti", "scorm"], "the guide for teachers is a page", "--teacher with page:FILE.html")
-        if options.exam:
-            raise InputError("--teacher writes all answers, --exam none", allowed="one of the two")
-    if options.exam:
-        files.refuse(["scorm"], "an exam has no score to report", "--exam with page:FILE.html, moodle: or qti:")
+    _check_options(options, files)
     stored = read_changes(options.changes) if options.changes else Changes()
     changes = stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance))
     folder = lesson_folder(options.lesson)
