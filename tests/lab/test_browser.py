@@ -53,7 +53,7 @@ def page(address: str) -> Iterator[Any]:
         page.on("request", lambda one: None if one.url.startswith(address) else page.foreign.append(one.url))
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
         page.goto(address)
-        page.wait_for_selector("lesson-free[data-done]", timeout=60_000)
+        settled(page)
         yield page
         browser.close()
 
@@ -64,6 +64,11 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def settled(page: Any) -> None:
+    """Wait until what is set now has been described and simulated."""
+    page.wait_for_selector("lesson-free[data-done]", timeout=60_000)
 
 
 def points_of(page: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.test_browser import address, curve_of, page, points_of, pytestmark, until  # noqa: F401
+from tests.lab.test_browser import address, curve_of, page, points_of, pytestmark, settled, until  # noqa: F401
 from tests.lessons.test_browser import AXE
 
 FAST, SLOW = "  bandwidth: 1 GB/s", "  bandwidth: 100 MB/s"
@@ -25,6 +25,7 @@ def heights(page: Any, selector: str) -> list[float]:  # noqa: F811
 
 def begin_again(page: Any) -> None:  # noqa: F811
     page.locator(".lab-again").click()
+    settled(page)
     until(lambda: points_of(page) == 8)
 
 
@@ -33,6 +34,7 @@ def write(page: Any, before: str, after: str) -> None:  # noqa: F811
     text = area.input_value()
     assert before in text
     area.fill(text.replace(before, after))
+    settled(page)
     until(lambda: curve_of(page) != curve)
 
 
@@ -45,7 +47,7 @@ def test_ten_times_the_bandwidth_is_seen(page: Any) -> None:  # noqa: F811
     begin_again(page)
     page.locator('lesson-free input[type="text"][data-set="m"]').fill("64 KiB")
     page.locator('lesson-free input[type="text"][data-set="m"]').press("Tab")
-    until(lambda: points_of(page) == 8)
+    settled(page)
     slow = heights(page, ".lab-chart > circle.simulated")
     page.locator(".lab-pin").click()
     write(page, SLOW, FAST)
@@ -71,7 +73,8 @@ def test_a_pinned_curve_is_gone_back_to(page: Any) -> None:  # noqa: F811
     page.locator('lesson-free input[type="range"][data-set="m"]').press("End")
     until(lambda: "m: 1 KiB → 64 KiB" in page.locator(".lab-pins").inner_text())
     page.locator("[data-back]").click()
-    until(lambda: SLOW in page.locator("#lab-machine").input_value())
+    settled(page)
+    assert SLOW in page.locator("#lab-machine").input_value()
     assert page.locator('lesson-free input[type="text"][data-set="m"]').input_value() == "1 KiB"
     page.locator(".lab-axis").select_option("m")
     until(lambda: "drawn over P" in page.locator(".lab-pins").inner_text())
@@ -92,7 +95,8 @@ def test_units_of_values(page: Any) -> None:  # noqa: F811
         page.locator(".lab-axis").select_option("P")  # fields are written anew
         assert field.input_value() == shown
     page.locator(".lab-axis").select_option("m")
-    until(lambda: points_of(page) == 9)
+    settled(page)
+    assert points_of(page) == 9
     ends = [page.locator(f".lab-{name}").input_value() for name in ("low", "high")]
     assert all(one.endswith(("B", "iB")) for one in ends)
     page.locator(".lab-high").fill("2 MiB")
@@ -105,10 +109,11 @@ def test_what_is_set_survives_a_reload_and_goes_through_a_file(page: Any, tmp_pa
     page.locator(".lab-pin").click()
     write(page, SLOW, FAST)
     page.locator(".lab-effects input[value='hops']").uncheck()
-    until(lambda: points_of(page) == 16)
+    settled(page)
+    assert points_of(page) == 16
     before = curve_of(page)
     page.reload()
-    page.wait_for_selector("lesson-free[data-done]", timeout=60_000)
+    settled(page)
     until(lambda: points_of(page) == 16)
     assert FAST in page.locator("#lab-machine").input_value()
     assert not page.locator(".lab-effects input[value='hops']").is_checked()

@@ -340,6 +340,7 @@ export class Free extends HTMLElement {
   }
 
   stop() {
+    delete this.dataset.done;
     clearTimeout(this.resting);
     this.running?.abort();
     this.running = null;
