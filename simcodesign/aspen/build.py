@@ -75,7 +75,7 @@ class Builder:
         )
 
     def build(self, tree: Tree[Token]) -> Any:
-        """The record of a definition, a statement, a member of a component ..."""
+        """Return the record of a definition, a statement, a member of a component ..."""
         # "import", "if" and so on are no names of methods.
         return getattr(self, f"_{tree.data}")(*tree.children, place=self.place(tree))
 
@@ -86,7 +86,7 @@ class Builder:
         return self.source.place(int(where.line or 1), int(where.column or 1))
 
     def expression(self, tree: Any) -> Expression:
-        """The expression of a tree, or of the brackets around it."""
+        """Return the expression of a tree, or of the brackets around it."""
         inner = tree.children[0] if tree.data == "quantity" else tree
         nodes = _Nodes(self)
         node = nodes.build(inner, 0)
@@ -190,7 +190,7 @@ class Builder:
         return Kernel(str(name), arguments, self._statements(body), place)
 
     def _statements(self, block: Any) -> tuple[Statement, ...]:
-        """The statements of a block; an ``else if`` is a block of one."""
+        """Return the statements of a block; an ``else if`` is a block of one."""
         if block is None:
             return ()
         return tuple(self._statement(child) for child in (_trees(block) if block.data == "block" else [block]))

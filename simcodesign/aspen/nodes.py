@@ -157,7 +157,7 @@ class Distribution:
 
 
 def _chance(values: Values) -> Value:
-    """A random number between 0 and 1; 0.5 without a source of random numbers."""
+    """Return a random number between 0 and 1; 0.5 without a source of random numbers."""
     source: Any = values.get(DRAWS)
     return np.float64(0.5) if source is None else source()
 
@@ -186,7 +186,7 @@ _LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "**": _POWER}
 
 
 def aspen_text(node: Node) -> str:
-    """The expression in Aspen, with no more brackets than it needs."""
+    """Return the expression in Aspen, with no more brackets than it needs."""
     return _text(node, _SUM, "^")
 
 

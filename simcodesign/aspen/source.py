@@ -115,7 +115,7 @@ class _Reader:
 
 
 def find_beside(name: str, folders: tuple[Path, ...], place: Place) -> Path:
-    """The file of that name in the first folder that has it."""
+    """Return the file of that name in the first folder that has it."""
     for folder in folders:
         if is_file(folder / name):
             return check_confined(folder / name, place)

@@ -62,7 +62,7 @@ class Form:
     r2: float
 
     def evaluate(self, x: float) -> float:
-        """The value at x; infinite if it is larger than any number."""
+        """Return the value at x; infinite if it is larger than any number."""
         try:
             match self.kind:
                 case "linear":
@@ -109,7 +109,7 @@ class BestForm:
         return self.forms[0].text
 
     def chosen(self, processes: float, work: float) -> Form:
-        """The best form that gives a possible number there. InputError if none does."""
+        """Return the best form that gives a possible number there. InputError if none does."""
         for form in self.forms:
             value = form.evaluate(work if form.axis == WORK else processes)
             if math.isfinite(value) and value >= 0:
@@ -121,7 +121,7 @@ class BestForm:
         )
 
     def at(self, processes: float, work: float) -> float:
-        """The counter of one process. InputError if every form is negative or infinite."""
+        """Return the counter of one process. InputError if every form is negative or infinite."""
         form = self.chosen(processes, work)
         return form.evaluate(work if form.axis == WORK else processes)
 
@@ -143,7 +143,7 @@ class NormalForm:
         return self.fit.model.text
 
     def at(self, processes: float, work: float) -> float:
-        """The counter of one process; never below 0."""
+        """Return the counter of one process; never below 0."""
         return max(0.0, self.raw(processes, work))
 
     def raw(self, processes: float, work: float) -> float:
@@ -260,7 +260,10 @@ def _logarithm(x: FloatArray, y: FloatArray) -> tuple[float, float]:
 
 
 def _exponential(x: FloatArray, y: FloatArray) -> tuple[float, float] | None:
-    """a e^(b x) by least squares of y itself, as R squared judges it, begun with a line through its logarithm."""
+    """Fit a e^(b x) by least squares of y itself, as R squared judges it.
+
+    Begun with a line through its logarithm.
+    """
     if not (y > 0).all():
         return None
     b, log_a = _line(x, np.log(y))

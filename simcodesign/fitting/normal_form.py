@@ -61,13 +61,13 @@ class Factor:
             return result * COLLECTIVES[self.collective].numeric(x) if self.collective else result
 
     def written(self, style: Style) -> list[str]:
-        """The parts of the product, one text each."""
+        """Return the parts of the product, one text each."""
         parts = [style.collective(self.collective, self.parameter)] if self.collective else []
         parts += [style.power(style.name(self.parameter), self.exponent)] if self.exponent else []
         return parts + ([style.power(style.log(self.parameter), self.log)] if self.log else [])
 
     def json_fields(self) -> dict[str, Any]:
-        """The exponents as texts such as ``1/2``."""
+        """Return the exponents as texts such as ``1/2``."""
         return fields_of(self, log2_exponent="log") | {"collective": self.collective or None}
 
 

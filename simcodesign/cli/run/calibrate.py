@@ -87,7 +87,7 @@ def _check_folder(paths: Sequence[Path], machine: str) -> None:
 
 
 def _given(items: Sequence[str], files: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The parameters of each file by [FILE:]NAME=VALUE; parameters of a file win over parameters of all."""
+    """Return the parameters of each file by [FILE:]NAME=VALUE; parameters of a file win over parameters of all."""
     given: dict[str, dict[str, float]] = {file: {} for file in files}
     for item in sorted(items, key=lambda one: ":" in one):
         where, _, value = item.rpartition("=")

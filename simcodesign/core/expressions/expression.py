@@ -166,7 +166,7 @@ class Expression:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def evaluate(self, values: Mapping[str, float | NDArray[Any]]) -> float | NDArray[np.float64]:
-        """The value for these names, which may be more than needed; real numbers or arrays that broadcast.
+        """Return the value for these names, which may be more than needed; real numbers or arrays that broadcast.
 
         A float if every value used is a number, otherwise an array. Division by zero, overflow, logarithms of
         negative numbers and the like give inf or nan. Raises InputError for a missing name, a value that is
@@ -319,8 +319,10 @@ def _too_deep(text: str, place: Place | None) -> InputError:
 
 
 class _Builder:
-    """Translates a syntax tree and collects the names it meets; ``literals``: quantities by column, None where neither
-    these nor names with dots are allowed."""
+    """Translates a syntax tree and collects the names it meets.
+
+    ``literals``: quantities by column, None where neither these nor names with dots are allowed.
+    """
 
     def __init__(self, text: str, place: Place | None, literals: Mapping[int, QuantityLiteral] | None) -> None:
         self.text, self.place = text, place

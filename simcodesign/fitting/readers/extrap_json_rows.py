@@ -143,7 +143,7 @@ def as_numbers(points: list[object], values: list[object]) -> tuple[list[list[fl
 
 
 def numbers(given: object, path: str, what: str) -> list[float]:
-    """A list of numbers, or one number as such. Raises JsonError."""
+    """Return a list of numbers, or one number as such. Raises JsonError."""
     if type(given) is not list:
         return [finite(given, path, what)]
     if not given:
@@ -158,12 +158,12 @@ def point_twice(points: list[tuple[float, ...]]) -> JsonError:
 
 
 def repeated(points: list[int], lengths: list[int]) -> list[int]:
-    """The point of each value, from the point and the number of values of each row."""
+    """Return the point of each value, from the point and the number of values of each row."""
     return [point for point, length in zip(points, lengths, strict=True) for _ in range(length)]
 
 
 def add_point(rows: Rows, point: list[float], path: str) -> int:
-    """The number of a point whose coordinates have been checked."""
+    """Return the number of a point whose coordinates have been checked."""
     return rows.point(tuple(point), lambda: Place(rows.file, path=path))
 
 

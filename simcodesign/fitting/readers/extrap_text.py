@@ -85,7 +85,7 @@ class TextReader:
             self.rows.point(point, lambda: place)
 
     def start(self, line_number: int, keyword: str, name: str) -> None:
-        """A new region or metric: its data start at the first point."""
+        """Start a new region or metric: its data start at the first point."""
         place = self.place(line_number)
         if not name:
             raise InputError(f"{keyword} without a name", place, allowed=f"{keyword} NAME")
@@ -97,7 +97,7 @@ class TextReader:
         self.series_line, self.at_point = line_number, 0
 
     def data(self, line_number: int, rest: str) -> None:
-        """The repetitions at the next point."""
+        """Add the repetitions at the next point."""
         place = self.place(line_number)
         if not self.rows.points:
             raise InputError("data before any point", place, allowed="PARAMETER and POINTS before DATA")
@@ -141,7 +141,7 @@ class TextReader:
 
 
 def read_extrap_text(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a file of Extra-P's text format.
+    """Return the measurements in a file of Extra-P's text format.
 
     Raises InputError naming the line: a keyword that there is not, no parameter or more than four, points that do not
     fit the parameters or appear twice, a wrong number of DATA lines, what is not a number.
@@ -165,7 +165,7 @@ def no_data(keyword: str, place: Place) -> InputError:
 
 
 def parse_points(text: str, parameters: int, place: Place) -> list[tuple[float, ...]]:
-    """The points of a line; parentheses may be nested, and left out for one parameter."""
+    """Return the points of a line; parentheses may be nested, and left out for one parameter."""
     groups: list[list[float]] = [[]]
     closed: list[tuple[float, ...]] = []
     for token in TOKEN.findall(text):
@@ -208,7 +208,7 @@ def wrong_length(given: str, parameters: int, place: Place) -> InputError:
 
 
 def sniff(start: FileStart) -> Match:
-    """A keyword at the beginning of the first line that is no comment; also any .txt file that is no JSON."""
+    """Return a keyword at the beginning of the first line that is no comment; also any .txt file that is no JSON."""
     first = next((line for line in start.lines if not line.startswith("#")), "")
     is_text = start.suffix == ".txt" and not start.text.startswith("{")
     return Match.POSSIBLE if is_text or first.split(None, 1)[:1] in ([word] for word in KEYWORDS) else Match.NONE

@@ -144,7 +144,7 @@ class _Tally:
             self._parts = [_summed(pd.concat(self._parts))]
 
     def profiles(self, line_bytes: int) -> dict[int, StackDistanceProfile]:
-        """The profile of each group."""
+        """Return the profile of each group."""
         import pandas as pd
 
         rows = _summed(pd.concat(self._parts)).sort_values(["group", "distance"])

@@ -19,7 +19,7 @@ Make = Callable[[Fits], list[Any]]
 def made(
     makes: Sequence[Make], digests: bool, fits: Fits
 ) -> tuple[Fits | None, BatchPredictions | None, list[list[Any]]]:
-    """Outputs of a block of series, made where it is fitted: maybe another process."""
+    """Return outputs of a block of series, made where it is fitted: maybe another process."""
     parts = [make(fits) for make in makes]
     return (fits, batch_predictions(fits), parts) if digests else (None, None, parts)
 
@@ -34,7 +34,7 @@ class Writer:
         self.begun = False
 
     def texts(self, parts: list[Any]) -> Iterator[str]:
-        """The text of a block, after the head before the first."""
+        """Yield the text of a block, after the head before the first."""
         if not self.begun:
             yield self.head()
         yield from self.body(parts)
