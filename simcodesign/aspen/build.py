@@ -65,6 +65,7 @@ class Builder:
         self.source = source
 
     def file(self, tree: Tree[Token]) -> File:
+        """Build a file from its tree."""
         built = [self.build(child) for child in _trees(tree)]
         return File(
             str(self.source.path),
@@ -80,6 +81,7 @@ class Builder:
         return getattr(self, f"_{tree.data}")(*tree.children, place=self.place(tree))
 
     def place(self, part: Tree[Token] | Token) -> Place:
+        """Return the place of a part in its file."""
         where = part if isinstance(part, Token) else part.meta
         if not hasattr(where, "line"):  # an empty rule
             return Place(str(self.source.path))
@@ -93,9 +95,11 @@ class Builder:
         return Expression(aspen_text(node), frozenset(nodes.names), node, self.place(inner))
 
     def optional(self, tree: Any) -> Expression | None:
+        """Build an expression that may be absent."""
         return None if tree is None else self.expression(tree)
 
     def name(self, token: Token) -> str:
+        """Return the name of a token. Raises InputError for a word of the SI."""
         if str(token) in SI_WORDS:
             raise InputError(f"{str(token)!r} is a number", self.place(token), allowed="another name")
         return str(token)

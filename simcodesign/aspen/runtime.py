@@ -88,6 +88,7 @@ class Run:
         return _Frame(self, names, name.rpartition(".")[0], name).kernel(kernel, ())
 
     def step(self, statement: Statement) -> None:
+        """Count a statement. Raises InputError above the largest number of statements."""
         self._statements += 1
         if self._statements > MAX_STATEMENTS:
             allowed = f"up to {MAX_STATEMENTS} statements in all"
@@ -104,6 +105,7 @@ class Run:
         return self._costs[full_key]
 
     def find(self, use: Use) -> LocatedResource:
+        """Return the resource that a use names, where the machine has it."""
         if use.resource not in self._located:
             self._located[use.resource] = self.machine.find(use.resource, self.socket)
         located = self._located[use.resource]
@@ -114,6 +116,7 @@ class Run:
         return located
 
     def instances(self, located: LocatedResource) -> Value:
+        """Return the number of instances of a resource."""
         name = located.resource.name
         if name not in self._instances:
             self._instances[name] = located.instances(self.machine_names)

@@ -36,6 +36,7 @@ class Definitions:
 
     @property
     def names(self) -> list[str]:
+        """Return the names of parameters, data and constants."""
         return [*self.parameters, *self.data, *self.constants]
 
 

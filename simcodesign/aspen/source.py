@@ -35,6 +35,7 @@ class Source:
 
     @property
     def files(self) -> tuple[str, ...]:
+        """Return the files of which the source consists, each once."""
         return tuple(dict.fromkeys(file for file, _ in self.lines))
 
 

@@ -228,6 +228,7 @@ class EventCounts:
 
     @classmethod
     def empty(cls) -> EventCounts:
+        """Return counts of no event."""
         return cls({})
 
     def add(self, event: str, value: float) -> bool:

@@ -43,12 +43,15 @@ class Law(Protocol):
     """A counter of one process as a function of the number of processes and the work of a process."""
 
     @property
-    def r2(self) -> float: ...
+    def r2(self) -> float:
+        """Return R squared of the fit."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Return the law as a formula."""
 
-    def at(self, processes: float, work: float) -> float: ...
+    def at(self, processes: float, work: float) -> float:
+        """Return the value of the law for these processes and this work."""
 
 
 @dataclass(frozen=True)

@@ -250,6 +250,7 @@ class SizeOverProcesses:
     b: float
 
     def at(self, processes: float, size: float = 1.0) -> float:
+        """Return a size / P + b."""
         return self.a * size / processes + self.b
 
 
@@ -263,6 +264,7 @@ class AmdahlVariation:
     d: float
 
     def at(self, processes: float) -> float:
+        """Return a / P + b P^c + d."""
         return self.a / processes + self.b * float(processes**self.c) + self.d
 
 

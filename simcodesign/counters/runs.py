@@ -135,6 +135,7 @@ class RunTimes:
 
     @property
     def blocking_factor(self) -> FloatArray:
+        """Return the exposed fraction of the waits: time that neither computation nor anything else explains."""
         waits = self.p2p_s + self.collective_s
         exposed = np.maximum(self.total_s - self.others_s - self.compute_s, 0.0)
         return np.asarray(np.where(waits > 0, exposed / np.where(waits > 0, waits, 1.0), np.nan))

@@ -185,6 +185,7 @@ class RoundRobinOfUneven(Placement):
 
     @property
     def per_node(self) -> int:  # type: ignore[override]
+        """Return the largest number of processors of a node."""
         return int(self.processors.max())
 
     @property

@@ -85,7 +85,8 @@ class NetworkFormulas(Protocol):
     """Formulas of the parts of a network. ``parameters``: names of the machine parameters that they depend on."""
 
     @property
-    def parameters(self) -> frozenset[str]: ...
+    def parameters(self) -> frozenset[str]:
+        """Return the parameters that the formulas use."""
 
     def rebuilt(self, machine: Any, /) -> Any:
         """Return the machine with the network that its parameters give now. InputError for arrays of them."""

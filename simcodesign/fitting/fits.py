@@ -114,10 +114,12 @@ class LazyFit(Fit):
 
     @cached_property
     def model(self) -> Model:
+        """Return the best model."""
         return self._fits.model(self._row)
 
     @cached_property
     def family(self) -> Family:
+        """Return the models that were compared."""
         return self._fits.family(self._row)
 
     @cached_property
@@ -128,6 +130,7 @@ class LazyFit(Fit):
 
     @cached_property
     def rivals(self) -> tuple[Model, ...]:
+        """Return the models that are level with the best one."""
         parameters, level = self._fits.measurements.parameters, self._level
         count = len(level.scores)
         if count == 1:
@@ -145,19 +148,23 @@ class LazyFit(Fit):
 
     @cached_property
     def smape(self) -> float:
+        """Return the symmetric mean absolute percentage error at the points."""
         return symmetric_error(*self._values[:2])
 
     @cached_property
     def cross_validated_smape(self) -> float:
+        """Return the symmetric error at points left out one at a time; NaN if a point cannot be left out."""
         spare = (self._level.solution().leverages[0][self.family.root > 0] < 1 - 1e-6).all()
         return symmetric_error(self._values[0], self._values[2]) if spare else np.nan
 
     @cached_property
     def r2(self) -> float:
+        """Return R squared of the model."""
         return explained(*self._values[:2])
 
     @cached_property
     def outliers(self) -> tuple[Outlier, ...]:
+        """Return the points that are far from the model."""
         return outliers(self._level, self._fits.measurements.parameters)
 
     @cached_property
@@ -199,6 +206,7 @@ class LazyFit(Fit):
 
     @cached_property
     def warning(self) -> str:
+        """Return all warnings as one text."""
         return " ".join(text for _, text in self.warnings)
 
 

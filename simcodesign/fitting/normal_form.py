@@ -79,6 +79,7 @@ class Term:
     factors: tuple[Factor, ...]
 
     def written(self, style: Style) -> str:
+        """Return the term as text in this style."""
         parts = [part for factor in self.factors for part in factor.written(style)]
         return style.times.join([style.number(self.coefficient), *parts])
 
@@ -130,6 +131,7 @@ class Model:
         return fastest.exponent, fastest.log
 
     def written(self, style: Style) -> str:
+        """Return the model as text in this style."""
         texts = [style.number(self.constant)] if self.constant or not self.terms else []
         texts += [term.written(style) for term in self.terms]
         return " + ".join(texts).replace("+ -", "- ")
@@ -141,6 +143,7 @@ class Model:
 
     @property
     def latex(self) -> str:
+        """Return the model in LaTeX."""
         return self.written(_LATEX)
 
     @property

@@ -36,6 +36,7 @@ class Product:
         return Product(self.number / number, tuple(rest))
 
     def expression(self, sympy: Any) -> Any:
+        """Return the product in SymPy, unevaluated."""
         if not self.factors:
             return self.number
         factors = self.factors if self.number == 1 else (self.number, *self.factors)

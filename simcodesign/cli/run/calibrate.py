@@ -23,21 +23,36 @@ class BenchmarkOptions(Protocol):
     """Options used here."""
 
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """Return the names of the files to read."""
+
     @property
-    def level(self) -> str | None: ...
+    def level(self) -> str | None:
+        """Return the probability of the intervals as text, None for the default."""
+
     @property
-    def segments(self) -> int | None: ...
+    def segments(self) -> int | None:
+        """Return the number of segments to use, None to choose it."""
+
     @property
-    def given(self) -> list[str]: ...
+    def given(self) -> list[str]:
+        """Return values that the files do not state, as ``KEY=VALUE``."""
+
     @property
-    def format(self) -> str | None: ...
+    def format(self) -> str | None:
+        """Return the format of the files, None to recognise it."""
+
     @property
-    def algorithms(self) -> bool: ...
+    def algorithms(self) -> bool:
+        """Return whether algorithms are chosen."""
+
     @property
-    def robust(self) -> bool: ...
+    def robust(self) -> bool:
+        """Return whether outlying times weigh less."""
+
     @property
-    def as_json(self) -> bool: ...
+    def as_json(self) -> bool:
+        """Return whether to print JSON."""
 
 
 def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, float], requested: RequestedFiles) -> None:

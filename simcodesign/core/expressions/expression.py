@@ -103,6 +103,7 @@ class Number:
     dimension: str = ""
 
     def evaluate(self, values: Values) -> Value:
+        """Return the number."""
         return self.value
 
 
@@ -111,6 +112,7 @@ class Name:
     name: str
 
     def evaluate(self, values: Values) -> Value:
+        """Return the value of the name."""
         return values[self.name]
 
 
@@ -119,6 +121,7 @@ class Negation:
     operand: Node
 
     def evaluate(self, values: Values) -> Value:
+        """Return the operand with the other sign."""
         return -self.operand.evaluate(values)
 
 
@@ -129,6 +132,7 @@ class Operation:
     right: Node
 
     def evaluate(self, values: Values) -> Value:
+        """Return the result of the operation on both sides."""
         result: Value = _OPERATIONS[self.symbol](self.left.evaluate(values), self.right.evaluate(values))
         return result
 
@@ -141,6 +145,7 @@ class Comparison:
     operands: tuple[Node, ...]
 
     def evaluate(self, values: Values) -> Value:
+        """Return whether all comparisons of the chain hold."""
         operands = [operand.evaluate(values) for operand in self.operands]
         holds = [_COMPARISONS[s](a, b) for s, a, b in zip(self.symbols, operands, operands[1:], strict=False)]
         result: Value = functools.reduce(operator.and_, holds) * np.float64(1.0)
@@ -153,6 +158,7 @@ class Call:
     arguments: tuple[Node, ...]
 
     def evaluate(self, values: Values) -> Value:
+        """Return the function at the values of its arguments."""
         return FUNCTIONS[self.function].numeric(*[argument.evaluate(values) for argument in self.arguments])
 
 

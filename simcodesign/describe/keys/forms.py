@@ -89,6 +89,7 @@ class Choice(Form):
 
     @property
     def choices(self) -> Collection[str]:
+        """Return the allowed words."""
         return self._choices() if callable(self._choices) else self._choices
 
     def has(self, content: object) -> bool:

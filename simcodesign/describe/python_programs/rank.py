@@ -136,7 +136,7 @@ def kernel(**keywords: Any) -> Operation:
 def copy(to: str, bytes: float, times: float = 1) -> Operation:
     """Do ``times`` copies of ``bytes`` each between the host and its accelerator.
 
-    To the ``"accelerator"`` or the ``"host"``.
+    ``to``: the ``"accelerator"`` or the ``"host"``.
 
     >>> import simcodesign as sc
     >>> @sc.program

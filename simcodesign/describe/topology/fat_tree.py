@@ -89,6 +89,7 @@ class FatTreeTopology(UpDownTopology):
 
     @property
     def switches_per_level(self) -> int:
+        """Return the number of switches of each level."""
         return int(self.arity ** (self.levels - 1)) if self.levels else 0
 
     @property

@@ -33,6 +33,7 @@ class Axis(NamedTuple):
 
     @property
     def is_ring(self) -> bool:
+        """Return whether the last node has a cable to the first one."""
         return self.extent > 2 and self.cables == self.extent
 
     def coordinate(self, host: IntArray) -> IntArray:
@@ -94,6 +95,7 @@ class GridTopology(Topology):
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
+        """Return the dimensions, with their strides and first cables."""
         axes: list[Axis] = []
         stride, first = self.node_count, 0
         for extent, is_closed in zip(self.shape, self.closed, strict=True):

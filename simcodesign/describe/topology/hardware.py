@@ -20,18 +20,23 @@ class Built(Protocol):
     """Properties of a topology that are needed to count its hardware."""
 
     @property
-    def node_count(self) -> int: ...
+    def node_count(self) -> int:
+        """Return the number of hosts."""
 
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """Return the number of vertices, hosts and switches."""
 
     @property
-    def link_count(self) -> int: ...
+    def link_count(self) -> int:
+        """Return the number of links, one for each direction."""
 
     @property
-    def link_groups(self) -> tuple[LinkGroup, ...]: ...
+    def link_groups(self) -> tuple[LinkGroup, ...]:
+        """Return the groups of links that are alike."""
 
-    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]: ...
+    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the vertices from which and to which links lead."""
 
 
 @dataclass(frozen=True)

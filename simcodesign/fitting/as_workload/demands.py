@@ -82,6 +82,7 @@ class Use:
 
     @property
     def text(self) -> str:
+        """Return the use as ``demand:pattern``."""
         return f"{self.demand}:{self.pattern}" if self.pattern else self.demand
 
 

@@ -108,6 +108,7 @@ class Folder:
         self.values.extend(chain.from_iterable(repetitions))
 
     def new_point(self, point: tuple[float, ...], rows: list[Pairs]) -> int:
+        """Add a point, and return its number. Raises JsonError for a coordinate of 0 or less."""
         for index, value in enumerate(point):
             if value <= 0:
                 at = next(at for at, row in enumerate(rows) if row[0][1] in (list(point), value))
@@ -115,11 +116,13 @@ class Folder:
         return add_point(self.rows, list(point), ".point")
 
     def old_row(self, content: dict[str, object]) -> Row:
+        """Add a row of the old format."""
         for key, column in zip(OLD_ROW, self.old, strict=True):
             column.append(finite(content[key], f".{key}"))
         return ROW
 
     def flush(self) -> None:
+        """Add the rows held so far, and forget them."""
         self.rows.add(self.pairs, self.points, self.values)
         for held in (self.pairs, self.points, self.values):
             del held[:]

@@ -43,6 +43,7 @@ class TextReader:
     values: array[float] = field(default_factory=lambda: array("d"))
 
     def place(self, line: int) -> Place:
+        """Return the place of a line."""
         return Place(self.rows.file, line)
 
     def line(self, line_number: int, text: str) -> None:
@@ -65,6 +66,7 @@ class TextReader:
             )
 
     def add_parameters(self, line_number: int, rest: str) -> None:
+        """Add parameters. Raises InputError after points."""
         place = self.place(line_number)
         if self.rows.points:
             raise InputError("a parameter after the points", place, value=rest, allowed="PARAMETER before POINTS")
@@ -72,6 +74,7 @@ class TextReader:
         check_parameters(self.parameters, place)
 
     def add_points(self, line_number: int, rest: str) -> None:
+        """Add points. Raises InputError before any parameter, and after values."""
         place = self.place(line_number)
         if not self.parameters:
             raise InputError("points before any parameter", place, allowed="PARAMETER before POINTS")
@@ -127,11 +130,13 @@ class TextReader:
             self.flush()
 
     def flush(self) -> None:
+        """Add the rows held so far, and forget them."""
         self.rows.add(self.pairs, self.points, self.values)
         for held in (self.pairs, self.points, self.values):
             del held[:]
 
     def wrong_count(self, place: Place, given: str) -> InputError:
+        """Return the error for a number of DATA lines that is not the number of points."""
         return InputError(
             f"wrong number of DATA lines for region {shorten(self.region)}, metric {shorten(self.metric)}",
             place,

@@ -147,6 +147,7 @@ class LineReader:
         return Place(self.rows.file, line)
 
     def flush(self) -> None:
+        """Add the rows held so far, and forget them."""
         self.rows.add(self.pairs, self.points, self.values)
         for held in (self.pairs, self.points, self.values):
             del held[:]

@@ -203,6 +203,7 @@ class Grid:
         return cells
 
     def text(self, cell: int) -> str:
+        """Return a cell in words: its region, metric and point."""
         series, point = divmod(cell, len(self.points))
         where = point_text(self.parameters, self.points[point])
         return f"region {shorten(self.regions[series])}, metric {shorten(self.metrics[series])} at {where}"

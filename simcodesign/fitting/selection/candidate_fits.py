@@ -46,6 +46,7 @@ class Block:
         return np.asarray((self.scaled**2).sum(1))
 
     def rows(self, index: Index) -> Block:
+        """Return the block of these rows."""
         return Block(self.root[index], self.scaled[index], self.free, self.exact[index])
 
 
@@ -72,9 +73,11 @@ class Pool:
         )
 
     def first(self, count: int) -> Pool:
+        """Return the first models of each series."""
         return Pool(self.terms[:, :count], self.constant[:, :count], self.rss[:, :count])
 
     def rows(self, index: Index) -> Pool:
+        """Return the pool of these series."""
         return Pool(self.terms[index], self.constant[index], self.rss[index])
 
     @property

@@ -62,6 +62,7 @@ class Models:
         return len(self.nats)
 
     def rows(self, index: Index) -> Models:
+        """Return these models."""
         return Models(self.choices[index], self.constant[index], self.nats[index])
 
     def best(self, count: int) -> Models:
@@ -70,6 +71,7 @@ class Models:
 
     @property
     def possible(self) -> Models:
+        """Return the models with a finite description length."""
         return self.rows(np.flatnonzero(np.isfinite(self.nats)))
 
     @property
@@ -82,6 +84,7 @@ class Models:
         return self.rows(np.sort(np.unique(keys, axis=0, return_index=True)[1]))
 
     def without(self, term: int) -> Models:
+        """Return the models without this term."""
         return Models(np.delete(self.choices, term, 1), self.constant, self.nats)
 
 

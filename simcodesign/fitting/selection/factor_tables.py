@@ -32,6 +32,7 @@ class FactorTables:
 
     @property
     def parameters(self) -> int:
+        """Return the number of parameters."""
         return len(self.tables)
 
     def values(self, choices: Index, axis: int) -> Array:

@@ -35,6 +35,7 @@ class Powers:
     constant: Flags
 
     def rows(self, index: Index) -> Powers:
+        """Return these rows."""
         return Powers(self.exponents[index], self.active[index], self.constant[index])
 
     @property

@@ -86,6 +86,7 @@ class Ranked:
 
     @property
     def bytes(self) -> int:
+        """Return the memory that the ranking takes, in bytes."""
         table = self.table
         own = (self.terms, self.constant, self.scores, self.free, table.exponents, table.logs, table.collectives)
         return sum(array.nbytes for array in own)

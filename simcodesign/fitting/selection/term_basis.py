@@ -44,6 +44,7 @@ class Shapes:
     collectives: Index
 
     def take(self, index: Index) -> Shapes:
+        """Return these shapes."""
         return Shapes(self.exponents[index], self.logs[index], self.collectives[index])
 
     @property
@@ -120,10 +121,12 @@ class Basis:
 
     @cached_property
     def squares(self) -> Array:
+        """Return the squares of the columns."""
         return self.columns**2
 
     @cached_property
     def uses(self) -> NDArray[np.bool_]:
+        """Return which parameters each shape uses."""
         return self.shapes.uses
 
     @cached_property

@@ -25,9 +25,11 @@ SECRETS = ("hints", "answer", "right", "wrong", "mistakes", "truth", "feedback")
 class Teller(Protocol):
     """What shows expressions in texts, and says of buttons where they set the clock."""
 
-    def moment(self, text: str, place: Place) -> Moment | None: ...
+    def moment(self, text: str, place: Place) -> Moment | None:
+        """Return the moment that a text names, None if it names none."""
 
-    def text(self, text: str, form: str, place: Place) -> str: ...
+    def text(self, text: str, form: str, place: Place) -> str:
+        """Return a text with its values filled in."""
 
 
 def question_told(one: Question, values: Values, teller: Teller) -> dict[str, Any]:

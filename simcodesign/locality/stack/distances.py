@@ -33,19 +33,23 @@ _ROWS = 1 << 22
 class Meter(Protocol):
     """Measures distances chunk by chunk."""
 
-    def measure(self, address: Addresses) -> NDArray[np.int64]: ...
+    def measure(self, address: Addresses) -> NDArray[np.int64]:
+        """Return the stack distances of these addresses, the next of a trace."""
 
 
 class Counter(Meter, Protocol):
     """Counts stack distances chunk by chunk."""
 
     @property
-    def cold(self) -> int: ...
+    def cold(self) -> int:
+        """Return the number of first touches."""
 
     @property
-    def histogram(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    def histogram(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the distances that occurred, and how often each did."""
 
-    def add(self, address: Addresses) -> None: ...
+    def add(self, address: Addresses) -> None:
+        """Count the next addresses of a trace."""
 
 
 def stack_counter(line_bytes: int = 64) -> Counter:

@@ -29,9 +29,11 @@ PIECE_BYTES = 1 << 18
 class Readable(Protocol):
     """Reader that fills a part of a buffer, and none of it at its end."""
 
-    def readinto1(self, buffer: memoryview, /) -> int: ...
+    def readinto1(self, buffer: memoryview, /) -> int:
+        """Read at most as many bytes as the buffer holds; return how many."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the stream."""
 
 
 class Stream:

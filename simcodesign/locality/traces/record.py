@@ -51,6 +51,7 @@ class Recording:
 
     @property
     def stopped(self) -> bool:
+        """Return whether the program was stopped before its end."""
         return self.exit_status is None
 
     def json_fields(self) -> dict[str, Any]:

@@ -85,6 +85,7 @@ class DragonflyTopology(RouterTopology):
 
     @property
     def groups(self) -> int:
+        """Return the number of groups."""
         return self.node_count // (self.terminals * self.routers)
 
     @cached_property

@@ -93,6 +93,7 @@ class DragonflyPlusTopology(RouterTopology):
 
     @property
     def groups(self) -> int:
+        """Return the number of groups."""
         return self.node_count // (self.terminals * self.leaves)
 
     @cached_property

@@ -120,6 +120,7 @@ class HyperXTopology(RouterTopology):
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
+        """Return the dimensions, with their strides and first cables."""
         found: list[Dimension] = []
         stride, first = self.router_count, 0
         for extent, cables in zip(self.shape, self.cables, strict=True):
