@@ -48,7 +48,10 @@ ROUNDING = 1e-9
 
 
 def bounds_of(design_point: DesignPoint) -> Bounds | None:
-    """The bounds of one design point, None for operations of too many messages. InputError for several points."""
+    """Return the bounds of one design point, None for operations of too many messages.
+
+    InputError for several points.
+    """
     design_point.require_one_point("a bound of the simulated time")
     ranks, machine = design_point.ranks, design_point.machine
     demands = [placed.demand for placed in placed_demands(design_point.workload.program)]
@@ -80,9 +83,11 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
 
 
 def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoint) -> tuple[str, ...]:
-    """A sentence if concurrent messages take less time in the forecast than their bytes need at the
-    busiest interface, or at the busiest part of a node: in closed forms all flow at full speed, however many messages
-    a rank sends or receives concurrently."""
+    """Return a sentence if concurrent messages take less time in the forecast than their bytes need.
+
+    At the busiest interface, or at the busiest part of a node: in closed forms all flow at full speed, however many
+    messages a rank sends or receives concurrently.
+    """
     network = design_point.machine.network
     if not network.message_model.bytes_flow_together:
         return ()
@@ -103,7 +108,7 @@ def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoin
 
 
 def _footprints(step: EvaluatedStep) -> tuple[float, float]:
-    """The smallest and the largest footprint of an operation, by its ranks and its groups."""
+    """Return the smallest and the largest footprint of an operation, by its ranks and its groups."""
     assert isinstance(step.demand, MessageDemand)
     every = []
     for groups in group_sizes(step):
@@ -123,8 +128,10 @@ def _controllers(machine: Machine, node: NDArray[np.int64]) -> tuple[NDArray[np.
 
 
 def _shared_by_ranks(machine: Machine, node: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """For each rank, the disk, the accelerator, the directions of its link, and the storage that it uses, as far as the
-    machine has them; all servers of the storage are one, which is busy for as long as they are together."""
+    """Return the disk, the accelerator, the link's directions, and the storage that each rank uses.
+
+    As far as the machine has them. All servers of the storage are one, which is busy for as long as they are together.
+    """
     stations = {}
     if machine.disk is not None:
         stations["disk"] = node // machine.disk.shared_by
@@ -138,8 +145,7 @@ def _shared_by_ranks(machine: Machine, node: NDArray[np.int64]) -> dict[str, NDA
 
 @dataclass(frozen=True)
 class _Station:
-    """Stations of one kind: each rank's own, the others that it may use (others, P), and for how long each is
-    busy."""
+    """Stations of one kind: each rank's own, the others that it may use (others, P), and for how long each is busy."""
 
     of_rank: NDArray[np.int64]
     others: NDArray[np.int64]
@@ -160,8 +166,11 @@ class _Station:
 
 @dataclass(frozen=True)
 class _Interfaces:
-    """How long interfaces inject and eject: the interfaces of a node together, one of which has at least its share,
-    and each of them by the messages known to take it. Two rows, one if they are half duplex."""
+    """How long interfaces inject and eject.
+
+    The interfaces of a node together, one of which has at least its share, and each of them by the messages known to
+    take it. Two rows, one if they are half duplex.
+    """
 
     node: NDArray[np.int64]  # of every rank, counted among the nodes that have ranks
     of_node: NDArray[np.int64]  # of each of these nodes
@@ -181,8 +190,10 @@ class _Interfaces:
     def pass_by(
         self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats, own: OwnInterfaces | None
     ) -> None:
-        """Messages between these ranks, on different nodes, occupy an interface at both ends for this long: the rank's
-        own one, or any."""
+        """Add the time for which messages between these ranks, on different nodes, occupy an interface at both ends.
+
+        The rank's own interface, or any.
+        """
         leaves = None if own is None else own.leaving(source)
         for side, ranks in ((0, source), (-1, target)):
             node = self.node[ranks]
@@ -200,8 +211,11 @@ class _Interfaces:
 
 @dataclass
 class _Loads:
-    """Occupation in seconds, added up over the program per interface, station and link, and of everything one after
-    another. For a link on several rails, one at least has its share of what they all have."""
+    """Occupation in seconds, added up over the program.
+
+    Per interface, station and link, and of everything one after another. For a link on several rails, one at least has
+    its share of what they all have.
+    """
 
     ranks: int
     node: NDArray[np.int64]  # of every rank
@@ -212,7 +226,7 @@ class _Loads:
     serial_s: float = 0.0
 
     def path(self, block: EvaluatedBlock) -> Path:
-        """The path of a block done once; everything else is added up for all its repetitions."""
+        """Return the path of a block done once; everything else is added up for all its repetitions."""
         path, parts = Path(np.zeros(self.ranks)), dict[str, tuple[Path, Path]]()
         for step in block.steps():
             if isinstance(step, EvaluatedBlock) and step.block.index is not None:

@@ -34,14 +34,16 @@ class Path:
         return Path(self.head, inner, other.tail)
 
     def at_least(self, since: Path, part: Path) -> Path:
-        """The path if ``part`` ran concurrently from ``since`` on, and both are done. A part with a synchronisation, or
-        concurrent with one, counts for nothing."""
+        """Return the path if ``part`` ran concurrently from ``since`` on, and both are done.
+
+        A part with a synchronisation, or concurrent with one, counts for nothing.
+        """
         if self.inner_s is not None or part.inner_s is not None:
             return self
         return Path(np.maximum(self.head, since.head + part.head))
 
     def repeated(self, times: float) -> Path:
-        """The path ``times`` times, which may be a fraction if nothing is cut."""
+        """Return the path ``times`` times, which may be a fraction if nothing is cut."""
         if self.inner_s is None or self.tail is None:
             return Path(self.head * times)
         if times < 1:
@@ -57,5 +59,5 @@ class Path:
 
 
 def cut(ranks: int, time_s: float) -> Path:
-    """A synchronising operation that takes ``time_s`` after the last rank has come."""
+    """Return a synchronising operation that takes ``time_s`` after the last rank has come."""
     return Path(np.zeros(ranks), time_s, np.zeros(ranks))

@@ -29,7 +29,7 @@ ROUNDING = 1e-12
 
 
 def with_failures(result: Result, design_point: DesignPoint) -> Result:
-    """The forecast with its checkpoints, and with what failures would add to it."""
+    """Return the forecast with its checkpoints, and with what failures would add to it."""
     machine, times = design_point.machine, design_point.checkpoint_times
     work_s, phases, count = result.makespan_s, dict(result.phases), _checkpoints(result.makespan_s, times)
     if design_point.workload.checkpoints is not None:
@@ -50,13 +50,13 @@ def with_failures(result: Result, design_point: DesignPoint) -> Result:
 
 
 def _at_mean_power(energy_j: FloatOrArray, work_s: FloatOrArray, written_s: FloatOrArray) -> FloatOrArray:
-    """The energy of longer work at the same mean power."""
+    """Return the energy of longer work at the same mean power."""
     some = np.where(np.asarray(work_s) > 0, work_s, 1.0)
     return _plain(energy_j * (1.0 + written_s / some))
 
 
 def with_checkpoints(bounds: Bounds, design_point: DesignPoint) -> Bounds:
-    """The bounds of a program with its checkpoints, of which a longer run writes more."""
+    """Return the bounds of a program with its checkpoints, of which a longer run writes more."""
     lower_s = {name: float(checkpointed_s(bound_s, design_point)) for name, bound_s in bounds.lower_s.items()}
     return replace(bounds, lower_s=lower_s, upper_s=float(checkpointed_s(bounds.upper_s, design_point)))
 
@@ -68,7 +68,7 @@ def checkpointed_s(work_s: FloatOrArray, design_point: DesignPoint) -> FloatOrAr
 
 
 def _checkpoints(work_s: FloatOrArray, times: CheckpointTimes) -> FloatOrArray:
-    """Number of checkpoints written in ``work_s``."""
+    """Return the number of checkpoints written in ``work_s``."""
     return _plain(np.maximum(np.ceil(work_s / times.interval_s * (1 - ROUNDING)) - 1.0, 0.0))
 
 

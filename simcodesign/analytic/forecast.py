@@ -83,7 +83,7 @@ def forecast(
 
 
 def _with_bounds(result: Result, design_point: DesignPoint) -> Result:
-    """The result with its bounds, if there are any."""
+    """Return the result with its bounds, if there are any."""
     bounded = bounds_of(design_point)
     if bounded is None:
         return result
@@ -150,8 +150,10 @@ class _Account:
         return chain
 
     def _operation(self, step: EvaluatedStep, charge: Charge) -> Operation | None:
-        """Properties of a demand beyond its time. In LogGOPS nothing cuts a program, as gaps outlast operations, and
-        work is known, in which they go by."""
+        """Properties of a demand beyond its time.
+
+        In LogGOPS nothing cuts a program, as gaps outlast operations, and work is known, in which they go by.
+        """
         operation = closed_form(step.demand).operation(step.demand, step, charge)
         if not self.has_gaps:
             return operation
@@ -186,8 +188,11 @@ class _Account:
         return chain
 
     def _indexed(self, block: EvaluatedBlock) -> None:
-        """A loop whose iterations differ: the sum over them. In LogGOPS an operation may be followed rank by rank, at
-        one size: there every iteration is evaluated by itself if there is one design point."""
+        """Add up the iterations of a loop that differ.
+
+        In LogGOPS an operation may be followed rank by rank, at one size: there every iteration is evaluated by itself
+        if there is one design point.
+        """
         one_by_one = self.has_gaps and not self.evaluation.design_point.shape
         first = len(self.demands)
         count = 0
@@ -287,7 +292,7 @@ class _Account:
             power.draw(step.phase, part, power_w, draw.is_resource)
 
     def pipelined(self, chain: Chain, sum_s: FloatOrArray) -> Pipelined | None:
-        """The time where operations overlap that follow one another; None for several design points."""
+        """Return the time where operations overlap that follow one another; None for several design points."""
         if self.evaluation.design_point.shape:
             return None
         if self.no_pipeline:
@@ -295,12 +300,12 @@ class _Account:
         return pipelined_with_gaps(chain, float(sum_s)) if self.has_gaps else pipelined(chain, float(sum_s))
 
     def shared_links(self, sum_s: FloatOrArray) -> SharedLinks | None:
-        """The time with the operations whose messages share links evenly; None if there are none."""
+        """Return the time with the operations whose messages share links evenly; None if there are none."""
         more_s = sum(one.shared_s - one.alone_s for one in self.shared)
         return SharedLinks(float(sum_s) + more_s, tuple(self.shared)) if self.shared else None
 
     def result(self) -> Result:
-        """The Result: of the busiest rank, where ranks differ."""
+        """Return the Result: of the busiest rank, where ranks differ."""
         design_point = self.evaluation.design_point
         zero: FloatOrArray = np.zeros(design_point.ranks) if self.evaluation.by_rank else 0.0
         total = sum((time for times in self.phases.values() for time in times.values()), start=zero)
@@ -365,7 +370,10 @@ def _demand_time(step: EvaluatedStep, time_s: FloatOrArray) -> DemandTime:
 
 
 def _of_rank(value: FloatOrArray, total: FloatOrArray, rank: NDArray[np.int64] | None) -> FloatOrArray:
-    """The value of one rank (last axis), or the value itself where ranks do not differ; plain when it is one number."""
+    """Return the value of one rank (last axis), or the value itself where ranks do not differ.
+
+    Plain when it is one number.
+    """
     if rank is not None:
         every = np.broadcast_to(value, np.broadcast_shapes(np.shape(value), np.shape(total)))
         value = np.take_along_axis(every, rank, axis=-1)[..., 0]

@@ -30,8 +30,11 @@ MOST_RANKS = 2**24
 
 @dataclass(frozen=True)
 class Pattern:
-    """Groups that differ in how their members share nodes: ``node`` (G, n) and ``parts`` (D, G, n), ``counts`` (G,) of
-    each. They exist at the design points ``where``; everywhere if that is None."""
+    """Groups that differ in how their members share nodes.
+
+    ``node`` (G, n) and ``parts`` (D, G, n), ``counts`` (G,) of each. They exist at the design points ``where``;
+    everywhere if that is None.
+    """
 
     node: Ints
     parts: Ints
@@ -53,8 +56,10 @@ class LevelGroups(GroupSize):
 
 
 def level_groups(step: EvaluatedStep, root: Expression | None, by_nodes: bool) -> list[LevelGroups] | None:
-    """The groups of a step, each from its root on; None if there are more ranks than are looked at. ``by_nodes``:
-    only those are together whose members share nodes in the same way."""
+    """Return the groups of a step, each from its root on; None if there are more ranks than are looked at.
+
+    ``by_nodes``: only those are together whose members share nodes in the same way.
+    """
     found: list[list[tuple[tuple[int, ...], Pattern]]] = []
     shape: tuple[int, ...] = ()
     looked_at = 0
@@ -79,7 +84,7 @@ def level_groups(step: EvaluatedStep, root: Expression | None, by_nodes: bool) -
 def patterns_of(
     machine: Machine, ranks: int, members: Ints, by_nodes: bool = False, where: Bools | None = None
 ) -> Iterator[tuple[tuple[int, ...], Pattern]]:
-    """Groups (G, n) among ``ranks`` ranks, by the levels that their pairs are on."""
+    """Yield groups (G, n) among ``ranks`` ranks, by the levels that their pairs are on."""
     parts = first_alike(shared_parts(machine, ranks)[:, members])
     node = first_alike(machine.node_of(ranks)[members])
     pairs = [_pairs(row) for row in parts]
@@ -96,15 +101,17 @@ def patterns_of(
 
 
 def members_at_points(step: EvaluatedStep, root: Expression | None) -> Iterator[tuple[int, Ints, Bools | None]]:
-    """All ranks, and members (G, n) of the groups of each size, for each set of values on which they depend; and the
-    design points that have these."""
+    """All ranks, and members (G, n) of the groups of each size, for each set of values on which they depend.
+
+    And the design points that have these.
+    """
     for own, where in _settings(step, root):
         for members in _members(step, root, own):
             yield int(own["P"]), members, where
 
 
 def _settings(step: EvaluatedStep, root: Expression | None) -> Iterator[tuple[dict[str, FloatOrArray], Bools | None]]:
-    """The sets of values on which the members of groups depend, and the design points that have them."""
+    """Yield the sets of values on which the members of groups depend, and the design points that have them."""
     evaluation, group = step.evaluation, step.demand.communicator
     names = {"P"} if group is None else {"P"} | evaluation.design_point.workload.groups[group].names
     names = (names | (set() if root is None else root.names)) - {"rank", *GROUP_NAMES}

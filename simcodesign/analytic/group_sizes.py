@@ -1,6 +1,8 @@
-"""Number and sizes of the groups of a step of a program: in closed form if the colours are rows or
-columns of a process grid (``rank // q``, ``rank % q``), otherwise counted, for each set of values that they depend
-on."""
+"""Number and sizes of the groups of a step of a program.
+
+In closed form if the colours are rows or columns of a process grid (``rank // q``, ``rank % q``), otherwise counted,
+for each set of values that they depend on.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,10 @@ from simcodesign.describe.workload import Workload
 
 @dataclass(frozen=True)
 class GroupSize:
-    """``count`` groups of ``ranks`` ranks; numbers, or arrays over the design points (0 groups of 1 rank if there
-    are none)."""
+    """``count`` groups of ``ranks`` ranks.
+
+    Numbers, or arrays over the design points (0 groups of 1 rank if there are none).
+    """
 
     ranks: FloatOrArray
     count: FloatOrArray
@@ -36,7 +40,7 @@ class GroupSize:
 
 
 def group_sizes(step: EvaluatedStep) -> list[GroupSize]:
-    """The groups of a step; all ranks are one if it names none. InputError for colours that are not whole."""
+    """Return the groups of a step; all ranks are one if it names none. InputError for colours that are not whole."""
     evaluation, group = step.evaluation, step.demand.communicator
     if group is None:
         return [GroupSize(evaluation.ranks, 1.0)]
@@ -50,8 +54,10 @@ def size_names(step: EvaluatedStep, groups: GroupSize) -> dict[str, FloatOrArray
 
 
 def check_roots(step: EvaluatedStep, root: Expression | None, sizes: list[GroupSize]) -> None:
-    """InputError for a root that is no rank of the group; roots that differ from rank to rank are looked at for a
-    single design point."""
+    """InputError for a root that is no rank of the group.
+
+    Roots that differ from rank to rank are looked at for a single design point.
+    """
     if root is None:
         return
     if "rank" not in root.names:
@@ -90,8 +96,10 @@ def _check_roots_of_ranks(evaluation: Evaluation, group: str | None, root: Expre
 def members_of_groups(
     step: EvaluatedStep, root: Expression | None = None
 ) -> Iterator[tuple[Ints, dict[str, FloatOrArray]]]:
-    """(groups, n) the ranks of all groups of each size, every group from its root on, and further names that the
-    amounts of the step may use; of one design point."""
+    """Yield the ranks of all groups of each size, (groups, n), and the names that amounts of the step may use.
+
+    Every group from its root on; of one design point.
+    """
     ranks, grouped = step.evaluation.design_point.ranks, step.demand.communicator is not None
     several = step.membership.members() if grouped else [np.arange(ranks)[None, :]]
     for members in several:
@@ -105,8 +113,10 @@ def members_of_groups(
 
 
 def text_of_size(demand: Demand, workload: Workload) -> str | None:
-    """The ranks of a group, as a text: ``P`` where the demand names no group; None unless the groups are the rows or
-    columns of a process grid that they fill."""
+    """Return the ranks of a group, as a text: ``P`` where the demand names no group.
+
+    None unless the groups are the rows or columns of a process grid that they fill.
+    """
     if demand.communicator is None:
         return "P"
     colour = workload.groups[demand.communicator]
@@ -118,7 +128,7 @@ def text_of_size(demand: Demand, workload: Workload) -> str | None:
 
 
 def symbolic_size(demand: Demand, workload: Workload) -> str:
-    """Formula of the group size. InputError if there is none."""
+    """Return the formula of the group size. InputError if there is none."""
     text = text_of_size(demand, workload)
     if text is None:
         colour = workload.groups[demand.communicator or ""]
@@ -128,7 +138,7 @@ def symbolic_size(demand: Demand, workload: Workload) -> str:
 
 
 def put_in(expression: Expression, name: str, text: str) -> Expression:
-    """An expression with the text of another instead of a name."""
+    """Return an expression with the text of another instead of a name."""
     if name == text or name not in expression.names:
         return expression
     return parse(re.sub(rf"\b{name}\b", lambda _: text, expression.text), expression.place)
@@ -141,7 +151,7 @@ def _is_process_grid(tree: Node) -> TypeGuard[Operation]:
 
 
 def _of_process_grid(colour: Expression, names: Mapping[str, FloatOrArray]) -> list[GroupSize] | None:
-    """The groups of colours ``rank // q`` or ``rank % q`` where q is a whole number; None for others."""
+    """Return the groups of colours ``rank // q`` or ``rank % q`` where q is a whole number; None for others."""
     tree = colour.tree
     if not _is_process_grid(tree):
         return None

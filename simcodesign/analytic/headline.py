@@ -39,8 +39,9 @@ Phases = Mapping[str, Mapping[str, FloatOrArray]]
 def with_path(
     result: Result, evaluation: Evaluation, differ: NDArray[np.bool_], is_wanted: bool, bubbles: bool = False
 ) -> Result:
-    """Return the forecast with the longest path as its makespan where its ranks ``differ``; if there is no path or none
-    ``is_wanted``, return it as it is, or with ``bubbles``, and the reason in its basis.
+    """Return the forecast with the longest path as its makespan where its ranks ``differ``.
+
+    If there is no path or none ``is_wanted``, return it as it is, or with ``bubbles``, and the reason in its basis.
 
     The sum remains the makespan if it has waits by queueing theory, which no path has, and if the path leaves something
     out and is a lower bound below the sum. One design point has its path up to ``MOST_OPERATIONS`` operations of ranks,
@@ -64,7 +65,7 @@ def _as_sum(result: Result, reason: str) -> Result:
 
 
 def _at_one(result: Result, path: ProgramPath, evaluation: Evaluation) -> Result:
-    """The forecast of one design point."""
+    """Return the forecast of one design point."""
     point, time_s = evaluation.design_point, path.time_s
     whole_s = None if time_s is None else float(checkpointed_s(time_s, point))
     bubble = bubble_of(point, _by_phase(result))
@@ -79,13 +80,13 @@ def _at_one(result: Result, path: ProgramPath, evaluation: Evaluation) -> Result
 
 
 def _with_bubble(result: Result, bubble: Bubble, reason: str, evaluation: Evaluation) -> Result:
-    """The sum of closed forms and the bubble of one design point."""
+    """Return the sum of closed forms and the bubble of one design point."""
     basis = f"sum of closed forms and the {bubble.title}: no longest path is given for {reason}"
     return _prolonged(result, bubble.time_s, basis, evaluation)
 
 
 def _with_bubbles(result: Result, evaluation: Evaluation, reason: str) -> Result:
-    """The sum of closed forms, and at every design point the bubble that is valid there."""
+    """Return the sum of closed forms, and at every design point the bubble that is valid there."""
     bubbles_s = bubbles_s_of(evaluation.design_point, _by_phase(result))
     if not np.any(bubbles_s):
         return _as_sum(result, reason)
@@ -93,7 +94,7 @@ def _with_bubbles(result: Result, evaluation: Evaluation, reason: str) -> Result
 
 
 def _prolonged(result: Result, bubble_s: FloatOrArray, basis: str, evaluation: Evaluation) -> Result:
-    """The sum of closed forms and the bubble, which is a phase of its own."""
+    """Return the sum of closed forms and the bubble, which is a phase of its own."""
     phases = {**result.phases, BUBBLE: dict.fromkeys(COMPONENTS, 0.0) | {"communication": bubble_s}}
     sum_s = result.makespan_s
     whole_s = checkpointed_s(sum_s, evaluation.design_point)
@@ -120,7 +121,7 @@ def _why_sum(path: ProgramPath, sum_s: float) -> str:
 def _as_path(
     result: Result, time_s: FloatOrArray, phases: Phases, sum_s: FloatOrArray, basis: tuple[str, ...]
 ) -> Result:
-    """The forecast with other times, and the energy of what the machine draws meanwhile in any case."""
+    """Return the forecast with other times, and the energy of what the machine draws meanwhile in any case."""
     energy_j = result.energy_j
     if energy_j is not None and result.static_power_w is not None:
         energy_j = energy_j + result.static_power_w * (time_s - result.makespan_s)
@@ -128,13 +129,13 @@ def _as_path(
 
 
 def _phases(before: Phases, path: ProgramPath) -> dict[str, dict[str, float]]:
-    """The seconds of the path in all phases of the sum, and in others if it has any."""
+    """Return the seconds of the path in all phases of the sum, and in others if it has any."""
     names = dict.fromkeys([*before, *(phase for phase, _ in path.parts_s)])
     return {name: {part: path.parts_s.get((name, part), 0.0) for part in COMPONENTS} for name in names}
 
 
 def _at_several(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_]) -> Result:
-    """The forecast of an array of design points, each with its own path."""
+    """Return the forecast of an array of design points, each with its own path."""
     point, indices = evaluation.design_point, list(zip(*np.nonzero(differ), strict=True))
     over = f"the longest paths of {len(indices):,} design points have more than {MOST_OF_ARRAYS:,} operations of ranks"
     left = MOST_OF_ARRAYS

@@ -40,8 +40,10 @@ COSTS = ("rack_units", "die_area", "price", "embodied_carbon", OWNERSHIP_COST, R
 
 
 def costs_of_run(machine: Machine, energy_j: FloatOrArray | None, time_s: FloatOrArray) -> dict[str, FloatOrArray]:
-    """Return what a run costs that takes this time and energy, as far as the machine states what that needs:
-    ``ownership_cost`` of the machine at the mean power of the run, ``run_cost``, and ``carbon`` in kg."""
+    """Return what a run costs that takes this time and energy, as far as the machine states what that needs.
+
+    ``ownership_cost`` of the machine at the mean power of the run, ``run_cost``, and ``carbon`` in kg.
+    """
     ownership, totals = machine.custom.ownership, machine.totals()
     if ownership is None or energy_j is None:
         return {}
@@ -110,7 +112,7 @@ class HardwareMetrics:
     taken: frozenset[str] = frozenset()
 
     def _name_of(self, name: str) -> str:
-        """The metric of a property."""
+        """Return the metric of a property."""
         own = {*(_NAMES.get(key, key) for key in _TOTALS), FULL_POWER, OWNERSHIP_COST, RUN_COST, CARBON, *_OF_RUN}
         return f"{PREFIX}{name}" if name in self.taken or name in own else name
 
@@ -134,8 +136,10 @@ class HardwareMetrics:
     def evaluate(
         self, machine: Machine, counts: Mapping[str, FloatOrArray] | None = None, result: Result | None = None
     ) -> dict[str, FloatOrArray]:
-        """Metrics for a machine like this one whose constants and parameters may be arrays, with these numbers of
-        nodes and processors of a node; ``result`` of the run, None for the machine alone."""
+        """Return metrics for a machine like this one whose constants and parameters may be arrays.
+
+        With these numbers of nodes and processors of a node; ``result`` of the run, None for the machine alone.
+        """
         every = _counts(machine, counts)
         names, totals = machine.custom.names(every), machine.custom.totals(every)
         metrics: dict[str, FloatOrArray] = {self._name_of(name): names[name] for name in machine.custom.properties}
@@ -148,7 +152,7 @@ class HardwareMetrics:
         return {name: metrics[name] for name in self.dimensions}
 
     def _costs(self, machine: Machine, metrics: Mapping[str, FloatOrArray], result: Result | None) -> dict[str, Any]:
-        """The costs of ownership, and the costs of the run."""
+        """Return the costs of ownership, and the costs of the run."""
         ownership = machine.custom.ownership
         if ownership is None:
             return {}

@@ -43,7 +43,7 @@ class PowerBook:
         powers[what] = np.maximum(powers.get(what, 0.0), watts)
 
     def highest_w(self, custom: Custom) -> FloatOrArray:
-        """The dynamic power of the phase that draws most."""
+        """Return the dynamic power of the phase that draws most."""
         highest: FloatOrArray = 0.0
         for phase in {**self.built_in_w, **self.resources_w}:
             at_once = sum(self.built_in_w.get(phase, {}).values(), start=0.0)
@@ -68,7 +68,7 @@ def all_busy_s(cost: Cost, prices: MessageCosts) -> FloatOrArray:
 
 
 def byte_power_w(network: Network, cost: Cost) -> FloatOrArray:
-    """The mean power of what the bytes of an operation cost."""
+    """Return the mean power of what the bytes of an operation cost."""
     if network.energy_per_byte_j is None:
         return 0.0
     energy, time = cost.message_bytes * network.energy_per_byte_j, np.asarray(cost.time_s)

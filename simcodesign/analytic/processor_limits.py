@@ -20,9 +20,11 @@ MOST_PLACED = 1_000_000
 
 
 def on_processors(counts: Mapping[str, Mapping[str, FloatOrArray]], point: DesignPoint, alike: bool) -> dict[str, Any]:
-    """Return the fields of a ``Result`` on what limits processors, by the ``counts`` of all ranks: empty for a program
-    that does not use caches or memory. ``alike``: whether all ranks do the same, so that the fullest controller has the
-    bytes of its number of ranks."""
+    """Return the fields of a ``Result`` on what limits processors, by the ``counts`` of all ranks.
+
+    Empty for a program that does not use caches or memory. ``alike``: whether all ranks do the same, so that the
+    fullest controller has the bytes of its number of ranks.
+    """
     if counts.get(LIMITS, {}).keys() <= {"computation"}:
         return {}
     limits = {name: time_s for name, time_s in counts[LIMITS].items() if np.any(time_s)}

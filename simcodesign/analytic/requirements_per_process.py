@@ -59,7 +59,7 @@ METRICS = tuple(item.name for item in fields(Requirements) if item.name != "foot
 
 
 def skeleton() -> Machine:
-    """A system of which nothing is known but that it has enough processors."""
+    """Return a system of which nothing is known but that it has enough processors."""
     network = Network(build_topology("crossbar", 1))
     return Machine("any system", Processor(1.0), network, processors_per_node=MOST_PROCESSES)
 
@@ -72,7 +72,7 @@ def requirements(
     phases: Collection[str] | None = None,
     counting: str = "cost_functions",
 ) -> Requirements:
-    """Requirements of a process of the workload; ``parameters`` (with ``P``) may be arrays that broadcast.
+    """Return requirements of a process of the workload; ``parameters`` (with ``P``) may be arrays that broadcast.
 
     ``preset``: a named set of values of the workload; ``phases``: only these of its program. ``counting``: how bytes
     sent are counted, ``cost_functions`` or another one of this module.
@@ -99,7 +99,7 @@ def requirements(
 
 
 def requirements_of(design_point: DesignPoint, counting: str = "cost_functions") -> Requirements:
-    """Requirements of a process if every name has its value already."""
+    """Return requirements of a process if every name has its value already."""
     evaluation = Evaluation.at_points(design_point)
     totals: dict[str, FloatOrArray] = dict.fromkeys(METRICS, 0.0)
     with np.errstate(all="ignore"):  # what overflows is refused below

@@ -53,7 +53,7 @@ def highest_power(watts: dict[str, FloatOrArray], custom: Custom) -> FloatOrArra
 
 
 def heaviest(weights: dict[str, FloatOrArray], sets: Iterable[Iterable[str]]) -> FloatOrArray:
-    """The largest sum of weights of a set; 0 without any."""
+    """Return the largest sum of weights of a set; 0 without any."""
     sums = [sum((weights[name] for name in names), start=0.0) for names in sets]
     most: FloatOrArray = 0.0
     for total in sums:
@@ -62,7 +62,7 @@ def heaviest(weights: dict[str, FloatOrArray], sets: Iterable[Iterable[str]]) ->
 
 
 def cliques(custom: Custom, names: Iterable[str], together: bool = False) -> Iterator[list[str]]:
-    """The maximal sets of resources that all conflict with each other, or of which none do, if ``together``."""
+    """Yield the maximal sets of resources that all conflict with each other, or of which none do, if ``together``."""
     import networkx as nx
 
     graph: nx.Graph = nx.Graph()

@@ -28,9 +28,12 @@ from simcodesign.describe.scenario import Scenario
 
 @dataclass(frozen=True)
 class RooflinePoint:
-    """Kernels that are alike, or the computations of a phase, of all ranks: their ``flops``, the ``size_bytes`` that
-    pass the memory, and the seconds that they take. ``roof``: what bounds them: the number format of an accelerator,
-    ``accelerator`` for kernels without one, ``processor`` for the memory of a node, or ``processor, from CACHE``."""
+    """Kernels that are alike, or the computations of a phase, of all ranks.
+
+    Their ``flops``, the ``size_bytes`` that pass the memory, and the seconds that they take. ``roof``: what bounds
+    them: the number format of an accelerator, ``accelerator`` for kernels without one, ``processor`` for the memory of
+    a node, or ``processor, from CACHE``.
+    """
 
     name: str
     roof: str
@@ -59,10 +62,11 @@ class _Phase:
 
 
 def roofline_points(scenario: Scenario) -> list[RooflinePoint]:
-    """Return the points of a workload on a machine: each kind of kernel, and each phase that computes on processors and
-    uses memory, once for the memory and for each cache with a bandwidth. Kernels and phases without operations or
-    without bytes have no place, nor have phases with both kernels and computations. Times are forecast, each rank by
-    itself; a phase takes the time of the busiest rank.
+    """Return the points of a workload on a machine.
+
+    Each kind of kernel, and each phase that computes on processors and uses memory, once for the memory and for each
+    cache with a bandwidth. Kernels and phases without operations or without bytes have no place, nor have phases with
+    both kernels and computations. Times are forecast, each rank by itself; a phase takes the time of the busiest rank.
 
     Raises InputError as a forecast does, and for arrays of design points.
 
@@ -100,7 +104,7 @@ def _has_place(one: RooflinePoint) -> bool:
 
 
 def _steps(point: DesignPoint) -> Iterator[EvaluatedStep]:
-    """The demands of a program; of one that is recorded, its kernels."""
+    """Yield the demands of a program; of one that is recorded, its kernels."""
     for step in Evaluation.at_points(point).program.demands():
         if isinstance(step.demand, RecordedProgram):
             arguments = step.demand.arguments(point.values, point.workload.parameters)
@@ -111,7 +115,7 @@ def _steps(point: DesignPoint) -> Iterator[EvaluatedStep]:
 
 
 def _of_all(step: EvaluatedStep, each: FloatOrArray) -> float:
-    """The sum over all ranks and repetitions."""
+    """Return the sum over all ranks and repetitions."""
     often: FloatOrArray = step.often.astype(np.float64) if isinstance(step, StepOfRanks) else step.present
     return float(np.asarray(step.over_ranks(step.total(each * often))).item())
 
@@ -125,7 +129,10 @@ def _kernel(demand: Kernel, step: EvaluatedStep) -> RooflinePoint:
 
 
 def _name(demand: Kernel, step: EvaluatedStep) -> str:
-    """The shape with its amounts, if these are the same everywhere; otherwise the phase, and the line of the file."""
+    """Return the shape with its amounts, if these are the same everywhere.
+
+    Otherwise the phase, and the line of the file.
+    """
     if demand.shape is None:
         return f"kernel of {step.phase}" + (f", line {demand.place.line}" if demand.place.line else "")
     distinct = [np.unique(step.amount(amount, name)) for name, amount in demand.shape.named.items()]

@@ -44,7 +44,7 @@ class BlockClock:
     parts: dict[str, SidePart] = field(default_factory=dict)
 
     def reads(self, step: EvaluatedStep, charge: Charge) -> FloatOrArray:
-        """The next demand of the block, and by how much the block is longer with it."""
+        """Return the next demand of the block, and by how much the block is longer with it."""
         if isinstance(step.demand, Wait):
             return sum((self._waits(name) for name in step.demand.names), start=0.0)
         time_s = charge.time_s * step.present
@@ -58,7 +58,7 @@ class BlockClock:
         return time_s
 
     def ends(self, inner: BlockClock, block: EvaluatedBlock) -> None:
-        """A block in this one has ended, or a part of its iterations."""
+        """Note that a block in this one has ended, or a part of its iterations."""
         self.now_s = self.now_s + block.summed(inner.now_s)
         self.times = _plus(self.times, {key: block.summed(time_s) for key, time_s in inner.times.items()})
 

@@ -60,7 +60,7 @@ class Application:
         return own
 
     def search_range(self, name: str) -> tuple[float, float]:
-        """The range of a parameter. Raises InputError for a parameter without one."""
+        """Return the range of a parameter. Raises InputError for a parameter without one."""
         model, key = self.model_of(name)
         return search_range(model.definitions, key)
 
@@ -75,7 +75,7 @@ class Application:
         return model, last
 
     def kernel_of(self, name: str, place: Place | None = None) -> tuple[Application, Kernel]:
-        """The kernel of that name, ``import.kernel`` for one of an import, and the model that it is of."""
+        """Return the kernel of that name, ``import.kernel`` for one of an import, and the model that it is of."""
         model, key = self.model_of(name, place)
         if key not in model.kernels:
             raise InputError(f"unknown kernel {name!r}", place, allowed=nearest(key, model.kernels))
@@ -104,7 +104,7 @@ class ApplicationScope(Scope):
         self._scopes: dict[str, ApplicationScope] = {}
 
     def import_scope(self, alias: str, place: Place | None) -> ApplicationScope:
-        """The scope of an import."""
+        """Return the scope of an import."""
         if alias not in self.application.imports:
             raise InputError(f"unknown import {alias!r}", place, allowed=nearest(alias, self.application.imports))
         if alias not in self._scopes:
@@ -118,7 +118,7 @@ class ApplicationScope(Scope):
         return self._scopes[alias]
 
     def kernel_without_arguments(self, name: str) -> tuple[ApplicationScope, Kernel]:
-        """The kernel of that name, ``import.kernel`` for one of an import, and the scope that it runs in."""
+        """Return the kernel of that name, ``import.kernel`` for one of an import, and the scope that it runs in."""
         model, kernel = self.application.kernel_of(name)
         if kernel.arguments:
             listed = ", ".join(argument.name for argument in kernel.arguments)
@@ -131,7 +131,7 @@ class ApplicationScope(Scope):
 
 
 def load_application(path: str | Path) -> Application:
-    """The application of an ``.aspen`` file, with its imports.
+    """Return the application of an ``.aspen`` file, with its imports.
 
     Raises InputError with file, line and column for what is not Aspen, and for names defined twice, cyclic
     parameters, empty ranges, unknown kernels, wrong numbers of arguments, imports of each other and recursion.
@@ -199,7 +199,7 @@ def _kernels(model: Model) -> dict[str, Kernel]:
 
 
 def _warnings(model: Model, definitions: Definitions) -> Iterator[str]:
-    """A warning for each use of undefined data, which does not change the time."""
+    """Yield a warning for each use of undefined data, which does not change the time."""
     for kernel in model.kernels:
         known = {*definitions.data, *(argument.name for argument in kernel.arguments)}
         for statement in statements(kernel.body):
@@ -212,7 +212,7 @@ def _warnings(model: Model, definitions: Definitions) -> Iterator[str]:
 
 
 def bodies(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
-    """The blocks directly within a statement."""
+    """Return the blocks directly within a statement."""
     match statement:
         case Iterate(body=body) | Group(body=body):
             return (body,)
@@ -232,7 +232,7 @@ def statements(block: tuple[Statement, ...]) -> Iterator[Statement]:
 
 
 def _depth(block: tuple[Statement, ...], below: Callable[[Call], int]) -> int:
-    """The nesting depth of blocks and calls."""
+    """Return the nesting depth of blocks and calls."""
     deepest = 0
     for statement in block:
         inner = [_depth(body, below) for body in bodies(statement)]

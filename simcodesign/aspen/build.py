@@ -65,6 +65,7 @@ class Builder:
         self.source = source
 
     def file(self, tree: Tree[Token]) -> File:
+        """Build a file from its tree."""
         built = [self.build(child) for child in _trees(tree)]
         return File(
             str(self.source.path),
@@ -75,27 +76,30 @@ class Builder:
         )
 
     def build(self, tree: Tree[Token]) -> Any:
-        """The record of a definition, a statement, a member of a component ..."""
+        """Return the record of a definition, a statement, a member of a component ..."""
         # "import", "if" and so on are no names of methods.
         return getattr(self, f"_{tree.data}")(*tree.children, place=self.place(tree))
 
     def place(self, part: Tree[Token] | Token) -> Place:
+        """Return the place of a part in its file."""
         where = part if isinstance(part, Token) else part.meta
         if not hasattr(where, "line"):  # an empty rule
             return Place(str(self.source.path))
         return self.source.place(int(where.line or 1), int(where.column or 1))
 
     def expression(self, tree: Any) -> Expression:
-        """The expression of a tree, or of the brackets around it."""
+        """Return the expression of a tree, or of the brackets around it."""
         inner = tree.children[0] if tree.data == "quantity" else tree
         nodes = _Nodes(self)
         node = nodes.build(inner, 0)
         return Expression(aspen_text(node), frozenset(nodes.names), node, self.place(inner))
 
     def optional(self, tree: Any) -> Expression | None:
+        """Build an expression that may be absent."""
         return None if tree is None else self.expression(tree)
 
     def name(self, token: Token) -> str:
+        """Return the name of a token. Raises InputError for a word of the SI."""
         if str(token) in SI_WORDS:
             raise InputError(f"{str(token)!r} is a number", self.place(token), allowed="another name")
         return str(token)
@@ -190,7 +194,7 @@ class Builder:
         return Kernel(str(name), arguments, self._statements(body), place)
 
     def _statements(self, block: Any) -> tuple[Statement, ...]:
-        """The statements of a block; an ``else if`` is a block of one."""
+        """Return the statements of a block; an ``else if`` is a block of one."""
         if block is None:
             return ()
         return tuple(self._statement(child) for child in (_trees(block) if block.data == "block" else [block]))

@@ -31,7 +31,7 @@ def data_bytes(application: Application, parameters: Mapping[str, Given] | None 
 def memory_bytes(
     machine: AspenMachine, socket: str | None = None, parameters: Mapping[str, Given] | None = None
 ) -> FloatOrArray:
-    """The capacities of all memories of one kind of socket, over the whole machine.
+    """Return the capacities of all memories of one kind of socket, over the whole machine.
 
     A memory is a component of the kind ``memory`` with a property ``capacity``.
     """

@@ -43,7 +43,7 @@ class Cost:
     entries: dict[Hashable, Entry] = field(default_factory=dict)
 
     def mapped(self, change: Callable[[Value], Value]) -> Cost:
-        """The cost with one linear change of every number."""
+        """Return the cost with one linear change of every number."""
         entries = {key: _map_entry(entry, change) for key, entry in self.entries.items()}
         return Cost(change(self.seconds), {name: change(work) for name, work in self.work.items()}, entries)
 
@@ -95,7 +95,7 @@ def side_by_side(costs: list[Cost], conflicts: frozenset[frozenset[str]]) -> Cos
 
 
 def weighted(cost: Cost, weight: Value) -> Cost:
-    """The cost times ``weight``; 0 where the weight is 0, even if the cost is not finite there."""
+    """Return the cost times ``weight``; 0 where the weight is 0, even if the cost is not finite there."""
     if np.ndim(weight) == 0 and weight != 0:
         return cost.mapped(lambda value: value * weight)
 
@@ -107,7 +107,7 @@ def weighted(cost: Cost, weight: Value) -> Cost:
 
 
 def over_counter(cost: Cost, holds: Any, mean: bool) -> Cost:
-    """The sum (or mean) over the leading axis, the counter's, of the elements where ``holds``."""
+    """Return the sum (or mean) over the leading axis, the counter's, of the elements where ``holds``."""
     number: Any = np.sum(holds, axis=0)
     share: Any = np.where(number > 0, 1.0 / np.maximum(number, 1), 0.0) if mean else 1.0
 

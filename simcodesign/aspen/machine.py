@@ -46,7 +46,7 @@ class LocatedResource:
     counts: tuple[Expression, ...]
 
     def instances(self, scope: Scope) -> Value:
-        """Number of instances in the whole machine."""
+        """Return the number of instances in the whole machine."""
         number: Value = np.float64(1.0)
         for count in self.counts:
             number = number * scope.evaluate(count)
@@ -69,7 +69,7 @@ class AspenMachine:
         return tuple(element.name for element in self.below(self.top) if element.kind == "socket")
 
     def check_socket(self, socket: str | None) -> str | None:
-        """The socket of this name, or the only one if None; None for a machine without sockets.
+        """Return the socket of this name, or the only one if None; None for a machine without sockets.
 
         Raises InputError for an unknown socket, and for None if there are several.
         """
@@ -81,7 +81,10 @@ class AspenMachine:
         return socket
 
     def below(self, element: Element, socket: str | None = None) -> Iterator[Element]:
-        """The element and all components below it, each once, depth first; of sockets only ``socket`` if given."""
+        """Yield the element and all components below it, each once, depth first.
+
+        Of sockets only ``socket`` if given.
+        """
         pending, visited = [element], set()
         while pending:
             current = pending.pop()
@@ -92,7 +95,7 @@ class AspenMachine:
             pending += [self.elements[part.name] for part in reversed(current.parts)]
 
     def find(self, resource: str, socket: str | None) -> LocatedResource | None:
-        """The first component, depth first, that offers a resource."""
+        """Return the first component, depth first, that offers a resource."""
         return self._find(resource, socket, self.top, None, (), set())
 
     def _find(
@@ -117,11 +120,11 @@ class AspenMachine:
         return None
 
     def resources(self, socket: str | None) -> list[str]:
-        """The names of all resources that a socket reaches."""
+        """Return the names of all resources that a socket reaches."""
         return [name for element in self.below(self.top, socket) for name in element.resources]
 
     def conflicts(self, socket: str | None) -> frozenset[frozenset[str]]:
-        """The pairs of resources that exclude each other."""
+        """Return the pairs of resources that exclude each other."""
         return frozenset(pair for element in self.below(self.top, socket) for pair in element.conflicts)
 
     def counts(self, scope: Scope) -> dict[str, Value]:
@@ -136,7 +139,7 @@ class AspenMachine:
         return counts
 
     def property_values(self, scope: Scope) -> dict[str, Value]:
-        """The value of each property, as ``component.property``."""
+        """Return the value of each property, as ``component.property``."""
         return {
             f"{element.name}.{name}": scope.evaluate(value)
             for element in self.below(self.top)
@@ -145,7 +148,7 @@ class AspenMachine:
         }
 
     def search_range(self, name: str) -> tuple[float, float]:
-        """The range of a parameter. Raises InputError for a parameter without one."""
+        """Return the range of a parameter. Raises InputError for a parameter without one."""
         return search_range(self.definitions, name)
 
     def scope(self, given: Mapping[str, Value]) -> Scope:
@@ -154,7 +157,7 @@ class AspenMachine:
 
 
 def linked_by_conflicts(resources: Iterable[str], conflicts: frozenset[frozenset[str]]) -> list[list[str]]:
-    """The resources in groups: those that exclude each other, directly or through others, are together.
+    """Return the resources in groups: those that exclude each other, directly or through others, are together.
 
     This is the rule of the original, whose closed form adds up the times of a group. Machines of our own follow another
     (``describe.resources.Custom.conflicting``): of three resources of which the second excludes the first and the
@@ -169,7 +172,7 @@ def linked_by_conflicts(resources: Iterable[str], conflicts: frozenset[frozenset
 
 
 def load_machine(path: str | Path) -> AspenMachine:
-    """The machine of an ``.aspen`` file, with its includes.
+    """Return the machine of an ``.aspen`` file, with its includes.
 
     Raises InputError with file, line and column for what is not Aspen, and for components that are unknown, of
     another kind than declared, defined twice, or within themselves.
@@ -232,7 +235,7 @@ def _check_new(name: str, definitions: Mapping[str, object], component: Componen
 
 
 def _dynamic_powers(component: Component) -> dict[str, Expression]:
-    """The dynamic power of each resource: the first one written after the resource.
+    """Return the dynamic power of each resource: the first one written after the resource.
 
     A component with one dynamic power applies it to all its resources; resources after the last power share that one.
     """

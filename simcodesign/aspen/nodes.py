@@ -57,6 +57,7 @@ class Table:
 
     @classmethod
     def of(cls, rows: Iterable[Iterable[float]], is_table: bool) -> Table:
+        """Return the table with these rows, or with one row if not ``is_table``."""
         listed = [list(row) for row in rows]
         lengths = np.array([len(row) for row in listed])
         values = np.full((len(listed), lengths.max()), np.nan)
@@ -65,6 +66,7 @@ class Table:
         return cls(values, lengths, is_table)
 
     def row(self) -> NDArray[np.float64]:
+        """Return the first row."""
         first: NDArray[np.float64] = self.values[0]
         return first
 
@@ -78,6 +80,7 @@ class Item:
     place: Place
 
     def evaluate(self, values: Values) -> Value:
+        """Evaluate one element of the table. Raises InputError for an index that it does not have."""
         table = _table(values, self.name, self.place)
         if len(self.indices) != 1 + table.is_table:
             allowed = f"{self.name}[..][..]" if table.is_table else f"{self.name}[..]"
@@ -108,6 +111,7 @@ class Lookup:
     place: Place
 
     def evaluate(self, values: Values) -> Value:
+        """Evaluate by linear interpolation between the points."""
         points, keys = _rising(values, self.values, self.keys, self.place)
         between: Any = np.interp(self.argument.evaluate(values), keys, points)
         return between[()]  # type: ignore[no-any-return]
@@ -121,6 +125,7 @@ class Uniform:
     high: Node
 
     def evaluate(self, values: Values) -> Value:
+        """Draw a uniformly distributed value."""
         low, high = self.low.evaluate(values), self.high.evaluate(values)
         return low + (high - low) * _chance(values)
 
@@ -133,6 +138,7 @@ class Normal:
     deviation: Node
 
     def evaluate(self, values: Values) -> Value:
+        """Draw a normally distributed value."""
         draw: Value = ndtri(_chance(values))
         return self.mean.evaluate(values) + self.deviation.evaluate(values) * draw
 
@@ -146,6 +152,7 @@ class Distribution:
     place: Place
 
     def evaluate(self, values: Values) -> Value:
+        """Draw a value by the cumulative probabilities of the points."""
         points, cumulative = _rising(values, self.values, self.probabilities, self.place)
         if cumulative[0] < 0 or abs(cumulative[-1] - 1) > 1e-9:
             raise InputError(f"{self.probabilities} is not cumulative", self.place, allowed="from 0 up to 1")
@@ -157,7 +164,7 @@ class Distribution:
 
 
 def _chance(values: Values) -> Value:
-    """A random number between 0 and 1; 0.5 without a source of random numbers."""
+    """Return a random number between 0 and 1; 0.5 without a source of random numbers."""
     source: Any = values.get(DRAWS)
     return np.float64(0.5) if source is None else source()
 
@@ -186,7 +193,7 @@ _LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "**": _POWER}
 
 
 def aspen_text(node: Node) -> str:
-    """The expression in Aspen, with no more brackets than it needs."""
+    """Return the expression in Aspen, with no more brackets than it needs."""
     return _text(node, _SUM, "^")
 
 

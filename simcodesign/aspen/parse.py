@@ -28,7 +28,7 @@ _OPERAND = {"NUMBER", "LPAR", "IDENT"}  # what only an expression may begin with
 
 
 def parse_file(path: str | Path) -> File:
-    """The records of an Aspen file and of all that it includes.
+    """Return the records of an Aspen file and of all that it includes.
 
     Raises InputError with file, line and column for what is not Aspen.
     """

@@ -23,13 +23,13 @@ from simcodesign.core.units import FloatOrArray
 
 
 def stated_costs(machine: AspenMachine) -> tuple[str, ...]:
-    """The costs that any component of the machine states, in the order of ``PART_COSTS``."""
+    """Return the costs that any component of the machine states, in the order of ``PART_COSTS``."""
     stated = {name for element in machine.below(machine.top) for name in element.costs}
     return tuple(name for name in PART_COSTS if name in stated)
 
 
 def part_costs(machine: AspenMachine, parameters: Mapping[str, Given] | None = None) -> dict[str, FloatOrArray]:
-    """The stated costs of the whole machine: rack units, square metres, and prices in their own currency."""
+    """Return the stated costs of the whole machine: rack units, square metres, and prices in their own currency."""
     scope = machine.scope(read_machine_parameters(machine, parameters or {}))
     totals: dict[str, Any] = dict.fromkeys(stated_costs(machine), 0.0)
     with np.errstate(all="ignore"):

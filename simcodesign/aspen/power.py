@@ -41,7 +41,7 @@ class EnergyUse:
 
 
 def static_power_w(machine: AspenMachine, parameters: Mapping[str, Given] | None = None) -> FloatOrArray:
-    """The static power of all components of a machine."""
+    """Return the static power of all components of a machine."""
     scope = machine.scope(read_machine_parameters(machine, parameters or {}))
     with np.errstate(all="ignore"):
         return float_or_array(_static_w(machine, scope))
@@ -89,7 +89,7 @@ def energy_j(timing: Timing) -> FloatOrArray:
 
 
 def dynamic_energies(timing: Timing) -> tuple[EnergyUse, ...]:
-    """The dynamic energy of each use of a resource, in the order of the blocks."""
+    """Return the dynamic energy of each use of a resource, in the order of the blocks."""
     with np.errstate(all="ignore"):
         return tuple(
             EnergyUse(block.kernel, use.resource, use.component, float_or_array(_energy(timing, use)))
@@ -108,7 +108,7 @@ def _static_w(machine: AspenMachine, scope: Scope) -> Value:
 
 
 def _kernel_w(timing: Timing, uses: Iterable[UseTime]) -> Value:
-    """The dynamic power of the resources that a kernel uses, all their instances at work."""
+    """Return the dynamic power of the resources that a kernel uses, all their instances at work."""
     powers: dict[str, Value] = {}
     for use in uses:
         located = timing.find(use.resource)
@@ -135,7 +135,7 @@ def _energy(timing: Timing, use: UseTime) -> Value:
 
 
 def _energy_per_use(timing: Timing, located: LocatedResource, power: Expression, use: UseTime) -> Value:
-    """The energy for the mean amount of one use, times the number of uses."""
+    """Return the energy for the mean amount of one use, times the number of uses."""
     uses: Any = np.asarray(use.uses)
     mean = np.where(uses > 0, np.asarray(use.amount) / np.where(uses > 0, uses, 1.0), 0.0)[()]
     bound = dict.fromkeys(_arguments(located), mean)
@@ -151,7 +151,7 @@ def _power(located: LocatedResource) -> Expression | None:
 
 
 def _arguments(located: LocatedResource) -> set[str]:
-    """The names under which a power may mention the amount of a use."""
+    """Return the names under which a power may mention the amount of a use."""
     holders = [located.element, *([located.parent] if located.parent else [])]
     return {resource.argument for holder in holders for resource in holder.resources.values()}
 

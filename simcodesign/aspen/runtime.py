@@ -83,11 +83,12 @@ class Run:
         self._statements = 0
 
     def kernel(self, name: str) -> Cost:
-        """The cost of one kernel without arguments."""
+        """Return the cost of one kernel without arguments."""
         names, kernel = self.names.kernel_without_arguments(name)
         return _Frame(self, names, name.rpartition(".")[0], name).kernel(kernel, ())
 
     def step(self, statement: Statement) -> None:
+        """Count a statement. Raises InputError above the largest number of statements."""
         self._statements += 1
         if self._statements > MAX_STATEMENTS:
             allowed = f"up to {MAX_STATEMENTS} statements in all"
@@ -96,7 +97,7 @@ class Run:
             )
 
     def once(self, key: tuple[Hashable, ...], values: tuple[Any, ...], compute: Callable[[], Cost]) -> Cost:
-        """The cost for these values, computed once and cached."""
+        """Return the cost for these values, computed once and cached."""
         full_key = (*key, self.dimensions, *[id(value) if np.ndim(value) else float(value) for value in values])
         if full_key not in self._costs:
             self._key_arrays.append(values)
@@ -104,6 +105,7 @@ class Run:
         return self._costs[full_key]
 
     def find(self, use: Use) -> LocatedResource:
+        """Return the resource that a use names, where the machine has it."""
         if use.resource not in self._located:
             self._located[use.resource] = self.machine.find(use.resource, self.socket)
         located = self._located[use.resource]
@@ -114,6 +116,7 @@ class Run:
         return located
 
     def instances(self, located: LocatedResource) -> Value:
+        """Return the number of instances of a resource."""
         name = located.resource.name
         if name not in self._instances:
             self._instances[name] = located.instances(self.machine_names)
@@ -159,7 +162,7 @@ class _Frame:
     called: str
 
     def kernel(self, kernel: Kernel, values: tuple[Any, ...], spread: Value | None = None) -> Cost:
-        """The cost of one run; ``spread`` multiplies the parallelism of its blocks."""
+        """Return the cost of one run; ``spread`` multiplies the parallelism of its blocks."""
         name = f"{self.prefix}.{kernel.name}" if self.prefix else kernel.name
         frame = _Frame(self.run, self.names, self.prefix, name)
         local = {argument.name: value for argument, value in zip(kernel.arguments, values, strict=True)}
@@ -296,7 +299,7 @@ class _Frame:
         return self.choose(cases, statement.otherwise, local, spread)
 
     def choose(self, cases: list[tuple[Any, Block]], otherwise: Block, local: Names, spread: Value | None) -> Cost:
-        """The first case that holds, point by point; a case that holds at no point is not evaluated."""
+        """Return the first case that holds, point by point; a case that holds at no point is not evaluated."""
         costs: list[Cost] = []
         remaining: Value = np.float64(1.0)
         for holds, body in [*cases, (np.float64(1.0), otherwise)]:

@@ -36,6 +36,7 @@ class Definitions:
 
     @property
     def names(self) -> list[str]:
+        """Return the names of parameters, data and constants."""
         return [*self.parameters, *self.data, *self.constants]
 
 
@@ -70,7 +71,7 @@ class Scope:
         return _number(expression.tree.evaluate(used), expression)
 
     def value(self, name: str, place: Place | None) -> Any:
-        """The value of one name. Raises InputError for an unknown one and for cycles through imports."""
+        """Return the value of one name. Raises InputError for an unknown one and for cycles through imports."""
         waiting = [(name, place)]  # a stack, because a chain of parameters may be longer than calls may nest
         while waiting:
             name, place = waiting[-1]
@@ -122,7 +123,7 @@ def _number(value: Any, expression: Expression) -> Value:
 
 
 def define(items: Iterable[Global]) -> Definitions:
-    """The definitions of one model.
+    """Return the definitions of one model.
 
     Raises InputError for a name defined twice with different values, cyclic parameters, unknown enumerations,
     and ranges of numbers whose lower end is above their upper end.
@@ -146,7 +147,7 @@ def define(items: Iterable[Global]) -> Definitions:
 
 
 def _check_twice(items: list[Any]) -> None:
-    """A file that is included twice may define the same again."""
+    """Allow a file that is included twice to define the same again."""
     first_of: dict[str, Any] = {}
     for item in items:
         members = item.members if isinstance(item, Enumeration) else ()
@@ -208,7 +209,7 @@ def range_of(parameter: Parameter, scope: Scope) -> tuple[float, float] | None:
 
 
 def search_range(definitions: Definitions, name: str, given: Mapping[str, Value] | None = None) -> tuple[float, float]:
-    """The range within which a parameter may be searched.
+    """Return the range within which a parameter may be searched.
 
     Raises InputError for an unknown parameter and for one without a range: its search would have no bounds.
     """
@@ -226,7 +227,7 @@ def search_range(definitions: Definitions, name: str, given: Mapping[str, Value]
 
 
 def read_given(definitions: Definitions, name: str, value: Any) -> Value:
-    """A caller's value as float64; a word is a member of the parameter's enumeration."""
+    """Return a caller's value as float64; a word is a member of the parameter's enumeration."""
     parameter = definitions.parameters.get(name)
     if isinstance(value, str):
         choices = parameter.choices if parameter else None

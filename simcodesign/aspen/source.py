@@ -35,6 +35,7 @@ class Source:
 
     @property
     def files(self) -> tuple[str, ...]:
+        """Return the files of which the source consists, each once."""
         return tuple(dict.fromkeys(file for file, _ in self.lines))
 
 
@@ -115,7 +116,7 @@ class _Reader:
 
 
 def find_beside(name: str, folders: tuple[Path, ...], place: Place) -> Path:
-    """The file of that name in the first folder that has it."""
+    """Return the file of that name in the first folder that has it."""
     for folder in folders:
         if is_file(folder / name):
             return check_confined(folder / name, place)

@@ -176,7 +176,7 @@ def run_time(
     compatible: bool = False,
     seed: int | None = None,
 ) -> Timing:
-    """The seconds of a kernel of an application on one kind of socket of a machine.
+    """Return the seconds of a kernel of an application on one kind of socket of a machine.
 
     ``parameters`` are parameters of the application and of the machine, numbers or arrays that broadcast together;
     ``import.name`` is one of an import; ``application.name`` and ``machine.name`` distinguish two of the same name.
@@ -245,14 +245,17 @@ def _seconds(run: Run, kernel: str) -> FloatOrArray:
 
 
 def float_or_array(value: Value) -> FloatOrArray:
-    """An array as it is, a number (also as an array without dimensions) as a float."""
+    """Return an array as it is, a number (also as an array without dimensions) as a float."""
     return value if isinstance(value, np.ndarray) and value.ndim else float(value)
 
 
 def split_parameters(
     application: Application, machine: AspenMachine, parameters: Mapping[str, Given]
 ) -> tuple[dict[str, Value], dict[str, Value]]:
-    """The given values of the application and of the machine. Raises InputError for unknown and ambiguous names."""
+    """Return the given values of the application and of the machine.
+
+    Raises InputError for unknown and ambiguous names.
+    """
     application_values: dict[str, Value] = {}
     machine_values: dict[str, Value] = {}
     for name, value in parameters.items():
@@ -282,7 +285,7 @@ def _has(application: Application, name: str) -> bool:
 
 
 def read_machine_parameters(machine: AspenMachine, parameters: Mapping[str, Given]) -> dict[str, Value]:
-    """The given values of a machine alone. Raises InputError for unknown names."""
+    """Return the given values of a machine alone. Raises InputError for unknown names."""
     given = {}
     for name, value in parameters.items():
         key = name.removeprefix("machine.")

@@ -32,8 +32,10 @@ from simcodesign.fitting.measurements import FloatArray
 
 @dataclass(frozen=True, order=True)
 class Unknown:
-    """One number to be determined: a constant by its path, in one phase or (phase empty) in all of them. With
-    ``ratio`` it is the factor of a vector of constants, in SI units by path."""
+    """One number to be determined: a constant by its path, in one phase or (phase empty) in all of them.
+
+    With ``ratio`` it is the factor of a vector of constants, in SI units by path.
+    """
 
     path: str
     phase: str = ""
@@ -93,8 +95,10 @@ def calibrate(
     value: str | None = None,
     robust: bool = False,
 ) -> Calibration:
-    """Determine constants by least squares, none below 0, as ``studies.verbs.calibrate`` describes; ``fixed`` is its
-    ``known``, and ``timings`` its ``files``."""
+    """Determine constants by least squares, none below 0, as ``studies.verbs.calibrate`` describes.
+
+    ``fixed`` is its ``known``, and ``timings`` its ``files``.
+    """
     workload = workload_of(workload)
     machine = machine_of(machine)
     options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level, robust)
@@ -107,7 +111,9 @@ def calibrate(
 
 
 def timings_of(result: Result, values: Mapping[str, float], preset: str | None = None) -> pd.DataFrame:
-    """A Result of one design point as rows of a table of times: a row for each phase and component that took time.
+    """Return a Result of one design point as rows of a table of times.
+
+    A row for each phase and component that took time.
 
     ``values``: values of the parameters, and ``preset``, as the rows shall list them.
 
@@ -143,7 +149,7 @@ def _timings(
 
 
 def _paths(options: CalibrationOptions, machine: Machine) -> tuple[str, ...]:
-    """The varied constants: unknown, fixed, or in a ratio."""
+    """Return the varied constants: unknown, fixed, or in a ratio."""
     own = machine.constants()
     possible = [path for path in own if path in POSSIBLE or cache_of(path)]
     network = required_paths(machine.network.message_model)
@@ -291,7 +297,7 @@ class _Fit:
         )
 
     def _advice(self, group: Group) -> tuple[str, ...]:
-        """Changes of one parameter, or other presets, at which the first time of a group would tell more."""
+        """Return changes of one parameter, or other presets, at which the first time of a group would tell more."""
         if not len(group.rows):
             return ()
         here = self.timings[int(group.rows[0])]
@@ -308,7 +314,10 @@ class _Fit:
         return tuple(changes)
 
     def _tried(self, there: Timing) -> FloatArray | None:
-        """The terms of another point, kept for other groups; None for what is none: out of a range, too many ranks."""
+        """Return the terms of another point, kept for other groups.
+
+        None for what is none: out of a range, too many ranks.
+        """
         if there.point not in self.elsewhere:
             try:
                 self.elsewhere[there.point] = self.model.terms([there])

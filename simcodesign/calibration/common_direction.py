@@ -16,8 +16,10 @@ from simcodesign.fitting.measurements import FloatArray
 @dataclass(frozen=True, eq=False)
 class CommonDirection:
     """A table of constants (K, F) as ``vector`` (K,) times ``factors`` (F,), of which the first is 1.
+
     ``relative_misfit``: largest deviation as a fraction; ``rounding_misfit``: (K, F), deviations as a fraction of what
-    rounding allows (all at most 1: one number for each column explains the table as it is printed)."""
+    rounding allows (all at most 1: one number for each column explains the table as it is printed).
+    """
 
     vector: FloatArray
     factors: FloatArray
@@ -28,7 +30,9 @@ class CommonDirection:
 def common_direction(
     table: Sequence[Sequence[float]] | FloatArray, rounding: Sequence[Sequence[float]] | FloatArray | None = None
 ) -> CommonDirection:
-    """The vector and the factors nearest to a table of positive constants, one row a constant, one column a phase.
+    """Return the vector and the factors nearest to a table of positive constants, one row a constant.
+
+    Columns are phases.
 
     The largest deviation is made least: relative, or as a fraction of ``rounding`` (K, F), by which an entry may be off
     (a linear programme in logarithms, whose misfits are then taken as they are). Raises InputError for entries that are

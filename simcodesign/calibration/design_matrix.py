@@ -57,8 +57,9 @@ class LinearTimes:
         return {path: least if path in ("network.per_byte", "network.G") else 0.0 for path in self.constants}
 
     def terms(self, timings: Sequence[Timing]) -> FloatArray:
-        """Contribution of each constant at one unit, and last what is left without them: (K + 1, N, phases,
-        components).
+        """Return the contribution of each constant at one unit, and last what is left without them.
+
+        (K + 1, N, phases, components).
 
         Raises InputError if the forecast is not linear in the constants.
         """
@@ -72,7 +73,7 @@ class LinearTimes:
         return terms
 
     def _of_points(self, timings: Sequence[Timing]) -> FloatArray:
-        """The terms of points that differ only in parameters other than P."""
+        """Return the terms of points that differ only in parameters other than P."""
         points = [timing.values for timing in timings]
         # P is one number: where ranks differ, a forecast looks at each of them.
         values: dict[str, FloatOrArray] = {
@@ -81,7 +82,7 @@ class LinearTimes:
         shape = len(points), len(self.phases), len(COMPONENTS)
 
         def read(constants: Sequence[Mapping[str, float]]) -> FloatArray:
-            """Times (sets, points, phases, components) with these sets of constants, in one forecast."""
+            """Return times (sets, points, phases, components) with these sets of constants, in one forecast."""
             columns = {path: np.array([[one[path]] for one in constants]) for path in self.constants}
             try:
                 given = {**values, **columns}  # the sum is linear in constants; a longest path is not
@@ -128,7 +129,7 @@ class LinearTimes:
             raise self._not_linear(guilty, timing.place)
 
     def _not_linear(self, guilty: Sequence[str], place: Place) -> InputError:
-        """The error of a forecast that is not linear in these constants."""
+        """Return the error of a forecast that is not linear in these constants."""
         causes = "rates, largest of two, or another rank becomes the slowest"
         allowed = "unknowns without these, which then keep the values of machine and workload"
         network = self.machine.network
@@ -144,7 +145,7 @@ def _pairs(phases: Sequence[str], parts: Sequence[str]) -> Iterable[tuple[tuple[
 
 
 def _without(program: Iterable[Step], paths: Collection[str]) -> Iterable[Step]:
-    """The program whose phases replace none of these constants."""
+    """Return the program whose phases replace none of these constants."""
     for step in program:
         if isinstance(step, Block):
             constants = tuple(item for item in step.constants if item[0] not in paths)

@@ -12,7 +12,10 @@ NULL = 1e-9
 
 
 def nonnegative(design: FloatArray, target: FloatArray) -> FloatArray:
-    """The least-squares solution of ``design @ x = target`` with all x at or above 0; one of them if there are many."""
+    """Return the least-squares solution of ``design @ x = target`` with all x at or above 0.
+
+    One of them if there are many.
+    """
     if not len(target) or not design.shape[1]:
         return np.zeros(design.shape[1])
     free_of_bounds = np.asarray(np.linalg.lstsq(design, target, rcond=NULL)[0], dtype=np.float64)

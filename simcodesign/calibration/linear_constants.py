@@ -82,7 +82,9 @@ class ConstantsProblem:
 @dataclass(frozen=True, eq=False)
 class ConstantsFit:
     """``solution``: (K,) one of the best fits, unique only where constants are determined; ``fitted_s``: (N,).
-    ``outliers``: times that the others do not explain; a ``robust`` fit left them out, any other used them."""
+
+    ``outliers``: times that the others do not explain; a ``robust`` fit left them out, any other used them.
+    """
 
     problem: ConstantsProblem
     level: float
@@ -103,8 +105,9 @@ class ConstantsFit:
 
 
 def fit_constants(problem: ConstantsProblem, level: float = 0.9, robust: bool = False) -> ConstantsFit:
-    """The constants that fit the times best, with intervals of this level; ``robust``: of all but the outliers
-    (``outlying_times``).
+    """Return the constants that fit the times best, with intervals of this level.
+
+    ``robust``: of all but the outliers (``outlying_times``).
 
     Raises InputError for a level outside 0 to 1.
     """
@@ -138,7 +141,7 @@ def fit_constants(problem: ConstantsProblem, level: float = 0.9, robust: bool = 
 def _without_outliers(
     problem: ConstantsProblem, rows: IntArray, columns: IntArray
 ) -> tuple[IntArray, list[OutlyingTime]]:
-    """The rows of a group that a robust fit keeps, and the others."""
+    """Return the rows of a group that a robust fit keeps, and the others."""
     times = problem.times_s[rows]
     kept, expected, deviations = kept_by_robust_fit(
         problem.design[np.ix_(rows, columns)], times, problem.known_s[rows], problem.weighting == "relative"
@@ -204,7 +207,7 @@ class _Part:
         self.rank = rank
 
     def _spread(self, error: float | None) -> None:
-        """Standard error of a weighted row, and how many of them an interval reaches."""
+        """Return the standard error of a weighted row, and how many of them an interval reaches."""
         self.freedom = len(self.target) - self.rank
         self.least = float(np.sum((self.target - self.design @ self.x) ** 2))
         if error is not None:
@@ -225,7 +228,7 @@ class _Part:
             self.error = self.reach = float("nan")
 
     def outliers(self, problem: ConstantsProblem) -> list[OutlyingTime]:
-        """The times that the others do not explain."""
+        """Return the times that the others do not explain."""
         known = problem.known_s[self.rows]
         return [
             OutlyingTime(
@@ -307,7 +310,10 @@ class _Part:
         )
 
     def _student(self, place: int) -> tuple[float | None, float | None]:
-        """Ends of the interval if no bound is met before them, which spares the search; otherwise None."""
+        """Return the ends of the interval if no bound is met before them, otherwise None.
+
+        It spares the search.
+        """
         if self.rank < len(self.x) or not np.all(self.x > 0):
             return None, None
         inverse = np.linalg.inv(self.small[:-1, :-1] if len(self.small) > len(self.x) else self.small[:, :-1])
@@ -331,7 +337,7 @@ class _Part:
         return float("inf")
 
     def group(self, names: tuple[str, ...]) -> Group:
-        """Determined and undetermined constants of a group."""
+        """Return the determined and undetermined constants of a group."""
         loose = tuple(name for name, fixed in zip(names, self.determined, strict=True) if not fixed)
         return Group(
             names,
@@ -347,7 +353,7 @@ class _Part:
         )
 
     def _combinations(self, names: tuple[str, ...]) -> tuple[Combination, ...]:
-        """Determined sums of constants that are not determined each."""
+        """Return determined sums of constants that are not determined each."""
         combinations = []
         for row in echelon(self.row_space):
             weights = row * self.norms

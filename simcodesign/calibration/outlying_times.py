@@ -39,8 +39,11 @@ NORMAL = 1.4826
 
 @dataclass(frozen=True)
 class OutlyingTime:
-    """``row`` of the problem, what was measured there, what the other times give, and the distance in standard
-    deviations (infinite where the others agree to rounding)."""
+    """A measured time that is far from what the other times give.
+
+    ``row`` of the problem, what was measured there, what the other times give, and the distance in standard deviations
+    (infinite where the others agree to rounding).
+    """
 
     row: int
     measured_s: float
@@ -54,8 +57,10 @@ def limit(count: int, freedom: int) -> float:
 
 
 def outlying(design: FloatArray, target: FloatArray, x: FloatArray) -> list[tuple[int, float, float]]:
-    """Return row, value by the others and deviations of each outlier among weighted rows that ``x`` fits; constants at
-    0 are held there."""
+    """Return row, value by the others and deviations of each outlier among weighted rows that ``x`` fits.
+
+    Constants at 0 are held there.
+    """
     free = design[:, x > 0]
     rank = int(np.linalg.matrix_rank(free, tol=NULL)) if free.size else 0
     freedom = len(target) - rank - 1

@@ -71,7 +71,7 @@ class Segmentation:
         return self.ends_of(self.starts)
 
     def ends_of(self, starts: IntArray) -> FloatArray:
-        """The last size of every segment but the last one, for these starts."""
+        """Return the last size of every segment but the last one, for these starts."""
         return np.asarray(self.sizes[starts[1:] - 1])
 
     @property
@@ -89,8 +89,9 @@ class Segmentation:
 def segmentation(
     sizes: FloatArray, times_s: FloatArray, segments: int | None = None, level: float = 0.9, seed: int = 0
 ) -> Segmentation:
-    """The sizes, all different, cut where the least squares are; ``segments``: how many, None to choose by
-    cross-validation (``seed``: of its partitions).
+    """Return the sizes, all different, cut where the least squares are.
+
+    ``segments``: how many, None to choose by cross-validation (``seed``: of its partitions).
 
     Raises InputError for fewer sizes than the segments need, and for sizes and times that are not finite and above 0
     (a size may be 0).
@@ -125,7 +126,7 @@ def _check(x: FloatArray, y: FloatArray, segments: int | None) -> None:
 
 
 def fewest_within_one_error(errors: FloatArray, standard_errors: FloatArray) -> int:
-    """The fewest segments whose error is within one standard error of the least."""
+    """Return the fewest segments whose error is within one standard error of the least."""
     best = int(np.argmin(errors))
     return int(np.argmax(errors <= max(errors[best] + standard_errors[best], ROUNDING))) + 1
 
@@ -159,7 +160,7 @@ def _partitions(count: int, seed: int) -> Iterator[list[IntArray]]:
 
 
 def _predicted(cuts: _Cuts, count: int, at: FloatArray) -> FloatArray:
-    """Times of other sizes by ``count`` segments; one ends at the geometric mean of the sizes around its end."""
+    """Return times of other sizes by ``count`` segments; one ends at the geometric mean of the sizes around its end."""
     starts = cuts.best(count)
     startup, per_byte = cuts.lines(starts)
     ends = np.sqrt(cuts.x[starts[1:]] * cuts.x[starts[1:] - 1])
@@ -194,8 +195,10 @@ def _solved(
     x0: FloatArray,
     y0: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Startup, time per byte and sum of squares by the sums of ``_lines``, times as shares of ``y0`` less 1; the best
-    on the boundary if one of the two would be below 0: the sum of squares is convex."""
+    """Startup, time per byte and sum of squares by the sums of ``_lines``, times as shares of ``y0`` less 1.
+
+    The best on the boundary if one of the two would be below 0: the sum of squares is convex.
+    """
     w = np.where(w > 0, w, 1.0)
     sxx, sxy, syy = wxx - wx * wx / w, wxy - wx * wy / w, wyy - wy * wy / w
     slope = np.divide(sxy, sxx, out=np.zeros_like(sxy), where=sxx > 0)
@@ -261,7 +264,10 @@ class _Cuts:
         return tuple((float(self.x[ends[0] - 1]), float(self.x[ends[-1]])) for ends in self._ends(count, level)[0])
 
     def alternatives(self, count: int, level: float) -> tuple[IntArray, ...]:
-        """Starts of segments if one change is at another of its plausible places, and the others at their best."""
+        """Return starts of segments if one change is at another of its plausible places.
+
+        The others are at their best.
+        """
         ends, following = self._ends(count, level)
         best = self.best(count)
         found: list[IntArray] = []
@@ -276,7 +282,10 @@ class _Cuts:
         return tuple(found)
 
     def _ends(self, count: int, level: float) -> tuple[list[IntArray], IntArray]:
-        """The plausible places of each change, and by the number of segments from a size on where the second begins."""
+        """Return the plausible places of each change.
+
+        Also, by the number of segments from a size on, where the second begins.
+        """
         freedom = self.count - 3 * count + 1
         reach = f_distribution.ppf(level, 1, freedom) / freedom if freedom > 0 else np.inf
         most = float(self.least[count, self.count]) * (1 + reach) * (1 + 1e-9)

@@ -199,5 +199,5 @@ def _open_streams() -> bool:
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning of the package, without the line of code that Python would show."""
+    """Print a warning of the package, without the line of code that Python would show."""
     complain(f"note: {message}")

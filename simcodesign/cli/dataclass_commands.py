@@ -46,7 +46,7 @@ class Argument:
     complete: Completion | None = None
 
     def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Argument:
-        """The argument of this name."""
+        """Return the argument of this name."""
         kind, many = _element(hint)
         return click.Argument(
             [name],
@@ -80,7 +80,7 @@ class Option:
         self.complete, self.instead = complete, instead
 
     def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Option:
-        """The option that sets ``name``."""
+        """Return the option that sets ``name``."""
         kind, many = _element(hint)
         usual = f"--{name.replace('_', '-')}"
         if kind is bool and NoneType in get_args(hint):
@@ -158,7 +158,7 @@ def command(
 
 
 def _parameters(options_type: Any) -> Iterator[click.Parameter]:
-    """The parameters of the fields; fields of groups come in the group's place."""
+    """Yield the parameters of the fields; fields of groups come in the group's place."""
     for field, hint in _typed_fields(options_type):
         if is_dataclass(hint):
             yield from _parameters(hint)
@@ -180,14 +180,14 @@ def _default(field: Field[Any]) -> dict[str, Any]:
 
 
 def _element(hint: Any) -> tuple[Any, bool]:
-    """The type of one value, without the None of what is not given, and whether there may be several."""
+    """Return the type of one value, without the None of what is not given, and whether there may be several."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (each for each in get_args(hint) if each is not NoneType)
     return (get_args(hint)[0], True) if get_origin(hint) is list else (hint, False)
 
 
 def _click_type(kind: Any, low: float | None = None, high: float | None = None) -> Any:
-    """What Click takes as a type for this type of Python."""
+    """Return what Click takes as a type for this type of Python."""
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
     if get_origin(kind) is tuple:
@@ -203,7 +203,7 @@ def _click_type(kind: Any, low: float | None = None, high: float | None = None) 
 
 
 def _from_values(options_type: Any, values: dict[str, Any]) -> Any:
-    """The options out of the values of all parameters by their names."""
+    """Return the options out of the values of all parameters by their names."""
     given: dict[str, object] = {}
     for field, hint in _typed_fields(options_type):
         if is_dataclass(hint):

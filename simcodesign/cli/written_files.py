@@ -158,7 +158,7 @@ class Outputs:
         return RequestedFiles(tuple(files))
 
     def parse(self, text: str) -> tuple[Output, Path]:
-        """The kind and the file of ``[WHAT:]FILE``: by the word, or the stem of the file, or its suffix.
+        """Return the kind and the file of ``[WHAT:]FILE``: by the word, or the stem of the file, or its suffix.
 
         Raises InputError with the words and suffixes of the command.
         """

@@ -99,7 +99,7 @@ class DeadlockError(SimcodesignError):
 
 
 def _clip(text: str) -> str:
-    """The text with the first 200 characters of every longer word: names in files may have any length."""
+    """Return the text with the first 200 characters of every longer word: names in files may have any length."""
     return re.sub(r"(\S{197})\S{4,}", r"\1...", text)
 
 
@@ -113,8 +113,9 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 def nearest(name: str, allowed: Iterable[str], *, see: str = "") -> str:
-    """Return the allowed names as one line, after a suggestion if one of them is like ``name`` (see ``alike``), or if
-    ``name`` is the last key of dotted ones: all of these, as none is more likely.
+    """Return the allowed names as one line, after a suggestion if one of them is like ``name``.
+
+    See ``alike``. If ``name`` is the last key of dotted names, all of these are suggested, as none is more likely.
 
     The names are in alphabetical order. If there are more than 30, the line lists 15, names like ``name`` first, and
     the number of the others; ``see`` is the command that lists all of them.

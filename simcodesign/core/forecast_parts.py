@@ -24,12 +24,12 @@ class Bounds:
     needs_effect: Mapping[str, str] = field(default_factory=dict)
 
     def lower_with(self, effects: Collection[str]) -> dict[str, float]:
-        """The lower bounds that hold for a simulation with these effects, in seconds by name."""
+        """Return the lower bounds that hold for a simulation with these effects, in seconds by name."""
         on = ("", *effects)
         return {name: bound_s for name, bound_s in self.lower_s.items() if self.needs_effect.get(name, "") in on}
 
     def least_s(self, effects: Collection[str]) -> float:
-        """The largest lower bound of a simulation with these effects."""
+        """Return the largest lower bound of a simulation with these effects."""
         return max(self.lower_with(effects).values())
 
     def json_fields(self) -> dict[str, Any]:
@@ -39,9 +39,11 @@ class Bounds:
 
 @dataclass(frozen=True)
 class DemandTime:
-    """A demand of a program, ``times`` times in all: what it adds to the makespan. In a forecast, its closed form (of
-    the busiest rank). In a simulation, the time from the end of everything before it in the program, in the last rank,
-    to its own end in the last rank."""
+    """A demand of a program, ``times`` times in all: what it adds to the makespan.
+
+    In a forecast, its closed form (of the busiest rank). In a simulation, the time from the end of everything before it
+    in the program, in the last rank, to its own end in the last rank.
+    """
 
     phase: str
     demand: str
@@ -51,9 +53,11 @@ class DemandTime:
 
 @dataclass(frozen=True)
 class SequenceTime:
-    """Operations of a phase that follow one another without a synchronisation, ``times`` times in total: the sum of
-    their closed forms, and the time if ranks continue as soon as they can; None if that has no closed form, so that the
-    sum is used."""
+    """Operations of a phase that follow one another without a synchronisation, ``times`` times in total.
+
+    The sum of their closed forms, and the time if ranks continue as soon as they can; None if that has no closed form,
+    so that the sum is used.
+    """
 
     phase: str
     operations: str
@@ -74,9 +78,11 @@ class SequenceTime:
 
 @dataclass(frozen=True)
 class Pipelined:
-    """The makespan of a forecast if ranks continue as soon as their own part of an operation is done: the sum of closed
-    forms less what its sequences save. ``sequences``: only those whose sum is not known to be exact. Without a
-    makespan, ``reason`` explains why."""
+    """The makespan of a forecast if ranks continue as soon as their own part of an operation is done.
+
+    The sum of closed forms less what its sequences save. ``sequences``: only those whose sum is not known to be exact.
+    Without a makespan, ``reason`` explains why.
+    """
 
     makespan_s: float | None
     sequences: tuple[SequenceTime, ...] = ()
@@ -85,8 +91,10 @@ class Pipelined:
 
 @dataclass(frozen=True)
 class Bubble:
-    """Seconds that ranks of a pipeline wait, by a closed form of its workload. ``name``: as the workload states it,
-    such as ``(p-1)/m``, the fraction of the time without a bubble."""
+    """Seconds that ranks of a pipeline wait, by a closed form of its workload.
+
+    ``name``: as the workload states it, such as ``(p-1)/m``, the fraction of the time without a bubble.
+    """
 
     name: str
     time_s: float
@@ -99,9 +107,11 @@ class Bubble:
 
 @dataclass(frozen=True)
 class LongestPath:
-    """Seconds of the longest path through the messages of a program (``analytic.longest_path.program_path``), with its
-    checkpoints. It is the simulation without effects, to rounding, or a lower bound of it if something is ``left_out``.
-    Without a time, ``reason`` states for what none is given."""
+    """Seconds of the longest path through the messages of a program, with its checkpoints.
+
+    See ``analytic.longest_path.program_path``. It is the simulation without effects, to rounding, or a lower bound of
+    it if something is ``left_out``. Without a time, ``reason`` states for what none is given.
+    """
 
     time_s: float | None
     reason: str = ""
@@ -110,8 +120,10 @@ class LongestPath:
 
 @dataclass(frozen=True)
 class ChosenAlgorithm:
-    """An algorithm that a collective operation with ``algorithm: auto`` takes in a phase, and the fewest and the most
-    ranks and bytes with which it takes it."""
+    """An algorithm that a collective operation with ``algorithm: auto`` takes in a phase.
+
+    And the fewest and the most ranks and bytes with which it takes it.
+    """
 
     phase: str
     operation: str
@@ -134,9 +146,11 @@ class ChosenAlgorithm:
 
 @dataclass(frozen=True)
 class SharedTime:
-    """An operation of a phase, ``times`` times in all: what it takes if each message is alone, as the makespan counts
-    it, and where its messages share with each other what they pass: links, fairly, or the memory and the interfaces of
-    their nodes."""
+    """An operation of a phase, ``times`` times in all, alone and with shared parts of the machine.
+
+    Its time if each message is alone, as the makespan counts it, and if its messages share with each other what they
+    pass: links, fairly, or the memory and the interfaces of their nodes.
+    """
 
     phase: str
     operation: str

@@ -66,7 +66,7 @@ class JobsResult(PlainResult):
     basis: tuple[str, ...] = ()
 
     def json_fields(self) -> dict[str, Any]:
-        """The times of the jobs, and of a simulation the Result of all of them."""
+        """Return the times of the jobs, and of a simulation the Result of all of them."""
         shown = fields_of(self, without=("together", "basis"))
         shown |= {"basis": self.basis} if self.basis else {}
         return shown if self.together is None else shown | {"together": self.together}

@@ -25,8 +25,10 @@ MIN_COMPARED = 100e6
 
 
 def memory_bytes() -> float:
-    """Return the memory that a simulation may take: 70 % of the smallest limit, unless ``allow_memory`` sets it;
-    infinite if no limit is known."""
+    """Return the memory that a simulation may take: 70 % of the smallest limit, unless ``allow_memory`` sets it.
+
+    Infinite if no limit is known.
+    """
     allowed = _allowed_bytes()
     return 0.7 * smallest_limit()[0] if allowed is None else allowed
 
@@ -174,8 +176,10 @@ def _malloc_trim() -> Any:
 
 
 def check_memory(what: str, needed_bytes: float, place: Place, allowed: str | None = None) -> None:
-    """Raise CapacityError if ``what`` (with its verb: "a table takes") needs more than ``memory_bytes``; warn if it
-    needs more than is available now."""
+    """Raise CapacityError if ``what`` (with its verb: "a table takes") needs more than ``memory_bytes``.
+
+    Warn if it needs more than is available now.
+    """
     limit_bytes = memory_bytes()
     if needed_bytes > limit_bytes:
         needs, has = _told_apart(needed_bytes, limit_bytes)

@@ -47,7 +47,7 @@ class Registry(Mapping[Key, Value]):
         self.changes += 1
 
     def register(self, key: Key) -> Callable[[Value], Value]:
-        """A decorator that registers what it decorates."""
+        """Return a decorator that registers what it decorates."""
 
         def decorate(value: Value) -> Value:
             self.add(key, value)
@@ -141,8 +141,10 @@ def import_modules_of(package: str) -> None:
 
 
 def import_namesake(package: str, key: Hashable) -> None:
-    """Import the module of this folder, if there is one, that has the name of a key: of the module of a class, of the
-    first of several words, or of a word."""
+    """Import the module of this folder, if there is one, that has the name of a key.
+
+    Of the module of a class, of the first of several words, or of a word.
+    """
     first = key[0] if isinstance(key, tuple) and key else key
     name = first.__module__.rpartition(".")[2] if isinstance(first, type) else first
     if not isinstance(name, str) or not name.isidentifier():

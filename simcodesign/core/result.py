@@ -51,9 +51,11 @@ _ALWAYS_SHOWN = (
 
 @dataclass(frozen=True)
 class BackgroundUse:
-    """Messages of other jobs on the same links: ``about`` describes it, ``nodes`` of them send. In a simulation with
-    it, ``fraction`` is the fraction of the links' busy time, and ``link_load`` the fraction of the makespan in which it
-    used the link that it used longest; None if background traffic is left out."""
+    """Messages of other jobs on the same links: ``about`` describes it, ``nodes`` of them send.
+
+    In a simulation with it, ``fraction`` is the fraction of the links' busy time, and ``link_load`` the fraction of the
+    makespan in which it used the link that it used longest; None if background traffic is left out.
+    """
 
     about: str
     nodes: int
@@ -72,10 +74,13 @@ class BackgroundUse:
 
 @dataclass(frozen=True)
 class MachineUse:
-    """How many ``nodes`` of ``of_nodes`` have ranks, and so on. ``links``: those between nodes that carry messages,
-    counted by a simulation with the effect ``links``, otherwise None; ``inside_links``: those inside nodes, with the
-    effect ``node``, of ``of_inside_links`` (0 for a machine without networks inside nodes). ``hint``: how else ranks
-    may be placed, where nodes are left. ``background``: what other jobs send; None without any."""
+    """How many ``nodes`` of ``of_nodes`` have ranks, and so on.
+
+    ``links``: those between nodes that carry messages, counted by a simulation with the effect ``links``, otherwise
+    None; ``inside_links``: those inside nodes, with the effect ``node``, of ``of_inside_links`` (0 for a machine
+    without networks inside nodes). ``hint``: how else ranks may be placed, where nodes are left. ``background``:
+    what other jobs send; None without any.
+    """
 
     nodes: int
     of_nodes: int
@@ -118,8 +123,10 @@ def _share(part: int, whole: int, name: str) -> str:
 
 @dataclass(frozen=True)
 class Result(PlainResult, Drawn):
-    """The answer of one reading. A forecast over many design points holds arrays of one shape instead of each number
-    here. A value is None if the description does not state it, or this reading does not have it.
+    """The answer of one reading.
+
+    A forecast over many design points holds arrays of one shape instead of each number here. A value is None if the
+    description does not state it, or this reading does not have it.
 
     - ``reading``: ``forecast`` or ``simulation``. ``workload``, ``machine``, ``preset``: their names. ``values``: every
       parameter and ``P``. ``settings``: what was set of the workload, as ``KEY=VALUE``.
@@ -261,9 +268,11 @@ class Result(PlainResult, Drawn):
 
     @property
     def limited_phases(self) -> dict[str, str]:
-        """The limit of each phase of a forecast of one design point: the component with most of its time, and for
-        computation and memory the limit of most of these (``phase_limits_s``). Empty without memory
-        and accelerators."""
+        """Return the limit of each phase of a forecast of one design point.
+
+        The component with most of its time, and for computation and memory the limit of most of these
+        (``phase_limits_s``). Empty without memory and accelerators.
+        """
         if not self.limits_s and not self.processor_limits_s:
             return {}
         return {name: self._limit_of(name) for name in self.phases} if self.phase_limits_s else {}
@@ -277,8 +286,10 @@ class Result(PlainResult, Drawn):
 
     @property
     def memory_bound(self) -> bool | NDArray[np.bool_] | None:
-        """Whether processors spend more time on memory than on computation, or the fullest memory controller is busy
-        for longer than a rank computes; None if nothing uses memory."""
+        """Return whether processors spend more time on memory than on computation; None if nothing uses memory.
+
+        Or the fullest memory controller is busy for longer than a rank computes.
+        """
         if not self.processor_limits_s:
             return None
         zero: FloatOrArray = 0.0
@@ -304,8 +315,10 @@ class Result(PlainResult, Drawn):
 
     @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
-        """Whether a rank has the memory that it needs, in its node and in its accelerator, at every design point; None
-        if nothing is known about either."""
+        """Whether a rank has the memory that it needs, in its node and in its accelerator, at every design point.
+
+        None if nothing is known about either.
+        """
         parts = [part for part in (self.fits_node, self.fits_accelerator) if part is not None]
         fits = np.logical_and.reduce(np.broadcast_arrays(*parts)) if parts else None
         return fits if fits is None or fits.ndim else bool(fits)
@@ -321,8 +334,10 @@ class Result(PlainResult, Drawn):
         return _fits(self.accelerator_footprint_bytes, self.accelerator_capacity_bytes)
 
     def phase_rows(self) -> dict[str, dict[str, float]]:
-        """Seconds per phase (and in ``total``), of each component and their ``total``. InputError for several design
-        points."""
+        """Seconds per phase (and in ``total``), of each component and their ``total``.
+
+        InputError for several design points.
+        """
         if np.ndim(self.makespan_s):
             raise InputError("a table shows one design point", value=f"{np.size(self.makespan_s)} of them")
         rows = {
@@ -344,8 +359,11 @@ class Result(PlainResult, Drawn):
         return pd.DataFrame([vars(station) for station in self.stations])
 
     def json_fields(self) -> dict[str, Any]:
-        """Return the fields that the reading has: without arrays of ranks, timeline and counters, and with only the
-        most used stations if there are more than ``MOST_LISTED``."""
+        """Return the fields that the reading has.
+
+        Without arrays of ranks, timeline and counters, and with only the most used stations if there are more than
+        ``MOST_LISTED``.
+        """
         shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
         names = ("use", "size", "prefetched", "accelerator_footprint_bytes", "accelerator_capacity_bytes")
         shown |= {name: it for name in names if (it := getattr(self, name)) is not None}
@@ -391,7 +409,7 @@ class Result(PlainResult, Drawn):
 
 
 def _largest(limits_s: Mapping[str, FloatOrArray]) -> str | NDArray[np.str_] | None:
-    """The limit with most of the time, at every design point; None without any."""
+    """Return the limit with most of the time, at every design point; None without any."""
     if not limits_s:
         return None
     names = np.array([*limits_s])[np.argmax(np.stack(np.broadcast_arrays(*limits_s.values())), axis=0)]

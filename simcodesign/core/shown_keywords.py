@@ -10,8 +10,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def shows_keywords(keywords: type, taken_by: Callable[..., Any]) -> Callable[[Function], Function]:
-    """For a function whose last parameter is ``**options: Unpack[KEYWORDS]``, which it gives to ``taken_by``: the
-    signature that ``help`` and editors show has every keyword of this TypedDict, with its default there."""
+    """Show every keyword of a TypedDict in the signature that ``help`` and editors show.
+
+    For a function whose last parameter is ``**options: Unpack[KEYWORDS]``, which it gives to ``taken_by``; each keyword
+    has its default there.
+    """
 
     def decorate(function: Function) -> Function:
         own = signature(function)

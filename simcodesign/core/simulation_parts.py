@@ -187,7 +187,7 @@ class RankCounters:
         return int(self.values.shape[1])
 
     def of(self, name: str) -> NDArray[np.float64]:
-        """A counter of every rank in every phase, (ranks, phases). InputError for an unknown name."""
+        """Return a counter of every rank in every phase, (ranks, phases). InputError for an unknown name."""
         if name not in RANK_COUNTERS:
             raise InputError("no such counter", value=name, allowed=nearest(name, RANK_COUNTERS))
         return np.asarray(self.values[RANK_COUNTERS.index(name)])

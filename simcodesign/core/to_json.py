@@ -61,9 +61,11 @@ def _with_null(plain: Any) -> Any:
 
 
 def fields_of(instance: Any, *properties: str, without: Collection[str] = (), **renamed: str) -> dict[str, Any]:
-    """Return the fields of a dataclass except ``without``, then ``properties`` by their names, then attributes under
-    other names: ``renamed`` gives the attribute (a path with dots reaches into it) of each; a field among them is
-    left out under its own name."""
+    """Return the fields of a dataclass, then ``properties`` by their names, then attributes under other names.
+
+    Except the fields ``without``. ``renamed`` gives the attribute (a path with dots reaches into it) of each; a field
+    among them is left out under its own name.
+    """
     names = [each.name for each in fields(instance) if each.name not in without and each.name not in renamed.values()]
     return attributes_of(instance, *names, *properties, **renamed)
 

@@ -99,7 +99,7 @@ _TABLE: Mapping[str, Mapping[str, Fraction]] = {name: dict(_units(name)) for nam
 
 
 def parse_quantity(text: str, dimension: str, place: Place | None = None) -> float:
-    """The SI value of ``"318 us"``, ``"64 KiB"``, ``"10 Gbit/s"``, ``"5 %"`` ...; finite, of either sign.
+    """Return the SI value of ``"318 us"``, ``"64 KiB"``, ``"10 Gbit/s"``, ``"5 %"`` ...; finite, of either sign.
 
     ``dimension`` is a key of ``DIMENSIONS``; the value is in its base unit, correctly rounded. Raises
     InputError for anything else than a decimal number (with optional exponent) and a unit of that dimension.
@@ -160,7 +160,10 @@ def unit_factor(unit: str) -> Fraction | None:
 
 
 def base_unit_of(text: str) -> str:
-    """The SI base unit of a number with a unit of the table: ``B/s`` of ``10 GB/s``; empty for any other text."""
+    """Return the SI base unit of a number with a unit of the table: ``B/s`` of ``10 GB/s``.
+
+    Empty for any other text.
+    """
     match = _QUANTITY.fullmatch(text.strip())
     unit = "" if match is None else match.group(2).replace(_GREEK_MU, _MICRO_SIGN)
     dimension = units_with_dimension().get(unit) if unit else None
@@ -168,9 +171,10 @@ def base_unit_of(text: str) -> str:
 
 
 def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
-    """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``; a size that is a
-    whole number of KiB, MiB, ... with at most four digits in these, if that is shorter or the decimal number is
-    rounded: ``"64 KiB"``, ``"512 kB"``.
+    """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
+
+    A size that is a whole number of KiB, MiB, ... with at most four digits in these, if that is shorter or the decimal
+    number is rounded: ``"64 KiB"``, ``"512 kB"``.
 
     Whole counts are written in full, cycles without a prefix. ``parse_quantity`` reads the text back to the printed
     precision.
@@ -226,8 +230,10 @@ def shortest_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
 
 
 def _binary_size(value_si: float, dimension: str, text: str) -> str:
-    """A size in KiB, MiB, GiB or TiB if it is a whole number of these and the decimal ``text`` is longer or rounded;
-    else empty."""
+    """Return a size in KiB, MiB, GiB or TiB if it is a whole number of these; else empty.
+
+    Only if the decimal ``text`` is longer or rounded.
+    """
     value = float(value_si)
     if dimension != "size" or not value or not value.is_integer():
         return ""

@@ -78,7 +78,7 @@ class _Writer:
 
 
 def counter_workload_text(model: ApplicationModel, name: str, *, source: str = "", dimensions: float = 3) -> str:
-    """The workload of the models of an application.
+    """Return the workload of the models of an application.
 
     ``dimensions``: in how many the problem is divided, from which follows how volumes of messages grow with the size
     (``counter_prediction.volume_ratio``). In the file, ``size`` may be changed where the runs say theirs; after weak
@@ -110,7 +110,7 @@ def write_counter_workload(
 
 
 def law_text(law: Law, processes: str, work: str) -> str:
-    """A counter as an expression of these names. InputError for a kind of law that is not known."""
+    """Return a counter as an expression of these names. InputError for a kind of law that is not known."""
     axes = {PROCESSES: processes, WORK: work}
     if isinstance(law, NormalFormLaw):
         measured = [MeasuredParameter(name, axes[name], np.ones(1)) for name in law.fit.model.parameters]
@@ -154,7 +154,7 @@ def _never_negative(form: Form) -> bool:
 
 
 def _kernel(writer: _Writer, kernel: KernelModel) -> None:
-    """A kernel: its instructions at its CPI, and its accesses."""
+    """Write a kernel: its instructions at its CPI, and its accesses."""
     if kernel.time is not None:
         seconds = writer.law(kernel.name, "s", law=kernel.time, axes=_ALIKE)
         writer.phase(kernel.name, {}, [f"compute: {{seconds: {seconds}}}"])
@@ -195,7 +195,7 @@ def _memory(writer: _Writer, kernel: KernelModel) -> list[str]:
 
 
 def _communication(writer: _Writer, model: CommunicationModel) -> None:
-    """Times over volumes, times BF_comm: point to point a s + b, collective a log2 P + b s + c."""
+    """Write times over volumes, times BF_comm: point to point a s + b, collective a log2 P + b s + c."""
     if model.p2p.a_s_per_byte or model.p2p.b_s:
         sent = writer.law("p2p_bytes", law=model.p2p_bytes, axes=_PLAIN)
         size = writer.equation("p2p_sent", text=f"volume*{sent}")
@@ -238,7 +238,7 @@ def _network(startup: str, per_byte: str) -> dict[str, str]:
 
 
 def _lines(writer: _Writer, name: str, source: str, dimensions: float) -> Iterator[str]:
-    """The file, line by line."""
+    """Yield the file, line by line."""
     scaling, runs = writer.model.scaling, writer.model.runs
     counts = ", ".join(map(number, sorted(set(runs.column("processes").tolist()))))
     about = (

@@ -50,7 +50,7 @@ def plausibility_notes(table: CounterTable) -> list[str]:
 
 
 def in_words(names: Sequence[str], most: int = _LISTED) -> str:
-    """``a, b and 2 more``."""
+    """Return ``a, b and 2 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -114,7 +114,7 @@ def _quotient(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def _waits(runs: CounterTable) -> Iterator[str]:
-    """Waits that are longer than the time of their row, or than the time of their run if the row has none."""
+    """Yield waits that are longer than the time of their row, or of their run if the row has none."""
     waits, time_s = runs.communication_s, runs.column("time_s")
     keys = run_keys(runs)
     whole = {key: time_s[row] for row, key in enumerate(keys) if runs.kernels[row] == APPLICATION}
@@ -143,7 +143,10 @@ def _of_runs(runs: CounterTable, value: Callable[[list[int]], float]) -> list[tu
 
 
 def _sums(runs: CounterTable) -> Iterator[str]:
-    """Runs with P times the instructions of the others for one piece of work: some summed over processes, some not."""
+    """Yield runs with P times the instructions of the others for one piece of work.
+
+    Some are summed over processes, some not.
+    """
     instructions, processes = runs.column("instructions"), runs.column("processes")
     size = np.where(np.isnan(runs.column("size")), 1.0, runs.column("size"))
     rates = _of_runs(runs, lambda rows: float(instructions[rows].sum()) * float(processes[rows[0]] / size[rows[0]]))
@@ -172,7 +175,7 @@ def _alike(one: float, other: float) -> bool:
 
 
 def _ranks(table: CounterTable) -> Iterator[str]:
-    """Runs that list fewer ranks than they have."""
+    """Yield runs that list fewer ranks than they have."""
     listed: dict[object, set[float]] = {}
     first: dict[object, int] = {}
     for row, (key, rank) in enumerate(zip(run_keys(table), table.column(RANK).tolist(), strict=True)):

@@ -48,7 +48,7 @@ class Collective:
 
 
 def fit_point_to_point(volume_bytes: FloatArray, seconds: FloatArray) -> PointToPoint:
-    """The least-squares line with a slope of 0 or above; level where the volume is the same in all runs.
+    """Return the least-squares line with a slope of 0 or above; level where the volume is the same in all runs.
 
     InputError for no run or numbers that are not finite.
     """

@@ -105,7 +105,7 @@ class Labels:
     summed: bool = False
 
     def over(self, comments: Labels) -> Labels:
-        """These labels, and what they lack from others."""
+        """Return these labels, and what they lack from others."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
         known = {name: value for name, value in given.items() if value is not None and value is not False}
         return replace(comments, **known)
@@ -120,7 +120,7 @@ class Labels:
                 raise InputError(what, at, value=value, allowed="a label for a value that is not in the file")
 
     def row(self) -> dict[str, object]:
-        """The columns of a table that they give."""
+        """Return the columns of a table that they give."""
         return {
             one.name: value
             for one in fields(self)
@@ -228,6 +228,7 @@ class EventCounts:
 
     @classmethod
     def empty(cls) -> EventCounts:
+        """Return counts of no event."""
         return cls({})
 
     def add(self, event: str, value: float) -> bool:

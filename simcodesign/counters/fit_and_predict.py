@@ -176,7 +176,10 @@ def fit_and_predict(
 
 
 def _explained(error: InputError, parts: RunPartition) -> InputError:
-    """The error, and what may have caused it: runs set aside for their frequency, kernels that some runs lack."""
+    """Return the error, and what may have caused it.
+
+    Runs set aside for their frequency, kernels that some runs lack.
+    """
     causes = [f"set aside for their frequency: {one}" for one in parts.aside]
     named = dict.fromkeys(parts.fitted.kernels)
     causes += [note.rstrip(".").replace("Kernel", "kernel", 1) for note in kernel_notes(means(parts.fitted), [*named])]
@@ -232,7 +235,7 @@ def _refined_kernels(
 
 
 def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], notes: list[str]) -> dict[str, Refined]:
-    """The mean over the pairs of each kernel whose model can take it; what cannot be is noted and left out."""
+    """Return the mean over the pairs of each kernel whose model can take it; what cannot be is noted and left out."""
     refined = {}
     for kernel in model.kernels:
         some = [pair[kernel.name] for pair in pairs if kernel.name in pair]
@@ -271,7 +274,7 @@ def _refined_communication(
 
 
 def _measured(run: CounterTable, identified: Kernels) -> HeldBackRun:
-    """The parts of a run that was held back; waits as they show in its time (BF_comm T_comm)."""
+    """Return the parts of a run that was held back; waits as they show in its time (BF_comm T_comm)."""
     rows = means(grouped(run, identified))
     times = run_times(rows, scaling_of(rows))
     kernels = {}
@@ -297,7 +300,7 @@ def _clock_notes(model: ApplicationModel, evidence: CounterTable | None) -> list
 
 
 def _unexplained(model: ApplicationModel) -> list[str]:
-    """Times of communication that vary, but not with what their models say."""
+    """Return times of communication that vary, but not with what their models say."""
     times, communication = run_times(model.runs, model.scaling), model.communication
     both = (
         ("Point-to-point", times.p2p_s, communication.p2p.r2),
@@ -312,7 +315,7 @@ def _unexplained(model: ApplicationModel) -> list[str]:
 
 
 def _model_notes(model: ApplicationModel, targets: Sequence[Target], clocks: FrequencyRefinement | None) -> list[str]:
-    """Notes on far extrapolation, and on constants that are not constant."""
+    """Return notes on far extrapolation, and on constants that are not constant."""
     notes = []
     profiled = model.runs.column("processes")
     most = float(profiled.max())

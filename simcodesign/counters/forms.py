@@ -43,12 +43,15 @@ class Law(Protocol):
     """A counter of one process as a function of the number of processes and the work of a process."""
 
     @property
-    def r2(self) -> float: ...
+    def r2(self) -> float:
+        """Return R squared of the fit."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Return the law as a formula."""
 
-    def at(self, processes: float, work: float) -> float: ...
+    def at(self, processes: float, work: float) -> float:
+        """Return the value of the law for these processes and this work."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Form:
     r2: float
 
     def evaluate(self, x: float) -> float:
-        """The value at x; infinite if it is larger than any number."""
+        """Return the value at x; infinite if it is larger than any number."""
         try:
             match self.kind:
                 case "linear":
@@ -109,7 +112,7 @@ class BestForm:
         return self.forms[0].text
 
     def chosen(self, processes: float, work: float) -> Form:
-        """The best form that gives a possible number there. InputError if none does."""
+        """Return the best form that gives a possible number there. InputError if none does."""
         for form in self.forms:
             value = form.evaluate(work if form.axis == WORK else processes)
             if math.isfinite(value) and value >= 0:
@@ -121,7 +124,7 @@ class BestForm:
         )
 
     def at(self, processes: float, work: float) -> float:
-        """The counter of one process. InputError if every form is negative or infinite."""
+        """Return the counter of one process. InputError if every form is negative or infinite."""
         form = self.chosen(processes, work)
         return form.evaluate(work if form.axis == WORK else processes)
 
@@ -143,7 +146,7 @@ class NormalForm:
         return self.fit.model.text
 
     def at(self, processes: float, work: float) -> float:
-        """The counter of one process; never below 0."""
+        """Return the counter of one process; never below 0."""
         return max(0.0, self.raw(processes, work))
 
     def raw(self, processes: float, work: float) -> float:
@@ -260,7 +263,10 @@ def _logarithm(x: FloatArray, y: FloatArray) -> tuple[float, float]:
 
 
 def _exponential(x: FloatArray, y: FloatArray) -> tuple[float, float] | None:
-    """a e^(b x) by least squares of y itself, as R squared judges it, begun with a line through its logarithm."""
+    """Fit a e^(b x) by least squares of y itself, as R squared judges it.
+
+    Begun with a line through its logarithm.
+    """
     if not (y > 0).all():
         return None
     b, log_a = _line(x, np.log(y))

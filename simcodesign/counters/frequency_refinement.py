@@ -30,7 +30,7 @@ class Refined:
 
 
 def refine(cpi: tuple[float, float], memory_cpi: tuple[float, float]) -> Refined:
-    """The line of equation 5 through CPI and T_mem (both in cycles per instruction) at two frequencies.
+    """Return the line of equation 5 through CPI and T_mem (both in cycles per instruction) at two frequencies.
 
     Raises InputError if T_mem is the same at both, so that the two cannot be separated.
     """
@@ -94,7 +94,7 @@ def refine_kernels(table: CounterTable, latencies: Latencies = LATENCIES) -> dic
 
 
 def _two_rows(runs: CounterTable, kernel: str, frequencies: FloatArray) -> tuple[int, int] | None:
-    """The rows of a kernel at the higher and the lower frequency."""
+    """Return the rows of a kernel at the higher and the lower frequency."""
     named = [row for row, name in enumerate(runs.kernels) if name == kernel]
     at = {float(runs.column("frequency_hz")[row]): row for row in named}
     low, high = map(float, frequencies)

@@ -146,7 +146,10 @@ def _varies(column: FloatArray, tolerance: float = 1e-9) -> bool:
 
 
 def log_slope(processes: FloatArray, times: FloatArray) -> float:
-    """The least-squares slope of log time over log P; infinite for a function that only runs on more processes."""
+    """Return the least-squares slope of log time over log P.
+
+    Infinite for a function that only runs on more processes.
+    """
     there = times > 0
     if not there.all():
         # Functions that became too small to be listed fell; those that appear on many processes only did not.
@@ -155,13 +158,15 @@ def log_slope(processes: FloatArray, times: FloatArray) -> float:
 
 
 def grouped(table: CounterTable, kernels: Kernels) -> CounterTable:
-    """The table with the rows of all functions that are no kernel added up as ``REST``."""
+    """Return the table with the rows of all functions that are no kernel added up as ``REST``."""
     rest = set(kernels.rest)
     return summed(table, lambda name: REST if name in rest else name)
 
 
 def nrmse(sampled: Sequence[float], instrumented: Sequence[float], printed: bool = False) -> float:
-    """Normalized root mean square error of shares, sqrt(sum t (t - r)^2) / (max - min of both) (equation 1).
+    """Return the normalized root mean square error of shares, sqrt(sum t (t - r)^2) / (max - min of both).
+
+    Equation 1.
 
     ``printed``: the extremes over 1 < i < K, as the paper prints it, without the first and the last kernel. Raises
     InputError for different lengths, no kernel, and shares that are all the same.

@@ -193,7 +193,7 @@ class ApplicationModel:
 def fit_application(
     table: CounterTable, *, threshold: float = THRESHOLD, latencies: Latencies = LATENCIES, normal_form: bool = False
 ) -> ApplicationModel:
-    """The model of an application from three or more runs on different numbers of processes.
+    """Return the model of an application from three or more runs on different numbers of processes.
 
     ``normal_form``: counters in the performance-model normal form (which asks for about five runs) instead of the best
     of the simple forms. InputError for fewer runs, and as ``identify``.
@@ -213,7 +213,7 @@ def fit_application(
 def kernel_model(
     rows: CounterTable, latencies: Latencies, scales: bool, scaling: Scaling, law: FitLaw = fit_forms
 ) -> KernelModel:
-    """The model of one kernel from its rows, one a run. InputError for fewer than three numbers of processes."""
+    """Return the model of one kernel from its rows, one a run. InputError for fewer than three numbers of processes."""
     name = rows.kernels[0]
     counts = np.unique(rows.column("processes"))
     if len(counts) < LEAST_RUNS:

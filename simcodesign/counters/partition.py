@@ -49,7 +49,7 @@ def default_target(table: CounterTable) -> Target:
 
 
 def points_of(table: CounterTable) -> list[Target]:
-    """Processes and size of each row."""
+    """Return processes and size of each row."""
     pairs = zip(table.column("processes").tolist(), table.column("size").tolist(), strict=True)
     return [Target(processes, None if np.isnan(size) else size) for processes, size in pairs]
 
@@ -76,7 +76,7 @@ def is_at(target: Target, point: Target) -> bool:
 
 
 def without(table: CounterTable, held: Mapping[Target, CounterTable]) -> CounterTable:
-    """The rows at none of the points that are held back."""
+    """Return the rows at none of the points that are held back."""
     mask = [not any(is_at(point, one) for point in held) for one in points_of(table)]
     if not any(mask):
         listed = "; ".join(point.text for point in held)
@@ -85,7 +85,7 @@ def without(table: CounterTable, held: Mapping[Target, CounterTable]) -> Counter
 
 
 def partition_runs(table: CounterTable, refined: bool) -> RunPartition:
-    """Runs to fit, runs at another frequency, and runs of communication only."""
+    """Return runs to fit, runs at another frequency, and runs of communication only."""
     parts = RunPartition(table)
     lone = _communication_only(table)
     if lone.any():

@@ -144,7 +144,7 @@ def check_guard(misses: Sequence[Miss], guard: float = GUARD) -> None:
 
 
 def _notes(model: ApplicationModel, processes: float, size: float | None, misses: Sequence[Miss]) -> tuple[str, ...]:
-    """Notes on extrapolation, and on what the models cannot predict."""
+    """Return notes on extrapolation, and on what the models cannot predict."""
     notes = []
     profiled = model.runs.column("processes")
     at, _ = model.scaling.coordinates(processes, size)
@@ -229,7 +229,7 @@ def _replaced(law: Law, processes: float, work: float) -> str:
 
 
 def _baseline_notes(model: ApplicationModel, processes: float, size: float | None) -> Iterator[str]:
-    """Notes on the limits of the two other models."""
+    """Yield notes on the limits of the two other models."""
     predicted = baselines(model, processes, size)
     count = len(np.unique(model.runs.column("processes")))
     if EMPIRICAL in predicted and count <= _UNKNOWNS:
@@ -250,6 +250,7 @@ class SizeOverProcesses:
     b: float
 
     def at(self, processes: float, size: float = 1.0) -> float:
+        """Return a size / P + b."""
         return self.a * size / processes + self.b
 
 
@@ -263,11 +264,12 @@ class AmdahlVariation:
     d: float
 
     def at(self, processes: float) -> float:
+        """Return a / P + b P^c + d."""
         return self.a / processes + self.b * float(processes**self.c) + self.d
 
 
 def fit_size_over_processes(processes: FloatArray, sizes: FloatArray, seconds: FloatArray) -> SizeOverProcesses:
-    """The least-squares line over size/P, with a of 0 or above. InputError for numbers that are not finite."""
+    """Return the least-squares line over size/P, with a of 0 or above. InputError for numbers that are not finite."""
     (a, b), _ = slopes_and_constant([np.asarray(sizes) / np.asarray(processes)], seconds)
     return SizeOverProcesses(a, b)
 

@@ -87,7 +87,7 @@ def _check_profiled(what: str, other: CounterTable, table: CounterTable) -> None
 
 
 def _shares(table: CounterTable) -> dict[float, dict[str, float]]:
-    """The fraction of the execution time of each kernel, by the number of processes."""
+    """Return the fraction of the execution time of each kernel, by the number of processes."""
     counts, names, times, _ = execution_times(table)
     total = times.sum(0)
     if not (total > 0).all():

@@ -60,7 +60,7 @@ class Scaling:
         return processes, size / processes
 
     def size_at(self, processes: float, size: float | None = None) -> float:
-        """The size itself; NaN if it is not known."""
+        """Return the size itself; NaN if it is not known."""
         if not self.known:
             return float("nan")
         if size is None:
@@ -92,7 +92,10 @@ def works(runs: CounterTable, scaling: Scaling) -> tuple[FloatArray, FloatArray]
 
 
 def clock_hz(rows: CounterTable) -> float:
-    """The frequency of the runs, otherwise cycles over the time outside communication; NaN where neither is known."""
+    """Return the frequency of the runs, otherwise cycles over the time outside communication.
+
+    NaN where neither is known.
+    """
     given = rows.column("frequency_hz")
     if not np.isnan(given).all():
         return float(np.nanmean(given))
@@ -132,13 +135,14 @@ class RunTimes:
 
     @property
     def blocking_factor(self) -> FloatArray:
+        """Return the exposed fraction of the waits: time that neither computation nor anything else explains."""
         waits = self.p2p_s + self.collective_s
         exposed = np.maximum(self.total_s - self.others_s - self.compute_s, 0.0)
         return np.asarray(np.where(waits > 0, exposed / np.where(waits > 0, waits, 1.0), np.nan))
 
 
 def run_times(runs: CounterTable, scaling: Scaling) -> RunTimes:
-    """The parts of runs, by numbers of processes and works in ascending order.
+    """Return the parts of runs, by numbers of processes and works in ascending order.
 
     The total is the time of the row ``APPLICATION``; without one, the time of all kernels, or (if a kernel has no time)
     computation and communication added up. Communication is taken from the kernels, or if none of them has any, from

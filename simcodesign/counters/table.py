@@ -104,20 +104,20 @@ class CounterTable:
         return len(self.kernels)
 
     def column(self, name: str) -> FloatArray:
-        """A column of numbers, (rows,). Raises InputError for an unknown name."""
+        """Return a column of numbers, (rows,). Raises InputError for an unknown name."""
         if name not in NUMBERS:
             raise InputError("no such counter", value=name, allowed=nearest(name, NUMBERS))
         return self.values[:, NUMBERS.index(name)]
 
     def rows(self, mask: object) -> CounterTable:
-        """The rows chosen by a mask or by numbers. Raises InputError if none is left."""
+        """Return the rows chosen by a mask or by numbers. Raises InputError if none is left."""
         chosen = np.arange(len(self))[np.asarray(mask)]
         places = tuple(self.places[row] for row in chosen) if self.places else ()
         kernels, classes = (tuple(of[row] for row in chosen) for of in (self.kernels, self.classes))
         return CounterTable(kernels, classes, self.values[chosen], places, self.notes)
 
     def of(self, kernel: str) -> CounterTable:
-        """The rows of a kernel. Raises InputError for an unknown name."""
+        """Return the rows of a kernel. Raises InputError for an unknown name."""
         if kernel not in self.kernels:
             raise InputError("no such kernel", value=kernel, allowed=nearest(kernel, set(self.kernels)))
         return self.rows([name == kernel for name in self.kernels])
@@ -127,7 +127,7 @@ class CounterTable:
         return self.places[row] if self.places else Place(path=f"row {row + 1}, kernel {self.kernels[row]}")
 
     def frame(self) -> pd.DataFrame:
-        """The table as a data frame, in the order of ``COLUMNS``."""
+        """Return the table as a data frame, in the order of ``COLUMNS``."""
         frame = pd.DataFrame(self.values, columns=list(NUMBERS))
         frame.insert(0, KERNEL, list(self.kernels))
         frame.insert(1, CLASS, list(self.classes))
@@ -241,7 +241,7 @@ def run_keys(table: CounterTable) -> list[tuple[object, ...]]:
 def counter_table(
     rows: Sequence[Mapping[str, object]], places: Sequence[Place] = (), notes: Sequence[str] = ()
 ) -> CounterTable:
-    """A table from rows by name of column; what a row lacks is NaN, or an empty class.
+    """Return a table from rows by name of column; what a row lacks is NaN, or an empty class.
 
     Raises InputError for unknown names and as ``CounterTable``.
     """
@@ -261,7 +261,7 @@ def _at(places: Sequence[Place], index: int) -> Place | None:
 
 
 def joined(tables: Sequence[CounterTable]) -> CounterTable:
-    """The rows of several tables. Raises InputError for none, and for rows of one run, kernel and rank."""
+    """Return the rows of several tables. Raises InputError for none, and for rows of one run, kernel and rank."""
     if not tables:
         raise InputError("no table of counters", allowed="at least one")
     places = tuple(table.place(row) for table in tables for row in range(len(table)))

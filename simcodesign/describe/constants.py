@@ -55,8 +55,10 @@ POWERS = {path: one for path, one in _OF_PARTS.items() if one[2] in _POWERS}
 
 
 def _every_constant(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, str, str]]:
-    """Return all constants; constants of message models are at the position that readers expect: the first model's
-    before the hop latency."""
+    """Return all constants.
+
+    Constants of message models are at the position that readers expect: the first model's before the hop latency.
+    """
     of_models = [
         {
             f"network.{key}": ("network", f"message_model.{name}", dimension)
@@ -118,13 +120,16 @@ def cache_of(path: str) -> str | None:
 
 
 def in_partition(path: str) -> str | None:
-    """The path within its partition of a constant of a partition; None for any other path."""
+    """Return the path within its partition of a constant of a partition; None for any other path."""
     match = _OF_PARTITION.fullmatch(path)
     return match.group(1) if match else None
 
 
 def dimension_at(path: str) -> str | None:
-    """The dimension, as the unit table names it, of the constant or power at this path; None if there is none."""
+    """Return the dimension, as the unit table names it, of the constant or power at this path.
+
+    None if there is none.
+    """
     if (own := in_partition(path)) is not None:
         return CONSTANTS[own][2] if own in CONSTANTS else None
     if cache_of(path) is not None:
@@ -137,7 +142,7 @@ def dimension_at(path: str) -> str | None:
 
 
 def cache_constants(memory: Memory | None) -> dict[str, FloatOrArray]:
-    """The times per byte that caches state, by their paths."""
+    """Return the times per byte that caches state, by their paths."""
     caches = () if memory is None else memory.caches
     return {f"caches.{level.name}.per_byte": level.per_byte_s for level in caches if level.per_byte_s is not None}
 
@@ -162,12 +167,12 @@ def check_not_former(path: str, place: Place) -> None:
 
 
 def value_of(part: Any, name: str) -> Any:
-    """A field of a part of a machine, or a field of that; None if there is no such part."""
+    """Return a field of a part of a machine, or a field of that; None if there is no such part."""
     return functools.reduce(lambda whole, field: getattr(whole, field, None), name.split("."), part)
 
 
 def with_values(part: Any, changes: Mapping[str, Any]) -> Any:
-    """A part of a machine with other values of its fields, and of fields of these."""
+    """Return a part of a machine with other values of its fields, and of fields of these."""
     own = {name: value for name, value in changes.items() if "." not in name}
     for name in changes.keys() - own.keys():
         outer, _, inner = name.partition(".")
@@ -182,7 +187,7 @@ def is_of(path: str, model: MessageModel | type[MessageModel]) -> bool:
 
 
 def paths_of(model: MessageModel | type[MessageModel]) -> list[str]:
-    """The network constants of a model of messages alone."""
+    """Return the network constants of a model of messages alone."""
     return [f"network.{key}" for key in model.constants()]
 
 
@@ -192,6 +197,8 @@ def required_paths(model: MessageModel | type[MessageModel]) -> list[str]:
 
 
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
-    """InputError unless the value is positive (rates), 0 or positive (times), or 1 or more (concurrent items), and
-    in a sane range, everywhere."""
+    """Raise InputError unless the value is in the range of its kind, everywhere.
+
+    Positive (rates), 0 or positive (times), or 1 or more (concurrent items), and in a sane range.
+    """
     check_range(path, value, place, ABOVE_0 if path == CAPACITY else RANGES.get(path, FROM_0))

@@ -67,8 +67,10 @@ class DesignPoint:
 
     @property
     def accelerator_footprint_bytes(self) -> FloatOrArray | None:
-        """Memory of its accelerator that every rank uses, at every design point; None where the workload does not say
-        it. InputError if it is negative or not finite."""
+        """Memory of its accelerator that every rank uses, at every design point.
+
+        None where the workload does not say it. InputError if it is negative or not finite.
+        """
         return self._whole("accelerator_footprint", self.workload.accelerator_footprint, positive=False)
 
     @property
@@ -81,8 +83,10 @@ class DesignPoint:
 
     @property
     def checkpoint_times(self) -> CheckpointTimes:
-        """Seconds of its checkpoints, at every design point. InputError unless these are finite and not negative, and
-        the interval above 0."""
+        """Seconds of its checkpoints, at every design point.
+
+        InputError unless these are finite and not negative, and the interval above 0.
+        """
         checkpoints = self.workload.checkpoints
         if checkpoints is None:
             return CheckpointTimes()
@@ -102,8 +106,10 @@ class DesignPoint:
 
     @property
     def accelerator_capacity_bytes(self) -> FloatOrArray | None:
-        """Memory of its accelerator that every rank has, at every design point; None where the machine does not say
-        it."""
+        """Memory of its accelerator that every rank has, at every design point.
+
+        None where the machine does not say it.
+        """
         capacity = self.machine.rank_accelerator_bytes
         return None if capacity is None else self._everywhere(capacity)
 
@@ -141,8 +147,10 @@ class DesignPoint:
 
     @cached_property
     def has_loggops(self) -> bool:
-        """Whether messages have the processor as they come, as in LogGOPS, on the machine or in a phase that replaces
-        its constants."""
+        """Return whether messages have the processor as they come, as in LogGOPS.
+
+        On the machine or in a phase that replaces its constants.
+        """
         blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))
         own = self.machine.network.message_model
         others = {MODELS_OF[path][0] for block in blocks for path, _ in block.constants if not is_of(path, own)}
@@ -161,8 +169,10 @@ class DesignPoint:
         return self._everywhere(value)
 
     def _everywhere(self, value: FloatOrArray) -> FloatOrArray:
-        """The value at every design point: a plain number for one, otherwise an array of ``shape`` (a read-only
-        view)."""
+        """Return the value at every design point.
+
+        A plain number for one, otherwise an array of ``shape`` (a read-only view).
+        """
         return np.broadcast_to(value, self.shape) if self.shape else float(value)
 
     @property
@@ -230,9 +240,11 @@ def is_of_machine(name: str) -> bool:
 
 
 def differs_by_rank(workload: Workload, machine: Machine, ranks: FloatOrArray | None = None) -> bool:
-    """Whether the cost of some demand may differ from rank to rank: by itself, like a message whose cost depends
-    on its source and target, like accesses to caches that some share with more ranks than others, or by its
-    node. ``ranks``: how many there are; None: any number."""
+    """Return whether the cost of some demand may differ from rank to rank.
+
+    By itself, like a message whose cost depends on its source and target, like accesses to caches that some share with
+    more ranks than others, or by its node. ``ranks``: how many there are; None: any number.
+    """
     if workload.differs_by_rank or machine.partitions_differ:
         return True
     if workload.accesses_memory and machine.has_shared_caches and (ranks is None or machine.caches_differ(ranks)):
@@ -256,7 +268,7 @@ def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, 
 
 
 def phases_with_constants(workload: Workload, part: str) -> list[str]:
-    """The phases that replace machine constants whose path begins like this."""
+    """Return the phases that replace machine constants whose path begins like this."""
     phases = {
         phase: None
         for phase, step in with_phase(workload.program)
@@ -267,7 +279,9 @@ def phases_with_constants(workload: Workload, part: str) -> list[str]:
 
 
 def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
-    """The workload with only the named phases of its program, and those inside them; a single name may be given.
+    """Return the workload with only the named phases of its program, and those inside them.
+
+    A single name may be given.
 
     ``main`` is the part outside any phase. Bubbles belong to the whole program, and are left out. InputError for a
     phase that the workload does not have.
@@ -305,7 +319,7 @@ def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[
 
 
 def _chosen(name: str, value: object, workload: Workload, machine: Machine) -> object:
-    """The value of a text: the name of a choice, or a number with a unit; any other value as it is."""
+    """Return the value of a text: the name of a choice, or a number with a unit; any other value as it is."""
     if not isinstance(value, str):
         return value
     parameter = workload.parameters.get(name)
@@ -406,7 +420,10 @@ def check_ranks(ranks: FloatOrArray, machine: Machine) -> None:
 
 
 def finite(value: FloatOrArray, what: str, workload: Workload, expression: object) -> FloatOrArray:
-    """The value, if finite everywhere. InputError otherwise: a division by zero or an overflow is never silent."""
+    """Return the value, if finite everywhere.
+
+    InputError otherwise: a division by zero or an overflow is never silent.
+    """
     if not np.all(np.isfinite(value)):
         place = getattr(expression, "place", None) or workload.place
         raise InputError(f"{what} is not finite here (division by zero, overflow or root of a negative)", place)

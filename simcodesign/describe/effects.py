@@ -387,12 +387,12 @@ def ladder() -> tuple[Effect, ...]:
 
 
 def effect_names() -> tuple[str, ...]:
-    """The names of all effects, in the order of the ladder."""
+    """Return the names of all effects, in the order of the ladder."""
     return tuple(effect.name for effect in ladder())
 
 
 def effect_named(name: str) -> Effect:
-    """The record of an effect. InputError for an unknown name."""
+    """Return the record of an effect. InputError for an unknown name."""
     for effect in ladder():
         if effect.name == name:
             return effect
@@ -421,8 +421,9 @@ def unregister(name: str) -> None:
 
 
 def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
-    """The effects of ``"all"``, ``"none"``, a list in one text or a collection, and those that they imply, in the order
-    of the ladder.
+    """Return the chosen effects and those that they imply, in the order of the ladder.
+
+    ``effects``: ``"all"``, ``"none"``, a list in one text or a collection.
 
     Raises InputError for an unknown one.
     """
@@ -448,7 +449,7 @@ def random_effects(workload: Any, machine: Any, effects: Collection[str]) -> tup
 
 
 def switched_on(effects: Collection[str]) -> frozenset[Mechanism]:
-    """The mechanisms that these effects switch on."""
+    """Return the mechanisms that these effects switch on."""
     records = (effect for effect in ladder() if effect.name in effects)
     return frozenset(mechanism for effect in records for mechanism in effect.switches_on)
 

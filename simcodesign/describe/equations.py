@@ -10,7 +10,7 @@ from simcodesign.core.expressions.expression import Expression
 
 
 def ordered(equations: Mapping[str, Expression], known: Collection[str]) -> list[str]:
-    """The names of the equations, each after those it needs.
+    """Return the names of the equations, each after those it needs.
 
     ``known`` are the names that have a value already. Raises InputError for an unknown name, a name that is both known
     and an equation, and a cycle, whose names it lists: ``a -> b -> a``.
@@ -37,7 +37,10 @@ def _check_names(equations: Mapping[str, Expression], known: frozenset[str]) -> 
 
 
 def _cycle_error(equations: Mapping[str, Expression], cycle: list[str]) -> InputError:
-    """The error of a cycle, each name before the name that it needs, from the smallest name; ``cycle`` is reversed."""
+    """Return the error of a cycle, each name before the name that it needs, from the smallest name.
+
+    ``cycle`` is reversed.
+    """
     names = cycle[:0:-1]
     start = names.index(min(names))
     cycle = [*names[start:], *names[:start], names[start]]

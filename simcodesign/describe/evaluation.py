@@ -31,10 +31,12 @@ MOST_AT_ONCE = 2**20
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The values of all ``names``, and the ``machine``, at which a program is evaluated: numbers or arrays over the
-    design points, with the ranks as the last axis where ``by_rank``, and the iterations of every loop with an index in
-    front of them, the innermost first. ``indices`` are the names of these; ``counts``: which iterations there are, None
-    for all of the axis: values beyond them have no weight, whatever they are."""
+    """The values of all ``names``, and the ``machine``, at which a program is evaluated.
+
+    Numbers or arrays over the design points, with the ranks as the last axis where ``by_rank``, and the iterations of
+    every loop with an index in front of them, the innermost first. ``indices`` are the names of these; ``counts``:
+    which iterations there are, None for all of the axis: values beyond them have no weight, whatever they are.
+    """
 
     design_point: DesignPoint
     names: Mapping[str, FloatOrArray]
@@ -45,8 +47,10 @@ class Evaluation:
 
     @classmethod
     def at_points(cls, design_point: DesignPoint, by_rank: bool | None = None) -> Evaluation:
-        """At every design point: arrays (...), or (..., P) if ``by_rank``; None for that if some demand differs by
-        rank."""
+        """At every design point: arrays (...), or (..., P) if ``by_rank``.
+
+        None for that if some demand differs by rank.
+        """
         if not (design_point.differs_by_rank if by_rank is None else by_rank):
             return cls(design_point, design_point.values, design_point.machine, False)
         names = {name: np.asarray(value)[..., None] for name, value in design_point.values.items()}
@@ -75,7 +79,10 @@ class Evaluation:
         return EvaluatedBlock(self, Block(ONE, self.design_point.workload.program), None)
 
     def iterations(self) -> Iterator[dict[str, float]]:
-        """The indices of every iteration at a single design point; none of them outside of loops with an index."""
+        """Yield the indices of every iteration at a single design point.
+
+        None of them outside of loops with an index.
+        """
         indices = np.broadcast_arrays(
             1.0 if self.counts is None else self.counts, *(self.names[name] for name in self.indices)
         )
@@ -90,8 +97,10 @@ class Evaluation:
         changed: Mapping[str, FloatOrArray] | None = None,
         beyond: float = 0.0,
     ) -> FloatOrArray:
-        """The value; some names may be ``changed``, and it is ``beyond`` where no iteration counts. InputError unless
-        it is finite everywhere."""
+        """Return the value; some names may be ``changed``, and it is ``beyond`` where no iteration counts.
+
+        InputError unless it is finite everywhere.
+        """
         names = self.names if changed is None else {**self.names, **changed}
         text = f"{what} = {expression.text}"
         value = expression.evaluate(names)
@@ -102,7 +111,7 @@ class Evaluation:
     def amount(
         self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] | None = None
     ) -> FloatOrArray:
-        """The value. InputError unless it is finite and not negative everywhere."""
+        """Return the value. InputError unless it is finite and not negative everywhere."""
         value = self.value(expression, what, changed, beyond=1.0)
         if np.any(np.asarray(value) < 0):
             place = expression.place or self.design_point.workload.place
@@ -120,7 +129,7 @@ class Evaluation:
         return None if demand.when is None else np.asarray(self.value(demand.when, "when")) != 0
 
     def over_ranks(self, each: FloatOrArray) -> FloatOrArray:
-        """The sum over all ranks of what each has, the last axis kept."""
+        """Return the sum over all ranks of what each has, the last axis kept."""
         if not self.by_rank:
             return each * self.ranks
         every = each + np.zeros(self.design_point.ranks)
@@ -130,8 +139,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class EvaluatedBlock:
-    """A block of a program; ``outer`` is the block around it, None for the program itself. For a loop with an index it
-    is the whole loop, of which ``parts`` and ``iterations`` give the steps their values; ``nodes``: of a part."""
+    """A block of a program; ``outer`` is the block around it, None for the program itself.
+
+    For a loop with an index it is the whole loop, of which ``parts`` and ``iterations`` give the steps their values;
+    ``nodes``: of a part.
+    """
 
     evaluation: Evaluation
     block: Block
@@ -166,24 +178,26 @@ class EvaluatedBlock:
         return self.total(1.0) if self.evaluation.indices else self.outer.repetitions * self.repeat
 
     def summed(self, each: FloatOrArray) -> FloatOrArray:
-        """The sum over its iterations of what it has in each: times ``repeat`` if they are alike."""
+        """Return the sum over its iterations of what it has in each: times ``repeat`` if they are alike."""
         return each * self.repeat if self.nodes is None else self.nodes.summed(each)
 
     def total(self, each: FloatOrArray) -> FloatOrArray:
-        """The sum over all its repetitions, including the repetitions of the blocks around it."""
+        """Return the sum over all its repetitions, including the repetitions of the blocks around it."""
         if not self.evaluation.indices:
             return each * self.repetitions
         return each if self.outer is None else self.outer.total(self.summed(each))
 
     def highest(self, each: FloatOrArray) -> FloatOrArray:
-        """The largest of all its repetitions, 0 if there are none."""
+        """Return the largest of all its repetitions, 0 if there are none."""
         if not self.evaluation.indices or self.outer is None:
             return each
         return self.outer.highest(each if self.nodes is None else self.nodes.highest(each))
 
     def parts(self) -> Iterator[EvaluatedBlock]:
-        """The block, or, of a loop with an index, all iterations in parts that bounded memory holds, each with its
-        iterations as an axis."""
+        """Yield the block, or all iterations of a loop with an index in parts that bounded memory holds.
+
+        Each part has its iterations as an axis.
+        """
         if self.block.index is None:
             yield self
             return
@@ -198,7 +212,10 @@ class EvaluatedBlock:
             yield self.at_nodes(index, np.where(here, 1.0, 0.0))
 
     def at_nodes(self, index: NDArray[np.float64], weights: NDArray[np.float64]) -> EvaluatedBlock:
-        """The loop at these values of its index, with what each counts in a sum, both with the iterations in front."""
+        """Return the loop at these values of its index, with what each counts in a sum.
+
+        Both with the iterations in front.
+        """
         outer = self.evaluation
         counts = None if np.all(weights != 0) else np.asarray(weights != 0)
         if outer.counts is not None:
@@ -209,7 +226,7 @@ class EvaluatedBlock:
         return replace(self, evaluation=inner, nodes=Nodes(index, weights))
 
     def iterations(self) -> Iterator[EvaluatedBlock]:
-        """The iterations of a loop with an index, at a single design point, each as a block that is done once."""
+        """Yield the iterations of a loop with an index, at a single design point, each as a block that is done once."""
         assert self.block.index is not None
         once = replace(self.block, repeat=ONE, index=None)
         for number in range(int(np.max(self.count()))):
@@ -222,7 +239,7 @@ class EvaluatedBlock:
         return EvaluatedBlock(self.evaluation, replace(self.block, index=None), self.outer)
 
     def axes_of_values(self) -> tuple[int, ...]:
-        """The lengths of the axes that values have here: iterations of the loops around it, points and ranks."""
+        """Return the lengths of the axes that values have here: iterations of the loops around it, points and ranks."""
         of_ranks = (self.evaluation.design_point.ranks,) if self.evaluation.by_rank else ()
         axes = self.evaluation.design_point.shape + of_ranks
         outer = self.outer
@@ -232,7 +249,7 @@ class EvaluatedBlock:
         return axes
 
     def count(self) -> FloatOrArray:
-        """The number of iterations. InputError unless that is whole."""
+        """Return the number of iterations. InputError unless that is whole."""
         count, given = np.asarray(self.repeat), self.block.repeat
         if np.any(count != np.floor(count)):
             odd = float(count[count != np.floor(count)].flat[0])
@@ -266,7 +283,7 @@ class Nodes:
     weights: NDArray[np.float64]
 
     def summed(self, each: FloatOrArray) -> FloatOrArray:
-        """The weighted sum of what each iteration has, or of what they all have."""
+        """Return the weighted sum of what each iteration has, or of what they all have."""
         if np.ndim(each) < self.index.ndim:
             of_all: FloatOrArray = each * self.weights.sum(axis=0)
             return of_all
@@ -274,7 +291,7 @@ class Nodes:
         return total
 
     def highest(self, each: FloatOrArray) -> FloatOrArray:
-        """The largest of what iterations have that count."""
+        """Return the largest of what iterations have that count."""
         every = np.where(self.weights != 0, each, 0.0)
         highest: FloatOrArray = every.max(axis=0)
         return highest
@@ -321,7 +338,7 @@ class EvaluatedStep:
         return self.block.repetitions
 
     def total(self, each: FloatOrArray) -> FloatOrArray:
-        """The sum over all repetitions of what it has each time that it is done."""
+        """Return the sum over all repetitions of what it has each time that it is done."""
         return self.block.total(each)
 
     @cached_property
@@ -350,11 +367,11 @@ class EvaluatedStep:
     def amount(
         self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] | None = None
     ) -> FloatOrArray:
-        """An amount of the demand. InputError unless it is finite and not negative everywhere."""
+        """Return an amount of the demand. InputError unless it is finite and not negative everywhere."""
         return self.evaluation.amount(expression, what, changed)
 
     def over_ranks(self, each: FloatOrArray) -> FloatOrArray:
-        """The sum over all ranks of what each has."""
+        """Return the sum over all ranks of what each has."""
         return self.evaluation.over_ranks(each)
 
 

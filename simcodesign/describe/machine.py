@@ -150,8 +150,9 @@ class Machine(MachineNodes, ShownInNotebooks):
 
     @classmethod
     def load(cls, source: str | Path | Mapping[str, object], changes: Mapping[str, object] | None = None) -> Machine:
-        """Return the machine of a bundled name (``power-challenge``), of a file (``my/machine.yaml``), or of a
-        dictionary with the keys and values of a file; or a variant of it (``power-challenge with nodes=8``).
+        """Return the machine of a bundled name, of a file, or of a dictionary with the keys of a file.
+
+        For example ``power-challenge`` or ``my/machine.yaml``; or a variant of it (``power-challenge with nodes=8``).
 
         ``source``: the name, path or dictionary, which may have dotted paths (``"network.startup"``) and may extend a
         bundled machine or a file of the current folder (``extends``). Quantities are texts with their unit or numbers
@@ -183,13 +184,17 @@ class Machine(MachineNodes, ShownInNotebooks):
         return varied_parts(self.partitions, self.noise_model)
 
     def noises_of(self, part: str, ranks: int) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
-        """Return the distributions of a part of noise, None for none, and which of ranks 0..ranks-1 have each, None for
-        all."""
+        """Return the distributions of a part of noise, None for none.
+
+        And which of ranks 0..ranks-1 have each, None for all.
+        """
         return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 
     def sending(self, sends: str | None, used: int | None = None) -> Machine:
-        """Return the machine whose messages are sent as ``sends`` has it, through ``used`` interfaces of a rank, None:
-        through all; the same object whenever they are the same."""
+        """Return the machine whose messages are sent as ``sends`` has it.
+
+        Through ``used`` interfaces of a rank, None: through all; the same object whenever they are the same.
+        """
         if used is None and self.network.message_model.sending(sends) is self.network.message_model:
             return self
         if (sends, used) not in self._by_sends:
@@ -213,8 +218,11 @@ class Machine(MachineNodes, ShownInNotebooks):
         return constants
 
     def of_ranks(self, machine: Machine, ranks: int) -> Machine:
-        """The ``machine``, one like this with other constants, with the constants of each of ``ranks`` ranks: if
-        partitions differ, by its node, with the ranks as the last axis."""
+        """Return a machine like this one with the constants of each of ``ranks`` ranks.
+
+        ``machine``: one like this with other constants. If partitions differ, by its node, with the ranks as the last
+        axis.
+        """
         if not self.partitions:
             return machine
         values = constants_of_ranks(self.partitions, self._common_constants(), self.node_of(ranks))
@@ -307,10 +315,11 @@ class Machine(MachineNodes, ShownInNotebooks):
         return self.custom.totals(self.counts())
 
     def with_constants(self, values: Mapping[str, FloatOrArray], place: Place | None = None) -> Machine:
-        """Return the machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays
-        allowed. ``place``: their origin, for messages of errors. Powers (``processor.dynamic_power``) and its
-        parameters (``machine.NAME``) are replaced likewise; parameters also change the constants that are formulas of
-        them, unless these are among ``values`` or were before.
+        """Return the machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``.
+
+        SI units, arrays allowed. ``place``: their origin, for messages of errors. Powers (``processor.dynamic_power``)
+        and its parameters (``machine.NAME``) are replaced likewise; parameters also change the constants that
+        are formulas of them, unless these are among ``values`` or were before.
 
         Constants of another network model are taken only together, all that it requires: then the network is of that
         model. Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.

@@ -98,15 +98,17 @@ class MachineNodes(Variant):
         return each[0] if min(each) == max(each) else np.repeat(each, [kind.nodes for kind in self.node_kinds])
 
     def processor_of(self, ranks: int) -> NDArray[np.int64]:
-        """The processor of every rank 0..ranks-1 among all of the machine, node after node: shape (ranks,)."""
+        """Return the processor of every rank 0..ranks-1 among all of the machine, node after node: shape (ranks,)."""
         each, node = self.processors_of_nodes, self.node_of(ranks)
         first = node * each if isinstance(each, int) else (np.cumsum(each) - each)[node]
         return np.asarray(first + self.place_of(ranks), dtype=np.int64)
 
     @property
     def levels(self) -> tuple[Network, ...]:
-        """Its networks, outermost first: between nodes, then inside the nodes and the sockets of each kind, as far as
-        there are any."""
+        """Return its networks, outermost first.
+
+        Between nodes, then inside the nodes and the sockets of each kind, as far as there are any.
+        """
         return tuple(level.network for level in self.numbered_levels)
 
     @cached_property
@@ -115,21 +117,25 @@ class MachineNodes(Variant):
         return levels_of(self.network, self.node_kinds)
 
     def units_of(self, ranks: int) -> NDArray[np.int64]:
-        """Units that contain each rank, shape (levels - 1, ranks): two ranks in the same of the first k units, and of
-        no more, are on level k with each other."""
+        """Return the units that contain each rank, shape (levels - 1, ranks).
+
+        Two ranks in the same of the first k units, and of no more, are on level k with each other.
+        """
         has_sockets = any(level.depth == 2 for level in self.numbered_levels)
         node = self.node_of(ranks)
         socket = self.socket_of(ranks) if has_sockets else np.zeros_like(node)
         return units_of_ranks(self.numbered_levels, self.node_kinds, node, socket)
 
     def level_of(self, ranks: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return the index in ``levels`` of the network of messages from ``source`` to ``target``, two of ``ranks``
-        ranks: the innermost network that has both."""
+        """Return the index in ``levels`` of the network of messages from ``source`` to ``target``.
+
+        Two of ``ranks`` ranks: the innermost network that has both.
+        """
         units = self.units_of(ranks)
         return level_of_ends(units[:, source], units[:, target])
 
     def hosts_on(self, level: Level, ranks: int) -> NDArray[np.int64]:
-        """The host of every rank 0..ranks-1 on a level, among all hosts of all levels; shape (ranks,)."""
+        """Return the host of every rank 0..ranks-1 on a level, among all hosts of all levels; shape (ranks,)."""
         return host_of_ranks(level, self.node_of(ranks), self.place_of(ranks))
 
     @property
@@ -146,8 +152,10 @@ class MachineNodes(Variant):
 
     @property
     def message_memory_s_per_byte(self) -> FloatOrArray:
-        """Seconds for which a byte of a message occupies the memory of its node, if it passes through that: one over
-        R_m, the bytes of messages per second."""
+        """Return the seconds for which a byte of a message occupies the memory of its node, if it passes that.
+
+        One over R_m, the bytes of messages per second.
+        """
         if self.node_memory is None or self.memory is None:
             return 0.0
         return message_load_s_per_byte(self.node_memory, self.memory)
@@ -159,8 +167,10 @@ class MachineNodes(Variant):
 
     @property
     def costs_by_level(self) -> bool:
-        """Whether there are several levels, and a message costs what others on its level do: no links of a level
-        differ."""
+        """Return whether there are several levels, and a message costs the same as others on its level.
+
+        No links of a level differ.
+        """
         several = self.has_levels or self.network.node is not None
         return several and not any(level.has_own_links for level in self.levels)
 
@@ -183,8 +193,10 @@ class MachineNodes(Variant):
 
     @property
     def rank_accelerator_bytes(self) -> FloatOrArray | None:
-        """Memory of its accelerator that a rank has: what is not reserved, divided among its ranks; None if it is not
-        stated."""
+        """Memory of its accelerator that a rank has: what is not reserved, divided among its ranks.
+
+        None if it is not stated.
+        """
         if self.accelerator is None or self.accelerator.capacity_bytes is None:
             return None
         left = np.maximum(self.accelerator.capacity_bytes - self.accelerator.reserved_bytes, 0.0)
@@ -213,8 +225,10 @@ class MachineNodes(Variant):
         return self.placement.node_of(ranks)
 
     def socket_of(self, ranks: int) -> NDArray[np.int64]:
-        """Socket within its node of every rank 0..ranks-1: the ranks of a node, in order, fill socket after socket;
-        shape (ranks,)."""
+        """Socket within its node of every rank 0..ranks-1: the ranks of a node, in order, fill socket after socket.
+
+        Shape (ranks,).
+        """
         node, place = self.node_of(ranks), self.place_of(ranks)
         here = [kind.has(node) for kind in self.node_kinds]
         return np.select(here, [place // (kind.processors // kind.sockets) for kind in self.node_kinds])
@@ -235,14 +249,16 @@ class MachineNodes(Variant):
         return any(memory is not None and memory.has_shared_caches for memory in memories)
 
     def _memory_of(self, kind: NodeKind) -> Memory | None:
-        """The memory of nodes of a kind, with its caches."""
+        """Return the memory of nodes of a kind, with its caches."""
         if kind.caches is None or self.memory is None:
             return self.memory
         return clocked(replace(self.memory, caches=kind.caches), self.processor, self.place)
 
     def memories(self, ranks: int) -> list[tuple[Memory, NDArray[np.bool_] | None]]:
-        """The memories of different caches, and which of ranks 0..ranks-1 have each, (ranks,); None for all. One where
-        partitions state no caches; none if there is no memory."""
+        """Return the memories of different caches, and which of ranks 0..ranks-1 have each, (ranks,); None for all.
+
+        One where partitions state no caches; none if there is no memory.
+        """
         if self.memory is None:
             return []
         own = [kind for kind in self.node_kinds if kind.caches is not None]
@@ -258,16 +274,20 @@ class MachineNodes(Variant):
         return [*([(self.memory, rest)] if rest.any() else []), *found]
 
     def caches_of(self, ranks: int, memory: Memory | None = None) -> NDArray[np.int64]:
-        """Number of the cache of every rank 0..ranks-1 at each level of a memory (None: the machine's): the ranks
-        of a node, in order, have its processors; shape (levels, ranks)."""
+        """Return the number of the cache of every rank 0..ranks-1 at each level of a memory.
+
+        None: the machine's memory. The ranks of a node, in order, have its processors; shape (levels, ranks).
+        """
         memory = self.memory if memory is None else memory
         assert memory is not None
         most = int(np.max(self.processors_of_nodes))
         return caches_of(memory, self.node_of(ranks), self.place_of(ranks), most)
 
     def caches_differ(self, ranks: FloatOrArray) -> bool:
-        """Whether some of ``ranks`` ranks share a cache with more of them than others do, or may find other lines in
-        it, as each stream goes through its sets by itself."""
+        """Return whether some of ``ranks`` ranks share a cache with more of them than others do.
+
+        Or may find other lines in it, as each stream goes through its sets by itself.
+        """
         if self.memory is None or not self.has_shared_caches:
             return False
         if self.memory.hits == SETS:
@@ -281,9 +301,11 @@ class MachineNodes(Variant):
         return self._assignment_of(max(self.node_kinds, key=lambda kind: kind.interfaces))
 
     def _assignment_of(self, kind: NodeKind) -> str:
-        """Which of the interfaces of a node a message takes, as stated. Otherwise by direction, where a node has one
-        for each; its rank's own, if all processors have equally many or all interfaces equally many processors;
-        else one after another. A node with one processor has all of them."""
+        """Return which of the interfaces of a node a message takes, as stated.
+
+        Otherwise by direction, if a node has one for each; its rank's own, if all processors have equally many or all
+        interfaces equally many processors; else one after another. A node with one processor has all of them.
+        """
         network, each, count = self.network, kind.processors, kind.interfaces
         if network.interfaces.assignment is not None:
             return network.interfaces.assignment
@@ -292,7 +314,7 @@ class MachineNodes(Variant):
         return RANK if each > 1 and (each % count == 0 or count % each == 0) else ROUND_ROBIN
 
     def interfaces_of(self, ranks: int) -> OwnInterfaces | None:
-        """The interfaces that ranks 0..ranks-1 use, None where a node has one, or one for each direction."""
+        """Return the interfaces that ranks 0..ranks-1 use, None where a node has one, or one for each direction."""
         network, kinds = self.network, self.node_kinds
         if network.interfaces.count == 1 or self.interface_assignment == DIRECTION:
             return None
@@ -310,7 +332,7 @@ class MachineNodes(Variant):
         return each[0] if len(kinds) == 1 else OwnInterfaces.chosen(each, partitions_of(self.partitions, node))
 
     def own_interface_of(self, ranks: int) -> OwnInterfaces | None:
-        """The interfaces of ranks 0..ranks-1, if every message of a rank takes the same one; None otherwise."""
+        """Return the interfaces of ranks 0..ranks-1, if every message of a rank takes the same one; None otherwise."""
         own = self.interfaces_of(ranks)
         return own if own is not None and (own.is_fixed or self.network.interfaces.used == 1) else None
 
@@ -329,14 +351,18 @@ class MachineNodes(Variant):
 
     @property
     def interface_factors(self) -> NDArray[np.float64] | None:
-        """The time for which a byte occupies an interface of every node, over the network's time, shape (..., nodes);
-        None where partitions state no other."""
+        """Return the time for which a byte occupies an interface of every node, over the network's time.
+
+        Shape (..., nodes); None if partitions state no other.
+        """
         return interface_factors(self.partitions, self.network.interface_occupancy_s_per_byte)
 
     @property
     def sockets_per_node(self) -> int:
-        """Sockets of a node, as its messages or its memory controllers say; where both do, they agree. The most of any
-        node."""
+        """Sockets of a node, as its messages or its memory controllers say; where both do, they agree.
+
+        The most of any node.
+        """
         return max(kind.sockets for kind in self.node_kinds)
 
     def _sockets_of_messages(self, inside: tuple[Network, ...]) -> int:

@@ -43,7 +43,7 @@ def _background(machine: Machine, ranks: int) -> BackgroundUse | None:
 
 
 def _sized(machine: Machine) -> str:
-    """The network that a machine has whose nodes are as many as the ranks need."""
+    """Return the network that a machine has whose nodes are as many as the ranks need."""
     if machine.nodes_by_ranks is None:
         return ""
     topology = machine.network.topology
@@ -76,7 +76,7 @@ def on_first_rows(machine: Machine, ranks: int) -> bool:
 
 
 def _grid_hint(grid: GridTopology, nodes: int) -> list[str]:
-    """That ranks are on the first rows of a grid, where another part of it has a smaller surface."""
+    """Note that ranks are on the first rows of a grid, if another part of it has a smaller surface."""
     box = smallest_box(grid.shape, nodes)
     if surface(_first_rows(grid.shape, nodes)) <= surface(box):
         return []
@@ -85,7 +85,7 @@ def _grid_hint(grid: GridTopology, nodes: int) -> list[str]:
 
 
 def _first_rows(whole: tuple[int, ...], nodes: int) -> tuple[int, ...]:
-    """The box that holds the first nodes of a grid."""
+    """Return the box that holds the first nodes of a grid."""
     box, rest = [], nodes
     for extent in reversed(whole):
         box.append(min(rest, extent))

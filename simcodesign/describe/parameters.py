@@ -62,11 +62,11 @@ class Parameter:
             raise InputError(what, place, value=float(array[is_small].flat[0]), allowed="0, or numbers from 2.3e-308")
 
     def shown(self, value: float) -> float | str:
-        """The value as a user would write it: with its unit, if it has one."""
+        """Return the value as a user would write it: with its unit, if it has one."""
         return format_quantity(value, self.dimension) if self.dimension != "count" and np.isfinite(value) else value
 
     def written(self, value: float) -> str:
-        """The value in a text: the name of a choice, or as a user would write the number."""
+        """Return the value in a text: the name of a choice, or as a user would write the number."""
         name = next((name for name, number in self.choices.items() if number == value), None)
         shown = self.shown(value)
         return name or (f"{shown:,.10g}".replace(",", "") if isinstance(shown, float) else shown)
@@ -82,7 +82,9 @@ class Parameter:
         return ", ".join(["a whole number" if self.whole else "a finite number", *bounds])
 
     def parsed(self, text: str, place: Place) -> float:
-        """The value that a text spells: a choice by its name, or a number with or without a unit of its dimension.
+        """Return the value that a text spells.
+
+        A choice by its name, or a number with or without a unit of its dimension.
 
         InputError for anything else. Whether the value is allowed is for ``check``.
         """

@@ -41,12 +41,14 @@ INSIDE = {"node.network.": "node_network", "socket.network.": "socket_network"}
 
 @dataclass(frozen=True)
 class Partition:
-    """``nodes`` nodes that are alike, with ``constants`` of their own, by their paths (``OF_NODES``, and constants of
-    the networks inside), in SI units; all other constants are the machine's. ``has_accelerator``: whether they have
-    the accelerators of the machine. ``processors_per_node``: None for as many as the machine states. ``inside``: the
-    networks that join the processors of a node, outermost first, () for none; None: the machine's.
-    ``interfaces``: of a node to the network, no more than the network states; None: as many as that. ``caches``: of
-    its processors; ``noise`` of its ranks, without slow nodes and bursts; None: the machine's."""
+    """``nodes`` nodes that are alike, with ``constants`` of their own, in SI units.
+
+    By their paths (``OF_NODES``, and constants of the networks inside); all other constants are the machine's.
+    ``has_accelerator``: whether they have the accelerators of the machine. ``processors_per_node``: None for as many as
+    the machine states. ``inside``: the networks that join the processors of a node, outermost first, () for none; None:
+    the machine's. ``interfaces``: of a node to the network, no more than the network states; None: as many as that.
+    ``caches``: of its processors; ``noise`` of its ranks, without slow nodes and bursts; None: the machine's.
+    """
 
     name: str
     nodes: int
@@ -75,15 +77,17 @@ class Partition:
 
 
 def partitions_of(partitions: Sequence[Partition], node: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of the partition of every node, (n,)."""
+    """Return the number of the partition of every node, (n,)."""
     return np.searchsorted(np.cumsum([one.nodes for one in partitions]), node, side="right")
 
 
 def constants_of_ranks(
     partitions: Sequence[Partition], common: Mapping[str, FloatOrArray], node: NDArray[np.int64]
 ) -> dict[str, FloatOrArray]:
-    """The constants that differ between partitions, of every rank by its ``node`` (P,): arrays (..., P). ``common``:
-    the constants of the machine."""
+    """Return the constants that differ between partitions, of every rank by its ``node`` (P,): arrays (..., P).
+
+    ``common``: the constants of the machine.
+    """
     number = partitions_of(partitions, node)
     values: dict[str, FloatOrArray] = {}
     for path in dict.fromkeys(path for one in partitions for path in one.of_ranks):
@@ -93,8 +97,10 @@ def constants_of_ranks(
 
 
 def kinds_of(partitions: Sequence[Partition], common: NodeKind) -> tuple[NodeKind, ...]:
-    """The kinds of nodes of a machine whose nodes are as ``common`` unless partitions differ: one, or one of each
-    partition."""
+    """Return the kinds of nodes of a machine: one, or one of each partition.
+
+    Nodes are as ``common`` unless partitions differ.
+    """
     if not any(one.differs_inside for one in partitions):
         return (common,)
     kinds, first = list[NodeKind](), 0
@@ -108,8 +114,10 @@ def kinds_of(partitions: Sequence[Partition], common: NodeKind) -> tuple[NodeKin
 
 
 def interface_factors(partitions: Sequence[Partition], common_s_per_byte: FloatOrArray) -> NDArray[np.float64] | None:
-    """The time for which a byte occupies an interface of every node, over ``common_s_per_byte``, the network's time:
-    shape (..., nodes); None if no partition states its own."""
+    """Return the time for which a byte occupies an interface of every node, over ``common_s_per_byte``.
+
+    The latter is the network's time. Shape (..., nodes); None if no partition states its own.
+    """
     if not any(INTERFACE in one.constants for one in partitions):
         return None
     some = np.asarray(common_s_per_byte) > 0
@@ -123,8 +131,10 @@ def interface_factors(partitions: Sequence[Partition], common_s_per_byte: FloatO
 def noises_of(
     partitions: Sequence[Partition], common: Noise, node: NDArray[np.int64], part: str
 ) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
-    """The distributions of a part of noise, None for none, and which ranks on these nodes (P,) have each, None for
-    all."""
+    """Return the distributions of a part of noise, None for none.
+
+    And which ranks on these nodes (P,) have each, None for all.
+    """
     law = common.parts.get(part)
     if all(one.noise is None for one in partitions):
         return [(law, None)]
@@ -136,13 +146,16 @@ def noises_of(
 
 
 def varied_parts(partitions: Sequence[Partition], common: Noise) -> list[str]:
-    """The parts of which some ranks have noise."""
+    """Return the parts of which some ranks have noise."""
     every = [common, *(one.noise for one in partitions if one.noise is not None)]
     return [part for part in PARTS if any(part in noise.parts for noise in every)]
 
 
 def _networks(partition: Partition, kind: NodeKind) -> dict[str, Any]:
-    """The networks inside the nodes of a partition: its constants, and the machine's if it does not state them."""
+    """Return the networks inside the nodes of a partition.
+
+    Its constants, and the machine's if it does not state them.
+    """
     if partition.inside is None:
         return {}
     own = dict[str, Network | None].fromkeys(INSIDE.values())
@@ -157,7 +170,7 @@ def _networks(partition: Partition, kind: NodeKind) -> dict[str, Any]:
 
 
 def constants_inside(network: Network, part: str) -> Iterator[tuple[str, str]]:
-    """The paths and fields of the constants that a network has as this field of a machine."""
+    """Yield the paths and fields of the constants that a network has as this field of a machine."""
     for path, (where, name, _) in CONSTANTS.items():
         if where == part and is_of(path, network.message_model) and value_of(network, name) is not None:
             yield path, name
@@ -170,8 +183,10 @@ def check_partitions(
     place: Place,
     disk: Disk | None = None,
 ) -> None:
-    """InputError unless partitions have names of their own, all nodes, and constants that the machine has as well: of a
-    disk only if each node has one."""
+    """Raise InputError unless partitions have names of their own, all nodes, and constants of the machine.
+
+    Of a disk only if each node has one.
+    """
     names = [one.name for one in partitions]
     for one in partitions:
         if not _NAME.fullmatch(one.name) or names.count(one.name) > 1:
@@ -206,8 +221,10 @@ def check_partitions(
 def with_partition_constants(
     partitions: Sequence[Partition], values: Mapping[str, FloatOrArray], machine: str, place: Place
 ) -> tuple[Partition, ...]:
-    """The partitions with other constants, by ``partitions.NAME.PATH``. InputError for a partition that there is not,
-    and for a constant that it has not."""
+    """Return the partitions with other constants, by ``partitions.NAME.PATH``.
+
+    InputError for a partition that there is not, and for a constant that it has not.
+    """
     changed = {one.name: one for one in partitions}
     for path, value in values.items():
         _, name, own = path.split(".", 2)

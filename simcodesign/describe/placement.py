@@ -29,8 +29,10 @@ NODES, RANKS = PLACED_AT_RANDOM = ("nodes", "ranks")
 
 @dataclass(frozen=True)
 class RandomMapping:
-    """Ranks fill ``nodes`` at random, or every one of the ``ranks`` takes a processor at random: always
-    the same for one ``seed``, and for fewer ranks the first of them."""
+    """Ranks fill ``nodes`` at random, or every one of the ``ranks`` takes a processor at random.
+
+    Always the same for one ``seed``, and for fewer ranks the first of them.
+    """
 
     seed: int = 0
     of: str = NODES
@@ -41,9 +43,11 @@ class RandomMapping:
 
 @dataclass(frozen=True)
 class GridMapping:
-    """Ranks fill a part of a mesh or torus, a box, node after node in the order of its coordinates (the last one
-    fastest). ``shape``: of the box; None for the most cube-like one of as many nodes as the ranks need, or if
-    there is none with just these, the smallest one."""
+    """Ranks fill a box of a mesh or torus, node after node in the order of its coordinates.
+
+    The last coordinate changes fastest. ``shape``: of the box; None for the most cube-like one of as many nodes as the
+    ranks need, or if there is none with just these, the smallest one.
+    """
 
     shape: tuple[int, ...] | None = None
 
@@ -53,8 +57,10 @@ class GridMapping:
 
 @dataclass(frozen=True)
 class PartMapping:
-    """Ranks have the places of a job on a larger machine: the ``node`` of each, on nodes with at most ``per_node``
-    ranks."""
+    """Ranks have the places of a job on a larger machine.
+
+    The ``node`` of each, on nodes with at most ``per_node`` ranks.
+    """
 
     node: tuple[int, ...]
     per_node: int
@@ -101,17 +107,19 @@ class Placement(ABC):
         return float(self.per_node)
 
     def nodes_used(self, ranks: FloatOrArray) -> FloatOrArray:
-        """Number of nodes that ``ranks`` ranks are on."""
+        """Return the number of nodes that ``ranks`` ranks are on."""
         used: FloatOrArray = np.ceil(np.asarray(ranks) / self.per_node)
         return used
 
     def most_on_a_node(self, ranks: FloatOrArray) -> FloatOrArray:
-        """The most ranks that a node has."""
+        """Return the most ranks that a node has."""
         return np.minimum(ranks, float(self.per_node))
 
     def most_on_nodes(self, ranks: FloatOrArray, nodes: int) -> NDArray[np.float64]:
-        """The most ranks on ``nodes`` neighbouring nodes, among groups with a common disk: nodes 0 to ``nodes`` - 1,
-        and so on."""
+        """Return the most ranks on ``nodes`` neighbouring nodes, among groups with a common disk.
+
+        Nodes 0 to ``nodes`` - 1, and so on.
+        """
         several, where = np.unique(np.asarray(ranks, dtype=np.float64), return_inverse=True)
         busiest = [float(np.bincount(self.node_of(int(one)) // nodes).max()) for one in several]
         return np.array(busiest)[where.reshape(np.shape(ranks))]
@@ -177,6 +185,7 @@ class RoundRobinOfUneven(Placement):
 
     @property
     def per_node(self) -> int:  # type: ignore[override]
+        """Return the largest number of processors of a node."""
         return int(self.processors.max())
 
     @property
@@ -214,7 +223,7 @@ class InBox(Linear):
         return (self.nodes if self.shape is None else math.prod(self.shape)) * self.per_node
 
     def box(self, ranks: int) -> tuple[int, ...]:
-        """The extents of the box for ``ranks`` ranks."""
+        """Return the extents of the box for ``ranks`` ranks."""
         return self.shape or smallest_box(self.grid.shape, -(-ranks // self.per_node))
 
     def node_of(self, ranks: int) -> Ints:
@@ -255,9 +264,11 @@ class Listed(Placement):
 
 
 def placement_of(mapping: RankMapping, topology: Topology, per_node: int | Ints, place: Place) -> Placement:
-    """The placement that a mapping is on nodes of this network, which have ``per_node`` processors, or as many as it
-    gives for each (nodes,). InputError for an unknown name, a box that the network has not, and ranks on nodes or
-    processors that there are not."""
+    """Return the placement that a mapping is on nodes of this network.
+
+    Nodes have ``per_node`` processors, or as many as it gives for each (nodes,). InputError for an unknown name, a box
+    that the network has not, and ranks on nodes or processors that there are not.
+    """
     nodes = topology.node_count
     if isinstance(mapping, str):
         if mapping not in NAMED:
@@ -290,7 +301,7 @@ def placement_of(mapping: RankMapping, topology: Topology, per_node: int | Ints,
 
 
 def _part(node: Ints, per_node: int) -> Placement:
-    """The nodes of a job: one after another if each but the last is full, otherwise as listed."""
+    """Return the nodes of a job: one after another if each but the last is full, otherwise as listed."""
     order = node[::per_node]
     if np.array_equal(np.repeat(order, per_node)[: len(node)], node) and len(np.unique(order)) == len(order):
         return Ordered(len(order), per_node, order)
@@ -319,8 +330,10 @@ def _at_random(seed: int, of: str, nodes: int, per_node: int | Ints, place: Plac
 
 @lru_cache(maxsize=8)
 def _permutation(seed: int, count: int) -> Ints:
-    """The numbers 0 to ``count`` - 1 in an order that the seed chooses. Machines are made again with each constant that
-    changes, so that the last ones are kept."""
+    """Return the numbers 0 to ``count`` - 1 in an order that the seed chooses.
+
+    Machines are made again with each constant that changes, so that the last ones are kept.
+    """
     return np.random.default_rng(seed).permutation(count)
 
 

@@ -50,9 +50,11 @@ class Trait:
 
 @dataclass(frozen=True)
 class Resource:
-    """``time`` (s) of one item on one instance, over ``argument``, its amount. ``instances``: of one rank, a fraction
-    if ranks share one. ``dynamic_power``: W of one instance while it is busy; ``energy``: additional J of one item,
-    over the same names as ``time``, spread over its time."""
+    """``time`` (s) of one item on one instance, over ``argument``, its amount.
+
+    ``instances``: of one rank, a fraction if ranks share one. ``dynamic_power``: W of one instance while it is busy;
+    ``energy``: additional J of one item, over the same names as ``time``, spread over its time.
+    """
 
     time: Expression
     argument: str = AMOUNT
@@ -65,8 +67,10 @@ class Resource:
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine, ``count`` of it in the whole machine; of each: W, rack units, m2 of a die, price, kg of
-    CO2 equivalent that making it emitted."""
+    """A part of the machine, ``count`` of it in the whole machine.
+
+    Of each: W, rack units, m2 of a die, price, kg of CO2 equivalent that making it emitted.
+    """
 
     count: Expression = _ONE
     static_power: Expression | None = None
@@ -81,10 +85,11 @@ class NetworkFormulas(Protocol):
     """Formulas of the parts of a network. ``parameters``: names of the machine parameters that they depend on."""
 
     @property
-    def parameters(self) -> frozenset[str]: ...
+    def parameters(self) -> frozenset[str]:
+        """Return the parameters that the formulas use."""
 
     def rebuilt(self, machine: Any, /) -> Any:
-        """The machine with the network that its parameters give now. InputError for arrays of them."""
+        """Return the machine with the network that its parameters give now. InputError for arrays of them."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +105,11 @@ class Totals:
 
 @dataclass(frozen=True)
 class Custom:
-    """The constructs of one machine. ``values``: parameters that are not at their defaults. ``constants``:
-    formulas of constants and powers of built-in parts, by their paths, in SI units; None if there is none.
-    ``network``: formulas of its topology and rails, likewise. ``ownership``: over how many years it is used, and what
-    its energy costs and emits.
+    """The constructs of one machine.
+
+    ``values``: parameters that are not at their defaults. ``constants``: formulas of constants and powers of built-in
+    parts, by their paths, in SI units; None if there is none. ``network``: formulas of its topology and rails,
+    likewise. ``ownership``: over how many years it is used, and what its energy costs and emits.
 
     Expressions may use the counts of the machine (``COUNTS``) and of its network (``NETWORK_COUNTS``, unless a
     parameter or property has such a name).
@@ -173,8 +179,10 @@ class Custom:
         return frozenset(NETWORK_COUNTS) - self.parameters.keys() - self.properties.keys()
 
     def names_over(self, counts: Collection[str]) -> frozenset[str]:
-        """Return what formulas of the network and of constants may use: these counts, the parameters, and the
-        properties that depend on nothing else."""
+        """Return what formulas of the network and of constants may use.
+
+        These counts, the parameters, and the properties that depend on nothing else.
+        """
         found = {*self.parameters, *counts}
         for name in self.order:
             if self.properties[name].names <= found:
@@ -182,8 +190,10 @@ class Custom:
         return frozenset(found)
 
     def names(self, counts: Mapping[str, FloatOrArray], only: Collection[str] | None = None) -> dict[str, FloatOrArray]:
-        """The values of all names, of its properties ``only`` some. InputError for a parameter without a value, and a
-        property that is not finite."""
+        """Return the values of all names, of its properties ``only`` some.
+
+        InputError for a parameter without a value, and a property that is not finite.
+        """
         values: dict[str, FloatOrArray] = dict(counts)
         for parameter in self.parameters.values():
             value = self.values.get(parameter.name, parameter.default)
@@ -196,15 +206,17 @@ class Custom:
         return values
 
     def derived(self, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-        """The constants and powers that formulas give, by their paths. InputError for one that is not finite."""
+        """Return the constants and powers that formulas give, by their paths. InputError for one that is not finite."""
         if not self.constants:
             return {}
         names = self.names(counts)
         return {path: evaluated(one, names, path, self.place) for path, one in self.constants.items()}
 
     def with_network(self, machine: OfMachine, changed: Collection[str]) -> OfMachine:
-        """The machine of these constructs, with another network if a parameter that its formulas use is ``changed``
-        (``machine.NAME``)."""
+        """Return the machine of these constructs, with another network if its formulas use a ``changed`` parameter.
+
+        Parameters are ``machine.NAME``.
+        """
         shaping = any(self.shapes_network(path) for path in changed)
         if self.network is None or not shaping:
             return machine
@@ -232,14 +244,14 @@ class Custom:
         return one == other or frozenset((one, other)) in self.pairs
 
     def resource(self, name: str, place: Place, machine: str) -> Resource:
-        """The resource of this name. InputError if the machine has none."""
+        """Return the resource of this name. InputError if the machine has none."""
         if name not in self.resources:
             what = f"{machine} has no such resource"
             raise InputError(what, place, value=name, allowed=nearest(name, self.resources))
         return self.resources[name]
 
     def totals(self, counts: Mapping[str, FloatOrArray]) -> Totals:
-        """Sums over the components: count times the value of each."""
+        """Return sums over the components: count times the value of each."""
         names = self.names(counts)
         sums: dict[str, FloatOrArray | None] = dict.fromkeys(_SUMMED)
         for title, component in self.components.items():
@@ -254,8 +266,10 @@ class Custom:
 
 
 def trait_of(resource: Resource, title: str, name: str, has_argument: bool, place: Place) -> Trait:
-    """The trait of this name of a resource called ``title``. InputError if it has none, or another number of
-    arguments."""
+    """Return the trait of this name of a resource called ``title``.
+
+    InputError if it has none, or another number of arguments.
+    """
     if name not in resource.traits:
         what = f"resource {title!r} has no such trait"
         raise InputError(what, place, value=name, allowed=nearest(name, resource.traits))
@@ -269,7 +283,7 @@ def trait_of(resource: Resource, title: str, name: str, has_argument: bool, plac
 
 
 def evaluated(expression: Expression, names: Mapping[str, FloatOrArray], what: str, place: Place) -> FloatOrArray:
-    """The value. InputError unless it is finite everywhere."""
+    """Return the value. InputError unless it is finite everywhere."""
     value = expression.evaluate(names)
     if not (math.isfinite(value) if isinstance(value, float) else np.isfinite(value).all()):
         raise InputError(f"{what} = {expression.text} is not finite here", expression.place or place)
@@ -277,7 +291,7 @@ def evaluated(expression: Expression, names: Mapping[str, FloatOrArray], what: s
 
 
 def not_negative(expression: Expression, names: Mapping[str, FloatOrArray], what: str, place: Place) -> FloatOrArray:
-    """The value. InputError unless it is finite and 0 or above everywhere."""
+    """Return the value. InputError unless it is finite and 0 or above everywhere."""
     value = evaluated(expression, names, what, place)
     if value < 0 if isinstance(value, float) else (value < 0).any():
         where = expression.place or place

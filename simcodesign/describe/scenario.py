@@ -39,9 +39,11 @@ class SimulationKeywords(ScenarioKeywords, RunKeywords, total=False):
 
 @dataclass(frozen=True)
 class Scenario:
-    """A ``workload`` on a ``machine``. ``parameters``: values of workload parameters, ``P``, machine constants by path
-    (``network.startup``, SI units) and parameters of the machine (``machine.NAME``); numbers or arrays that broadcast,
-    or the name of a choice. ``preset``: a named set of values of the workload. ``phases``: only these of its program.
+    """A ``workload`` on a ``machine``.
+
+    ``parameters``: values of workload parameters, ``P``, machine constants by path (``network.startup``, SI units) and
+    parameters of the machine (``machine.NAME``); numbers or arrays that broadcast, or the name of a choice.
+    ``preset``: a named set of values of the workload. ``phases``: only these of its program.
 
     ``Scenario.of`` makes one of names or files; ``bind`` gives every name its value, and checks them.
 
@@ -67,8 +69,9 @@ class Scenario:
         preset: str | None = None,
         phases: Collection[str] | None = None,
     ) -> Scenario:
-        """The scenario of workload and machine, which are read if they are names or paths of files; or a complete
-        scenario as it is. ``parameters``, ``preset`` and ``phases`` are as in the class.
+        """Return the scenario of workload and machine, which are read if they are names or paths of files.
+
+        Or a complete scenario as it is. ``parameters``, ``preset`` and ``phases`` are as in the class.
 
         Raises InputError for files that cannot be read, and for a machine that is missing or that comes twice.
         """

@@ -29,7 +29,7 @@ _LIKE_A_JOB = re.compile(r"@\s*-?\d*\s*:")
 
 
 def split_variant(text: str | Path) -> tuple[str, dict[str, str]]:
-    """The name or file, and the values by name: none for a plain name. InputError for duplicate names."""
+    """Return the name or file, and the values by name: none for a plain name. InputError for duplicate names."""
     name, *rest = _BEGINS.split(str(text).strip(), maxsplit=1)
     changes: dict[str, str] = {}
     for item in _NEXT.split(rest[0]) if rest else []:
@@ -46,7 +46,7 @@ def is_job(text: str) -> bool:
 
 
 def factor_of(text: object) -> float | None:
-    """The factor of ``x2``; None for a value."""
+    """Return the factor of ``x2``; None for a value."""
     match = _FACTOR.fullmatch(str(text).strip())
     return float(match[1]) if match else None
 
@@ -62,7 +62,9 @@ def _shown(value: object) -> str:
 
 def variant_label(name: str, changes: Iterable[str], most: int | None = MOST_SHOWN) -> str:
     """``NAME with KEY=VALUE, KEY=VALUE``; of more than ``most`` changes the first ones, and how many more there are.
-    The name may be the name of a variant itself."""
+
+    The name may be the name of a variant itself.
+    """
     every = list(changes)
     if not every:
         return name

@@ -46,8 +46,9 @@ PROCESSING = frozenset({"network.reduction_per_byte", "network.packing"})
 
 @dataclass(frozen=True)
 class Workload(ShownInNotebooks):
-    """An application: the contents of a workload file. Expressions are over its parameters, equations and ``P``, in SI
-    units.
+    """An application: the contents of a workload file.
+
+    Expressions are over its parameters, equations and ``P``, in SI units.
 
     - ``name``, ``about``, ``source``: its name, its description, and its origin.
     - ``parameters``: its inputs, by name. ``presets``: named sets of their values (data sets).
@@ -145,8 +146,9 @@ class Workload(ShownInNotebooks):
 
     @classmethod
     def load(cls, source: str | Path | Mapping[str, object]) -> Workload:
-        """Return the workload of a bundled name (``seismic``), of a file, or of a dictionary with the keys and values
-        of a file; or a variant (``seismic with preset=small, n=64``).
+        """Return the workload of a bundled name, of a file, or of a dictionary with the keys of a file.
+
+        For example ``seismic``; or a variant (``seismic with preset=small, n=64``).
 
         ``source``: the name, the path or the dictionary. A file may also be a GOAL schedule (``a.goal``, ``a.bin``, or
         any ending if it begins as one), a trace of a program in a format of ``describe.recordings.readers``, or a

@@ -34,9 +34,10 @@ def run_with_background(
     load: BackgroundLoad | None,
     size_bytes: float | None = None,
 ) -> tuple[Plan, Log]:
-    """Return the Plan that ``make`` gives for a number of messages of others and their size, with as many of them as
-    its run needs, and the log of that run. ``load``: what they send, None for nothing. ``size_bytes``: their size if
-    another run has chosen it.
+    """Return the Plan that ``make`` gives with as many messages of others as its run needs, and its log.
+
+    ``make`` takes a number of messages of others and their size. ``load``: what they send, None for nothing.
+    ``size_bytes``: their size if another run has chosen it.
 
     Warns before the run if they are most of its cost. Raises CapacityError if they do not fit in memory.
     """

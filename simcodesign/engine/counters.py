@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def counted(plan: Plan, log: Log, accounts: Accounts, ranks_at_once: int) -> RankCounters:
-    """The counters of a run. ``ranks_at_once`` are looked at together, which needs memory."""
+    """Return the counters of a run. ``ranks_at_once`` are looked at together, which needs memory."""
     values = np.zeros((len(RANK_COUNTERS), plan.ranks, len(plan.phases)))
     for name, counts in accounts.tally.items():
         values[RANK_COUNTERS.index(name)] = counts

@@ -31,7 +31,7 @@ def critical_path_s(plan: Plan, log: Log) -> NDArray[np.float64]:
 
 
 def _steps_back(plan: Plan, log: Log) -> Iterator[tuple[int, float]]:
-    """The operations of the critical path, the last first, and what each adds to the makespan."""
+    """Yield the operations of the critical path, the last first, and what each adds to the makespan."""
     if not len(plan):
         return
     waited_for = Dependencies(plan, log)
@@ -59,7 +59,7 @@ class Dependencies:
             self._start = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=len(plan)))])
 
     def last_before(self, op: int) -> tuple[int, float]:
-        """The operation that let this one go, and when; NONE and 0 if it waited for nothing."""
+        """Return the operation that let this one go, and when; NONE and 0 if it waited for nothing."""
         latest = (op - 1, float(self._finish[op - 1])) if self._chained[op] else (NONE, 0.0)
         if self._edges is None:
             return latest

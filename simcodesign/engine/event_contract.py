@@ -93,8 +93,10 @@ class Log:
 
 
 def link_capacities(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(S,) each: the capacities in units of every station that is shared fairly, over its ``service_factor``, for a
-    flow alone and for several concurrent flows."""
+    """Return the capacities in units of every station that is shared fairly, over its ``service_factor``, (S,) each.
+
+    For a flow alone and for several concurrent flows.
+    """
     assert plan.routes is not None
     fair, factor = plan.routes.fair, plan.stations.service_factor
     assert fair is not None
@@ -105,8 +107,10 @@ def link_capacities(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def hops_of_flows(plan: Plan) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32]]]:
-    """The send and the station of every hop of every flow, by the number of the send, some at a time: of many messages
-    all of them would be most of the memory that a run takes."""
+    """Yield the send and the station of every hop of every flow, by the number of the send, some at a time.
+
+    Of many messages all of them would be most of the memory that a run takes.
+    """
     assert plan.routes is not None
     routes, fair = plan.routes, plan.routes.fair
     assert fair is not None
@@ -126,9 +130,11 @@ def count_flows(
     busy_s: NDArray[np.float64],
     others_busy_s: NDArray[np.float64],
 ) -> None:
-    """Add to the statistics of stations what the flows of a finished run did there: a station that is shared fairly
-    has served each flow once and been busy for as long as it would take for all their bytes. Flows of other jobs
-    count if they begin before the job ends."""
+    """Add to the statistics of stations what the flows of a finished run did there.
+
+    a station that is shared fairly has served each flow once and been busy for as long as it would take for all their
+    bytes. Flows of other jobs count if they begin before the job ends.
+    """
     assert plan.routes is not None
     fair = plan.routes.fair
     assert fair is not None
@@ -151,8 +157,9 @@ def count_flows(
 
 
 def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
-    """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving; of
-    messages of others, grants and heads.
+    """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving.
+
+    Of messages of others, grants and heads.
 
     An operation takes no event of its own if it is a receive of no duration that nothing but its message holds up.
     """
@@ -200,8 +207,10 @@ def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) 
 
 
 def dependencies_of_run(plan: Plan, log: Log) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]] | None:
-    """Return the source, the target and whether it is early of each dependency other than program order, including
-    dependencies on receives that were determined when they met their messages; None if there are none."""
+    """Return the source, the target and whether it is early of each dependency other than program order.
+
+    Including dependencies on receives that were determined when they met their messages; None if there are none.
+    """
     if plan.edges is None and plan.taken_by is None:
         return None
     source, target, early = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_)
@@ -216,7 +225,7 @@ def dependencies_of_run(plan: Plan, log: Log) -> tuple[NDArray[np.int64], NDArra
 
 
 def _described(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
-    """An operation that is not done, and what it waits for."""
+    """Return an operation that is not done, and what it waits for."""
     held_by = _unfinished_before(plan, op, finish_s)
     if held_by != NONE:
         sent = int(plan.match[held_by])
@@ -229,7 +238,10 @@ def _described(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
 
 
 def _unfinished_before(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> int:
-    """An operation elsewhere that is not done and that ``op`` depends on, as on a rendezvous; NONE if there is none."""
+    """Return an operation elsewhere that is not done and that ``op`` depends on, as on a rendezvous.
+
+    NONE if there is none.
+    """
     if plan.edges is None:
         return NONE
     for edge in np.flatnonzero(plan.edges.target == op).tolist():

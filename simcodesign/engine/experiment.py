@@ -37,7 +37,7 @@ class Experiment:
         engine: str = AUTO,
         **options: Unpack[ScenarioKeywords],
     ) -> Experiment:
-        """The experiment that ``simulate`` describes. Raises InputError for what cannot be used."""
+        """Return the experiment that ``simulate`` describes. Raises InputError for what cannot be used."""
         return cls(
             Scenario.of(workload, machine, parameters, **options),
             chosen_effects(effects),

@@ -1,5 +1,7 @@
-"""Checkpoints and failures of a simulated run. Both stop all ranks, so that events keep their order: what the run does
-at a time of its own clock happens at a later time, by all that it was stopped before.
+"""Checkpoints and failures of a simulated run.
+
+Both stop all ranks, so that events keep their order: what the run does at a time of its own clock happens at a later
+time, by all that it was stopped before.
 
 A failure costs what was done since the last checkpoint and the restart; what was done before is not simulated again. If
 nodes fail while ranks restart, they begin to restart again.
@@ -84,7 +86,7 @@ class Clock:
         self.restart_s += self.now_s - failed_s
 
     def at(self, run_s: Floats) -> Floats:
-        """The times at which what a run does at ``run_s`` happens at last."""
+        """Return the times at which what a run does at ``run_s`` happens at last."""
         if not self.work_s:
             return run_s
         interval = np.clip(np.ceil(run_s / self.interval_s * (1 - ROUNDING)) - 1, 0, self.checkpoints)
@@ -96,8 +98,10 @@ class Clock:
 
 
 def with_failures(result: Result, point: DesignPoint, effects: Collection[str], seed: int) -> Result:
-    """The Result of a run with its checkpoints, and with failures if that is one of the ``effects``: makespan, phases,
-    energy, and the times of ranks, timeline and power. Stations and waits are copied from the run."""
+    """Return the Result of a run with its checkpoints, and with failures if that is one of the ``effects``.
+
+    Makespan, phases, energy, and the times of ranks, timeline and power. Stations and waits are copied from the run.
+    """
     fails = Mechanism.FAILURES in switched_on(effects) and point.machine.failures is not None
     if point.workload.checkpoints is None and point.machine.failures is None:
         return result
@@ -120,8 +124,10 @@ def with_failures(result: Result, point: DesignPoint, effects: Collection[str], 
 
 
 def _at_times_of(result: Result, clock: Clock, makespan_s: float) -> Result:
-    """Return the result with its times converted to the clock. While ranks are stopped, they draw the power of the
-    moment before, or the mean power if there is no profile."""
+    """Return the result with its times converted to the clock.
+
+    While ranks are stopped, they draw the power of the moment before, or the mean power if there is no profile.
+    """
     ranks, timeline, profile, energy_j = result.ranks, result.timeline, result.power_profile, result.energy_j
     if ranks is not None:
         ranks = replace(ranks, end_s=clock.at(ranks.end_s))

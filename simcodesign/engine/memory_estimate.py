@@ -42,8 +42,10 @@ SERVICE = 4 + 8 + 3 * 8
 
 
 def check_written(output: str, operations: int, parts: int = 0, part_bytes: float = 0.0, fixed: float = 0.0) -> None:
-    """CapacityError where an output of this many operations, with ``parts`` that are in memory at a time, would not
-    fit. ``part_bytes``: of each; ``fixed``: whatever is in it."""
+    """Raise CapacityError if an output of this many operations would not fit.
+
+    With ``parts`` that are in memory at a time. ``part_bytes``: of each; ``fixed``: whatever is in it.
+    """
     what = f"{output} of {operations:.3g} operations takes"
     allowed = "fewer ranks or iterations" + ("" if output == "timeline" else ", or a shorter time (--from, --to)")
     check_memory(what, fixed + float(operations) * OPERATION + float(parts) * part_bytes, Place(), allowed=allowed)
@@ -72,8 +74,9 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
 
 
 def _travelling(plan: Plan) -> tuple[int, int, int, int]:
-    """Return the messages with a route, the stations on their routes, those that they or their packets pass, and the
-    most in transit.
+    """Return the messages with a route, the stations that they pass, and the most in transit.
+
+    Stations on their routes, and those that they or their packets pass.
 
     A packet is made when the previous one has left the first station, so no message has more packets in transit than
     stations.

@@ -101,7 +101,7 @@ def _spans(
 
 
 def _swept(since: Floats, until: Floats, watts: Floats, static_w: float, end_s: float) -> PowerProfile:
-    """The sum of spans over time."""
+    """Return the sum of spans over time."""
     if end_s <= 0:
         return PowerProfile(np.zeros(1), np.zeros(0))
     moment = np.concatenate([[0.0, end_s], since, until])

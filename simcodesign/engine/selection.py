@@ -31,7 +31,7 @@ Run = Callable[..., Log]
 
 
 def check_engine(engine: object) -> str:
-    """The name of the engine. InputError unless there is one of this name and it can be used."""
+    """Return the name of the engine. InputError unless there is one of this name and it can be used."""
     if engine not in (AUTO, *ENGINES):
         raise InputError("engine", value=engine, allowed=", ".join((AUTO, *ENGINES)))
     if engine == "compiled" and library() is None:
@@ -43,8 +43,10 @@ def check_engine(engine: object) -> str:
 
 
 def chosen_engine(plan: Plan, engine: str, records_services: bool = False) -> str:
-    """The name of the engine that runs this Plan. Says once if a large one would need the compiled engine.
-    ``records_services``: see ``run``."""
+    """Return the name of the engine that runs this Plan.
+
+    Says once if a large one would need the compiled engine. ``records_services``: see ``run``.
+    """
     if engine != AUTO:
         return engine
     is_small = work(plan) <= SIMPY_UP_TO
@@ -56,8 +58,11 @@ def chosen_engine(plan: Plan, engine: str, records_services: bool = False) -> st
 
 
 def work(plan: Plan) -> int:
-    """Operations, and stations that messages pass: several times each if they are shared fairly (the more, the
-    more messages there are), by each packet where messages pass as packets."""
+    """Return the operations, and the stations that messages pass.
+
+    Several times each if they are shared fairly (the more, the more messages there are), by each packet if messages
+    pass as packets.
+    """
     routes = plan.routes
     if routes is None:
         return len(plan)
@@ -79,8 +84,11 @@ def _warn_that_it_takes_long() -> None:
 
 
 def run(plan: Plan, engine: str, on_progress: OnProgress | None = None, records_services: bool = False) -> Log:
-    """Run the Plan on an engine. ``records_services``: who is served by which station, which SimPy's alone records.
-    CapacityError when it would not fit in memory."""
+    """Run the Plan on an engine.
+
+    ``records_services``: who is served by which station, which SimPy's alone records. CapacityError when it would not
+    fit in memory.
+    """
     _check_memory(plan, engine, records_services)
     run: Run = import_module(ENGINES[engine]).run
     return run(plan, on_progress, True) if records_services and engine == "simpy" else run(plan, on_progress)

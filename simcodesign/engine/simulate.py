@@ -49,8 +49,10 @@ def simulate_experiment(
     on_progress: OnProgress | None = None,
     plans: Plans | None = None,
 ) -> Result:
-    """``simulate``, of what is one object already. ``plans``: of its design point and seed, if several simulations
-    have much in common."""
+    """``simulate``, of what is one object already.
+
+    ``plans``: of its design point and seed, if several simulations have much in common.
+    """
     point, effects, seed = experiment.point, experiment.effects, experiment.seed
 
     own = plans or Plans(point, seed, counters, every_rank=timeline)
@@ -82,7 +84,9 @@ def schedule_of(
     effects: str | Collection[str] = "none",
     seed: int = 0,
 ) -> Schedule:
-    """What ``simulate`` would run, as a schedule that ``describe.goal.write_goal`` writes for other simulators.
+    """Return what ``simulate`` would run, as a schedule.
+
+    ``describe.goal.write_goal`` writes it for other simulators.
 
     The only effects in it are ``imbalance`` and ``noise``: the times of computations and disk accesses. The
     program that runs it decides what messages cost; nonblocking messages hold the processor there.

@@ -13,7 +13,7 @@ from simcodesign.generate.plan import CONTROLLER, INTERFACE, LINK, MESSAGE_MEMOR
 
 
 def station_name(machine: Machine, kind: int, unit: int) -> str:
-    """The name of the station of a kind (``generate.plan``) with this unit."""
+    """Return the name of the station of a kind (``generate.plan``) with this unit."""
     if kind in (INTERFACE, LINK):
         levels = machine.numbered_levels
         start = "first_interface" if kind == INTERFACE else "first_link"
@@ -26,8 +26,10 @@ def station_name(machine: Machine, kind: int, unit: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class StationNames:
-    """The name of a station by its number, or by its place in ``shown``. Each name is made once: a list of events holds
-    it thousands of times."""
+    """The name of a station by its number, or by its place in ``shown``.
+
+    Each name is made once: a list of events holds it thousands of times.
+    """
 
     machine: Machine
     stations: Stations
@@ -49,8 +51,11 @@ class StationNames:
 
 @dataclass(frozen=True, eq=False)
 class StationsOfOperations:
-    """The names of what serves an operation, and of what its message passes; of two routes to choose from the minimal
-    one. ``station``: (N,) that serves it; ``route``: (N,) of its message; ``start`` and ``passed`` as in ``Routes``."""
+    """The names of what serves an operation, and of what its message passes.
+
+    Of two routes to choose from the minimal one. ``station``: (N,) that serves it; ``route``: (N,) of its message;
+    ``start`` and ``passed`` as in ``Routes``.
+    """
 
     names: StationNames
     station: NDArray[np.int32] | None

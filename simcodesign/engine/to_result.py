@@ -45,7 +45,7 @@ def measured(
     engine: str = "simpy",
     keep_timeline: bool = False,
 ) -> Result:
-    """The Result of a run."""
+    """Return the Result of a run."""
     plan = _as_done(plan, log)
     powers: dict[str, Any] = {}
     if plan.powers is not None:
@@ -92,8 +92,10 @@ def measured_jobs(
     engine: str = "simpy",
     keep_timeline: bool = False,
 ) -> Result:
-    """The Result of a run of several jobs, on the machine of ``point`` that has the ranks of all; without what belongs
-    to the workload of one job."""
+    """Return the Result of a run of several jobs, on the machine of ``point`` that has the ranks of all.
+
+    Without what belongs to the workload of one job.
+    """
     plan = _as_done(plan, log)
     of_run = _of_run(point, plan, log, effects, keep_timeline)
     use = replace(machine_use(point.machine, point.ranks), hint="")
@@ -132,7 +134,7 @@ def _of_run(point: DesignPoint, plan: Plan, log: Log, effects: Collection[str], 
 
 
 def _total(amounts: Floats, chosen: NDArray[np.bool_], plan: Plan) -> float:
-    """The sum over these operations of all ranks."""
+    """Return the sum over these operations of all ranks."""
     copies = plan.copies
     return float((amounts[chosen] if copies is None else amounts[chosen] * copies[chosen]).sum())
 
@@ -181,8 +183,10 @@ def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime,
 
 
 def _as_done(plan: Plan, log: Log) -> Plan:
-    """The Plan with what has become of its operations: blocked ones took no time and moved no bytes, sends that were
-    held took as long as their messages."""
+    """Return the Plan with what has become of its operations.
+
+    Blocked ones took no time and moved no bytes, sends that were held took as long as their messages.
+    """
     holds = None if plan.routes is None else plan.routes.holds
     held = np.zeros(0, np.int64) if holds is None else np.flatnonzero(holds)
     if not len(log.blocked_operations) and not len(held):
@@ -249,8 +253,11 @@ def _parts_of_ranks(plan: Plan) -> Iterator[tuple[int, int]]:
 
 
 def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> StationUses:
-    """How stations were used. With background traffic, only stations that served something: which others its next
-    messages would have passed depends on how many have been drawn."""
+    """Return how stations were used.
+
+    With background traffic, only stations that served something: which others its next messages would have passed
+    depends on how many have been drawn.
+    """
     stations, shown = plan.stations, np.arange(len(plan.stations))
     if log.others_busy_s is not None:
         shown = np.flatnonzero((log.served > 0) | ((stations.kind != LINK) & (stations.kind != INTERFACE)))

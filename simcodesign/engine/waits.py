@@ -12,8 +12,10 @@ Floats = NDArray[np.float64]
 
 
 def released_s(plan: Plan, log: Log) -> Floats | None:
-    """When each operation's last dependency, other than program order, was resolved; if operations are posted
-    together, also when its processor finished the previous one. None if there are none."""
+    """When each operation's last dependency, other than program order, was resolved.
+
+    If operations are posted together, also when its processor finished the previous one. None if there are none.
+    """
     dependencies = dependencies_of_run(plan, log)
     if dependencies is None and plan.loggops is None:
         return None
@@ -41,8 +43,10 @@ def begin_s(plan: Plan, log: Log) -> Floats:
 
 
 def ready_s(plan: Plan, log: Log, released: Floats | None, part: slice) -> Floats:
-    """When it was each operation's turn: when the previous operation of its rank and its other dependencies were
-    done."""
+    """Return when it was each operation's turn.
+
+    When the previous operation of its rank and its other dependencies were done.
+    """
     ready = np.zeros(part.stop - part.start)
     begin = max(part.start, 1)  # nothing is before the very first
     before, follows = log.finish_s[begin - 1 : part.stop - 1], plan.follows_previous[begin : part.stop]

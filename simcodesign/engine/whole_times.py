@@ -22,8 +22,10 @@ _OF_ROUTES = ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s"
 
 
 def in_whole_units(plan: Plan) -> tuple[Plan, float]:
-    """The Plan with its times in units of which all are whole numbers, and how many of these make a second. Flows that
-    share links have times of their own, in seconds."""
+    """Return the Plan with its times in units of which all are whole numbers, and how many of these make a second.
+
+    Flows that share links have times of their own, in seconds.
+    """
     rules, routes = plan.loggops, plan.routes
     assert rules is not None
     assert plan.gap_s is not None
@@ -51,7 +53,7 @@ def in_whole_units(plan: Plan) -> tuple[Plan, float]:
 
 
 def in_seconds(log: Log, per_second: float) -> Log:
-    """The log of a run in such units."""
+    """Return the log of a run in such units."""
     names = ("finish_s", "arrival_s", "busy_s", "wait_s", "begin_s", "taken_s", "processed_s", "others_busy_s")
     times = {name: getattr(log, name) for name in names}
     services = None if log.services is None else log.services.at_times(lambda time: time / per_second)

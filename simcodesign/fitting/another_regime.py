@@ -87,8 +87,10 @@ def outside(
 
 
 def regime_text(one: Outside, model: Model, target: Array, at: str) -> str:
-    """Return the warning, or nothing if the point changes the prediction at the ``target`` by less than 10 %. ``at``:
-    the target in words."""
+    """Return the warning, or nothing if the point changes the prediction at the ``target`` by less than 10 %.
+
+    ``at``: the target in words.
+    """
     here, there = float(model.evaluate(target)), float(one.model.evaluate(target))
     if not here or abs(there / here - 1) < _ALIKE:
         return ""

@@ -23,10 +23,12 @@ BEYOND = 4.0
 
 @dataclass(frozen=True)
 class BatchPredictions:
-    """Results for S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its
-    ``smape`` in percent, how many ``terms`` it has without the constant, and how many ``rivals`` are level with it; of
-    its points how many there are, and at how many its relative error is below 5 % (``small``) and 20 %
-    (``moderate``)."""
+    """Results for S series, all (S,).
+
+    The best model's ``prediction`` at the target in the unit of the metric, its ``smape`` in percent, how many
+    ``terms`` it has without the constant, and how many ``rivals`` are level with it; of its points how many there are,
+    and at how many its relative error is below 5 % (``small``) and 20 % (``moderate``).
+    """
 
     prediction: Array
     smape: Array
@@ -42,8 +44,11 @@ class BatchPredictions:
 
 
 def default_target(measurements: Measurements) -> Array:
-    """Where ``fit`` compares models without a ``target``, (m,): four times the largest value of each parameter that
-    varies, within the range of coordinates, and the value of each other one: nothing was measured of its growth."""
+    """Return where ``fit`` compares models without a ``target``, (m,).
+
+    Four times the largest value of each parameter that varies, within the range of coordinates, and the value of each
+    other one: nothing was measured of its growth.
+    """
     largest = measurements.points.max(0)
     beyond = np.minimum(largest, LARGEST / BEYOND) * BEYOND
     return np.asarray(np.where(largest > measurements.points.min(0), beyond, largest))
@@ -75,7 +80,7 @@ def _smape(values: Array, misses: Array, there: NDArray[np.bool_]) -> Array:
 
 
 def rows_of(measurements: Measurements, rows: slice) -> Measurements:
-    """Some series, at the same points."""
+    """Return some series, at the same points."""
     return Measurements(
         measurements.parameters,
         measurements.points,

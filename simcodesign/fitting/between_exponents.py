@@ -20,16 +20,21 @@ from simcodesign.fitting.selection.term_basis import Array, Index
 
 @dataclass(frozen=True)
 class Between:
-    """S models with their exponents counted as fitted: ``widths`` of Student's t distributions around their
-    predictions, with ``freedoms`` degrees of freedom, both (S,)."""
+    """S models with their exponents counted as fitted.
+
+    ``widths`` of Student's t distributions around their predictions, with ``freedoms`` degrees of freedom, both (S,).
+    """
 
     widths: Array
     freedoms: Array
 
 
 def between_exponents(family: Family, rows: Index, point: Array) -> Between:
-    """Evaluate some models of a family at a point (m,): with powers and logarithms of their factors fitted if that
-    leaves a degree of freedom, otherwise with powers alone, otherwise as they are."""
+    """Evaluate some models of a family at a point (m,), with exponents counted as fitted.
+
+    With powers and logarithms of their factors fitted if that leaves a degree of freedom, otherwise with powers alone,
+    otherwise as they are.
+    """
     each = family.root.ndim > 1
     root = family.root[rows] if each else np.broadcast_to(family.root, (len(rows), len(family.root)))
     scaled = family.scaled[rows] if each else np.broadcast_to(family.scaled, root.shape)
@@ -56,8 +61,10 @@ def between_exponents(family: Family, rows: Index, point: Array) -> Between:
 
 
 def _with_tangents(family: Family, rows: Index, point: Array) -> tuple[Array, Array]:
-    """The columns of models and their tangents, first for powers, then for logarithms: at the points
-    (S, q, K) and at a point (S, q)."""
+    """Return the columns of models and their tangents, at the points (S, q, K) and at a point (S, q).
+
+    First for powers, then for logarithms.
+    """
     shapes = family.shapes.take(rows)
     uses = np.asarray(shapes.uses)
     terms, axes = np.nonzero(np.asarray(uses.any(0)))

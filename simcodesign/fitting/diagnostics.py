@@ -59,9 +59,10 @@ class Outlier:
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Options with which a series was fitted: maximum number of ``terms``, ``negative`` coefficients or not;
-    ``exact``: no noise;
-    ``shrinking``: exponents below 0 or not."""
+    """Options with which a series was fitted: maximum number of ``terms``, ``negative`` coefficients or not.
+
+    ``exact``: no noise; ``shrinking``: exponents below 0 or not.
+    """
 
     terms: int
     negative: bool
@@ -100,7 +101,7 @@ def outliers(family: Family, parameters: tuple[str, ...]) -> tuple[Outlier, ...]
 def series_warnings(
     family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, settings: FitSettings
 ) -> Iterator[FitWarning]:
-    """The warnings about the first of the models, which are level with each other."""
+    """Return the warnings about the first of the models, which are level with each other."""
     undecided, not_met = _undecided(models, target), _not_met(family, models[0], settings)
     texts = (
         (FEW_POINTS, _few_points(family, models[0].parameters)),
@@ -229,7 +230,7 @@ def _between(family: Family, model: Model, target: Array) -> str:
 def repetition_warnings(
     tried: Sequence[tuple[OutlierRepetition, Model]], points: Array, model: Model, target: Array
 ) -> Iterator[FitWarning]:
-    """A warning of the outlier that changes the prediction at the target most, if by enough to matter.
+    """Yield a warning of the outlier that changes the prediction at the target most, if by enough to matter.
 
     ``tried``: outlier repetitions, each with the model fitted without it.
     """
@@ -258,8 +259,10 @@ def _far(outlier: Outlier) -> str:
 
 
 def _deviations(outlier: Outlier | OutlierRepetition) -> str:
-    """If the others meet the model nearly to rounding, the number of times that this one is farther off is
-    meaningless."""
+    """Return the deviation in words.
+
+    If the others meet the model nearly to rounding, the number of times that this one is farther off is meaningless.
+    """
     far = abs(outlier.deviations)
     if far < _COUNTABLE:
         return f"{far:.1f} standard deviations"

@@ -82,8 +82,9 @@ class Fit(ShownInNotebooks, Drawn):
         return point_errors(measured, measured - self.family.plain.residuals[0][there] / self.family.root[there])
 
     def predict(self, point: Mapping[str, float] | Sequence[float], level: float = 0.9) -> Prediction:
-        """The model's value at a point, with the interval in which a further measurement lies with probability
-        ``level``: the mean of as many repetitions as the points have.
+        """Return the model's value at a point, with the interval of a further measurement.
+
+        It lies there with probability ``level``: the mean of as many repetitions as the points have.
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
@@ -113,10 +114,12 @@ class LazyFit(Fit):
 
     @cached_property
     def model(self) -> Model:
+        """Return the best model."""
         return self._fits.model(self._row)
 
     @cached_property
     def family(self) -> Family:
+        """Return the models that were compared."""
         return self._fits.family(self._row)
 
     @cached_property
@@ -127,6 +130,7 @@ class LazyFit(Fit):
 
     @cached_property
     def rivals(self) -> tuple[Model, ...]:
+        """Return the models that are level with the best one."""
         parameters, level = self._fits.measurements.parameters, self._level
         count = len(level.scores)
         if count == 1:
@@ -144,19 +148,23 @@ class LazyFit(Fit):
 
     @cached_property
     def smape(self) -> float:
+        """Return the symmetric mean absolute percentage error at the points."""
         return symmetric_error(*self._values[:2])
 
     @cached_property
     def cross_validated_smape(self) -> float:
+        """Return the symmetric error at points left out one at a time; NaN if a point cannot be left out."""
         spare = (self._level.solution().leverages[0][self.family.root > 0] < 1 - 1e-6).all()
         return symmetric_error(self._values[0], self._values[2]) if spare else np.nan
 
     @cached_property
     def r2(self) -> float:
+        """Return R squared of the model."""
         return explained(*self._values[:2])
 
     @cached_property
     def outliers(self) -> tuple[Outlier, ...]:
+        """Return the points that are far from the model."""
         return outliers(self._level, self._fits.measurements.parameters)
 
     @cached_property
@@ -198,6 +206,7 @@ class LazyFit(Fit):
 
     @cached_property
     def warning(self) -> str:
+        """Return all warnings as one text."""
         return " ".join(text for _, text in self.warnings)
 
 
@@ -214,7 +223,7 @@ def explained(values: Array, predicted: Array) -> float:
 
 
 def checked_level(level: float) -> float:
-    """The level of an interval. Raises InputError unless it is between 0 and 1."""
+    """Return the level of an interval. Raises InputError unless it is between 0 and 1."""
     if not 0 < level < 1:
         raise InputError("the level of an interval", value=level, allowed="between 0 and 1, e.g. 0.9")
     return level
@@ -262,7 +271,10 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return (self._fit(row) for row in range(len(self)))
 
     def of(self, region: str, metric: str | None = None) -> Fit:
-        """The fit of a region, and of a metric if it has several. Raises InputError if there is not exactly one."""
+        """Return the fit of a region, and of a metric if it has several.
+
+        Raises InputError if there is not exactly one.
+        """
         rows = [
             row
             for row, pair in enumerate(zip(self.measurements.regions, self.measurements.metrics, strict=True))
@@ -293,7 +305,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return Predictions(value, np.where(above & (low < 0), 0.0, low), high, level)
 
     def alone(self, row: int) -> Fits:
-        """The fits of one series alone, without the memory of the others."""
+        """Return the fits of one series alone, without the memory of the others."""
         start, ranked = self.blocks[self._place(row)]
         part, rows = self.measurements, slice(row, row + 1)
         copied = Measurements(
@@ -314,7 +326,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return self._last[start + first][row - start - first]
 
     def best(self, place: int) -> Family:
-        """The best model of each series of a block."""
+        """Return the best model of each series of a block."""
         start, ranked = self.blocks[place]
         block = self._block(slice(start, start + len(ranked.scores)))
         constant, scores, free = ranked.constant[:, 0], ranked.scores[:, 0], ranked.free[:, 0]
@@ -322,7 +334,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return Family(points, block.root, block.scaled, ranked.best, constant, scores.astype(np.float64), free)
 
     def model(self, row: int) -> Model:
-        """The best model of a series; the models of a whole block are solved together."""
+        """Return the best model of a series; the models of a whole block are solved together."""
         place = self._place(row)
         if place not in self._solved:
             family = self.best(place)
@@ -343,8 +355,10 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return self._outliers[first][row - first]
 
     def without(self, row: int, parameter: str, left_out: NDArray[np.bool_]) -> Fit | None:
-        """A series fitted without some points, which are left out of its neighbours too; None if no value is left.
-        ``parameter``: of which they have the smallest value."""
+        """Return a series fitted without some points, which are left out of its neighbours too.
+
+        None if no value is left. ``parameter``: of which they have the smallest value.
+        """
         first = row - row % _SEARCHED_TOGETHER
         if (first, parameter) not in self._smaller:
             part, rows = self.measurements, slice(first, first + _SEARCHED_TOGETHER)
@@ -395,7 +409,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return LazyFit(self, row)
 
     def _step(self, ranked: Ranked) -> int:
-        """Number of series whose models are all in memory together."""
+        """Return the number of series whose models are all in memory together."""
         models, terms = ranked.terms.shape[1:]
         numbers = models * (1 + terms * (1 + len(self.measurements.parameters))) * len(self.measurements.points)
         return max(1, _NUMBERS_IN_MEMORY // int(numbers))
@@ -405,7 +419,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
         return (slice(start, min(start + step, series)) for start in range(0, series, step))
 
     def _families(self, start: int, ranked: Ranked, rows: slice) -> tuple[Family, Index]:
-        """The models of some series of a block, one series after the other, and the start of each."""
+        """Return the models of some series of a block, one series after the other, and the start of each."""
         scores = ranked.scores[rows]
         row, model = np.nonzero(np.isfinite(scores))
         block = self._block(slice(start + rows.start, start + rows.stop))

@@ -88,7 +88,7 @@ class Measurements:
         return exact
 
     def select(self, regions: Iterable[str] | None = None, metrics: Iterable[str] | None = None) -> Measurements:
-        """The series whose region and metric are among the named ones (None: all), at the same points.
+        """Return the series whose region and metric are among the named ones (None: all), at the same points.
 
         Raises InputError for a name that no series has, and where no series is left.
         """
@@ -158,7 +158,7 @@ class Measurements:
 
 
 def point_text(parameters: Sequence[str], point: Iterable[float]) -> str:
-    """A point as people write it: ``p=16, n=1000``."""
+    """Return a point as people write it: ``p=16, n=1000``."""
     return ", ".join(f"{name}={float(x):.12g}" for name, x in zip(parameters, point, strict=True))
 
 
@@ -201,7 +201,7 @@ def check_points(parameters: Sequence[str], points: FloatArray, place: Place | N
 
 
 def _read_only(array: object, dimensions: int, name: str) -> FloatArray:
-    """A read-only view of the array, or of a float64 copy if it has another type."""
+    """Return a read-only view of the array, or of a float64 copy if it has another type."""
     try:
         block = np.asarray(array, dtype=np.float64).view()
     except (TypeError, ValueError) as error:
@@ -213,7 +213,7 @@ def _read_only(array: object, dimensions: int, name: str) -> FloatArray:
 
 
 def as_point(parameters: tuple[str, ...], point: Mapping[str, float] | Sequence[float]) -> FloatArray:
-    """A point in the order of the parameters, (m,).
+    """Return a point in the order of the parameters, (m,).
 
     Raises InputError for missing or unknown names and for numbers outside ``SMALLEST`` to ``LARGEST``.
     """

@@ -12,7 +12,7 @@ from simcodesign.fitting.selection.term_basis import Array, Shapes
 
 
 def without_unused_terms(shapes: Shapes) -> Shapes:
-    """The shapes (N, T, m) without places for terms that no model has."""
+    """Return the shapes (N, T, m) without places for terms that no model has."""
     uses = np.asarray(shapes.uses.any((0, 2)))
     count = len(uses) - int(uses[::-1].argmax()) if uses.any() else 0
     return Shapes(shapes.exponents[:, :count], shapes.logs[:, :count], shapes.collectives[:, :count])
@@ -45,7 +45,7 @@ class _Product:
 def _factors(
     parameters: tuple[str, ...], exponents: tuple[float, ...], logs: tuple[float, ...], collectives: tuple[int, ...]
 ) -> _Product:
-    """The factors of one term; the same ones occur in many models."""
+    """Return the factors of one term; the same ones occur in many models."""
     shape = Shapes(np.array([exponents]), np.array([logs]), np.array([collectives]))
     factors = shape.factors(parameters, 0)
     return _Product(factors, [factor.growth for factor in factors])

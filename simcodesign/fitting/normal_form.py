@@ -61,13 +61,13 @@ class Factor:
             return result * COLLECTIVES[self.collective].numeric(x) if self.collective else result
 
     def written(self, style: Style) -> list[str]:
-        """The parts of the product, one text each."""
+        """Return the parts of the product, one text each."""
         parts = [style.collective(self.collective, self.parameter)] if self.collective else []
         parts += [style.power(style.name(self.parameter), self.exponent)] if self.exponent else []
         return parts + ([style.power(style.log(self.parameter), self.log)] if self.log else [])
 
     def json_fields(self) -> dict[str, Any]:
-        """The exponents as texts such as ``1/2``."""
+        """Return the exponents as texts such as ``1/2``."""
         return fields_of(self, log2_exponent="log") | {"collective": self.collective or None}
 
 
@@ -79,6 +79,7 @@ class Term:
     factors: tuple[Factor, ...]
 
     def written(self, style: Style) -> str:
+        """Return the term as text in this style."""
         parts = [part for factor in self.factors for part in factor.written(style)]
         return style.times.join([style.number(self.coefficient), *parts])
 
@@ -130,6 +131,7 @@ class Model:
         return fastest.exponent, fastest.log
 
     def written(self, style: Style) -> str:
+        """Return the model as text in this style."""
         texts = [style.number(self.constant)] if self.constant or not self.terms else []
         texts += [term.written(style) for term in self.terms]
         return " + ".join(texts).replace("+ -", "- ")
@@ -141,6 +143,7 @@ class Model:
 
     @property
     def latex(self) -> str:
+        """Return the model in LaTeX."""
         return self.written(_LATEX)
 
     @property

@@ -28,8 +28,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class OutlierRepetition:
-    """Row of the point and repetition, from 0; what was measured, the mean of the others of the point, and their
-    distance in standard deviations (infinite where the others all agree)."""
+    """Row of the point and repetition, from 0.
+
+    What was measured, the mean of the others of the point, and their distance in standard deviations (infinite where
+    the others all agree).
+    """
 
     point: int
     repetition: int
@@ -68,7 +71,7 @@ def outlier_repetitions(values: Array, relative: bool = True) -> list[tuple[Outl
 
 
 def _sizes(values: Array, there: NDArray[np.bool_]) -> Array:
-    """The median of each point, (S, K), which one outlier hardly moves; 1 if it is 0 or there is none."""
+    """Return the median of each point, (S, K), which one outlier hardly moves; 1 if it is 0 or there is none."""
     ordered, counts = np.sort(np.where(there, values, np.inf), axis=2), there.sum(2)[..., None]
     low, high = (
         np.take_along_axis(ordered, np.clip(place, 0, values.shape[2] - 1), 2)[..., 0]
@@ -80,8 +83,10 @@ def _sizes(values: Array, there: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True)
 class _Farthest:
-    """Farthest repetition of each series, (S,): place, mean of the others, studentised distance (0 if there is none),
-    and freedom."""
+    """Farthest repetition of each series, (S,).
+
+    Place, mean of the others, studentised distance (0 if there is none), and freedom.
+    """
 
     point: NDArray[np.int64]
     repetition: NDArray[np.int64]

@@ -85,7 +85,7 @@ def fitted(
 
 
 def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
-    """The fits of all series, from the fits of blocks in their order."""
+    """Return the fits of all series, from the fits of blocks in their order."""
     starts = [0]
     for part in parts:
         starts.append(starts[-1] + len(part))

@@ -38,7 +38,7 @@ class PointErrors:
         return self.moderate / self.points if self.points else np.nan
 
     def json_fields(self) -> dict[str, Any]:
-        """The number of points, and both fractions."""
+        """Return the number of points, and both fractions."""
         return {
             "points": self.points,
             "below_5_percent": self.below_5_percent,
@@ -54,7 +54,7 @@ def point_errors(measured: ArrayLike, fitted: ArrayLike) -> PointErrors:
 
 
 def points_below(measured: NDArray[np.float64], misses: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
-    """The number of points of S series with an error below 5 % and below 20 %, both (S,).
+    """Return the number of points of S series with an error below 5 % and below 20 %, both (S,).
 
     ``measured``: (S, K), NaN if nothing was measured; ``misses``: what the model differs by. A value of 0 has no
     relative error: it is met, or it is in neither class.

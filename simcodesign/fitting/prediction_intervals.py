@@ -48,8 +48,9 @@ _MOST_STEPS = 2200
 
 @dataclass(frozen=True)
 class Prediction:
-    """A value of the model with the interval in which a further measurement lies with probability ``level``: the mean
-    of as many repetitions as the points have.
+    """A value of the model with the interval of a further measurement.
+
+    It lies there with probability ``level``: the mean of as many repetitions as the points have.
 
     In the unit of the metric. ``low`` and ``high`` are not numbers where the points leave nothing to judge by.
     """
@@ -70,20 +71,20 @@ class Mixture:
     weights: Array
 
     def below(self, value: float) -> float:
-        """The probability of a smaller value."""
+        """Return the probability of a smaller value."""
         return float(self.weights @ _below(value, self.centres, self.widths, self.freedoms))
 
     def quantile(self, probability: float) -> float:
-        """The value below which a measurement lies with this probability."""
+        """Return the value below which a measurement lies with this probability."""
         return self._quantile(probability, *self._reach(min(probability, 1 - probability)))
 
     def interval(self, tail: float) -> tuple[float, float]:
-        """The values below and above which a measurement lies with probability ``tail`` each."""
+        """Return the values below and above which a measurement lies with probability ``tail`` each."""
         ends = self._reach(tail)
         return self._quantile(tail, *ends), self._quantile(1 - tail, *ends)
 
     def _reach(self, tail: float) -> tuple[float, float]:
-        """The lowest and the highest quantile of a single model: the quantile of the mixture lies between."""
+        """Return the lowest and the highest quantile of a single model: the quantile of the mixture lies between."""
         used = self.weights > 0
         reach = special.stdtrit(self.freedoms, 1 - tail) * self.widths
         return float((self.centres - reach)[used].min()), float((self.centres + reach)[used].max())
@@ -121,7 +122,7 @@ def _below(value: Array | float, centres: Array, widths: Array, freedoms: Array)
 
 
 def weights_of(scores: Array) -> Array:
-    """The fraction of belief in each model, from description lengths in nats."""
+    """Return the fraction of belief in each model, from description lengths in nats."""
     with np.errstate(over="ignore", invalid="ignore"):
         likelihoods = np.exp(-(scores - scores.min()) / SPREAD)
     likelihoods = np.where(np.isfinite(scores), likelihoods, 0.0)
@@ -142,8 +143,10 @@ def of_models(family: Family, point: Array) -> Mixture:
 
 
 def _with_between(mixed: Mixture, family: Family, starts: Index, point: Array) -> Mixture:
-    """With the best model of each series, which are one after the other from ``starts`` (S,) on, and exponents between
-    those that were tried; it follows the models of its series."""
+    """Add the best model of each series, with exponents between those that were tried.
+
+    Series are one after the other from ``starts`` (S,) on; it follows the models of its series.
+    """
     between = between_exponents(family, starts, point)
     after = np.append(starts[1:], len(mixed.weights))
     return Mixture(
@@ -166,8 +169,10 @@ def _mixed(family: Family, point: Array, weights: Array) -> Mixture:
 
 
 def predict(family: Family, point: Array, level: float) -> Prediction:
-    """The prediction of the best model at a point (m,), with the interval of all of them, which belong to one
-    series."""
+    """Return the prediction of the best model at a point (m,).
+
+    With the interval of all of them, which belong to one series.
+    """
     distribution = mixture(family, point)
     value = float(distribution.centres[0])
     if family.counts < 2 or not np.isfinite(distribution.widths).all():
@@ -191,8 +196,10 @@ class Predictions:
 
 
 def predict_all(family: Family, starts: Index, point: Array, level: float) -> Predictions:
-    """The predictions of S series at a point (m,), whose models follow one another in the family: the models of each
-    from ``starts`` (S,) on, best first. Equal to ``predict`` for each alone, except for rounding."""
+    """Return the predictions of S series at a point (m,), whose models follow one another in the family.
+
+    The models of each from ``starts`` (S,) on, best first. Equal to ``predict`` for each alone, except for rounding.
+    """
     sizes = np.diff(np.append(starts, len(family.scores)))
     weights = np.exp(-(family.scores - np.repeat(family.scores[starts], sizes)) / SPREAD)
     weights /= np.repeat(np.add.reduceat(weights, starts), sizes)
@@ -218,7 +225,10 @@ def _counted_as_fitted(family: Family, rows: Flags) -> Family:
 
 
 def _quantiles(mixed: Mixture, sizes: Index, tail: float) -> Array:
-    """The quantiles ``tail`` and 1 - ``tail`` of the mixtures of S series, with ``sizes`` models each, (2, S)."""
+    """Return the quantiles ``tail`` and 1 - ``tail`` of the mixtures of S series, with ``sizes`` models each.
+
+    Shape (2, S).
+    """
     starts = np.append(0, np.cumsum(sizes)[:-1])
     reach = special.stdtrit(mixed.freedoms, 1 - tail) * mixed.widths
     used = mixed.weights > 0

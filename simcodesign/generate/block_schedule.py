@@ -43,7 +43,10 @@ class BlockTimes:
 
 
 def times_of_block(uses: Sequence[ItemUse], parallelism: FloatOrArray, custom: Custom, in_order: bool) -> BlockTimes:
-    """The block for every rank: numbers, or (P,) where ranks differ; ``in_order`` with the effect ``conflicts``."""
+    """Return the block for every rank: numbers, or (P,) where ranks differ.
+
+    ``in_order`` with the effect ``conflicts``.
+    """
     lasts = [_turns(parallelism / use.instances) * use.time_s for use in uses]
     starts: list[FloatOrArray] = []
     for place, use in enumerate(uses):
@@ -70,7 +73,7 @@ def _turns(quotient: FloatOrArray) -> FloatOrArray:
 
 
 def _heaviest_clique_s(uses: Sequence[ItemUse], lasts: Sequence[FloatOrArray], custom: Custom) -> FloatOrArray:
-    """The largest total of resources of which every two conflict."""
+    """Return the largest total of resources of which every two conflict."""
     total: dict[str, FloatOrArray] = {}
     for use, last in zip(uses, lasts, strict=True):
         total[use.resource] = total.get(use.resource, 0.0) + last
@@ -78,7 +81,10 @@ def _heaviest_clique_s(uses: Sequence[ItemUse], lasts: Sequence[FloatOrArray], c
 
 
 def _heaviest_among(names: tuple[str, ...], total: Mapping[str, FloatOrArray], custom: Custom) -> FloatOrArray:
-    """The heaviest clique of these: the first is in it with some of those that it conflicts with, or it is not."""
+    """Return the heaviest clique of these.
+
+    The first is in it with some of those that it conflicts with, or it is not.
+    """
     if not names:
         return 0.0
     first, *rest = names
@@ -97,7 +103,10 @@ def _pieces(
     end: FloatOrArray,
     duration: FloatOrArray,
 ) -> list[Piece]:
-    """The power of one use: while all instances are at work, and in the last turn, when those are that are left."""
+    """Return the power of one use: while all instances are at work, and in the last turn.
+
+    In the last turn, the instances that are left are at work.
+    """
     if not np.any(use.power_w) and not np.any(use.energy_j):
         return []
     squeeze = _over(end, duration)
@@ -113,7 +122,7 @@ def _pieces(
 
 
 def _over(part: FloatOrArray, whole: FloatOrArray) -> FloatOrArray:
-    """The quotient, 0 if there is no whole."""
+    """Return the quotient, 0 if there is no whole."""
     some = np.asarray(whole) > 0
     quotient: FloatOrArray = np.where(some, part / np.where(some, whole, 1.0), 0.0)
     return quotient

@@ -23,7 +23,7 @@ Int64s = NDArray[np.int64]
 
 
 def of_ranks(value: FloatOrArray, who: Int32s | None) -> FloatOrArray:
-    """The part of an amount that concerns these ranks."""
+    """Return the part of an amount that concerns these ranks."""
     return value if who is None or np.ndim(value) == 0 else np.asarray(value)[who]
 
 
@@ -102,9 +102,11 @@ class Ranks:
         train: int = 1,
         alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) sends a message; the receive stores its source. The columns up to ``until``
-        columns after this one is posted together with it: in LogGOPS, only what comes after them waits for them.
-        ``size_bytes``: of a whole ``train`` of messages."""
+        """Every rank (of ``who``) sends a message; the receive stores its source.
+
+        The columns up to ``until`` columns after this one is posted together with it: in LogGOPS, only what comes after
+        them waits for them. ``size_bytes``: of a whole ``train`` of messages.
+        """
         self.columns.append(Column(SEND, who, to, size_bytes, until=until, train=train, alike=alike))
 
     def exchange(self, to: Int32s, source: Int32s, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
@@ -121,13 +123,17 @@ class Ranks:
         train: int = 1,
         alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) waits for the message, or ``train``, that its source sent ``-match`` columns before
-        this one."""
+        """Let every rank (of ``who``) wait for the message that its source sent.
+
+        Or for the ``train``: ``-match`` columns before this one.
+        """
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
 
     def reduce(self, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
-        """Every rank (of ``who``) combines ``size_bytes`` that it has received with its own: it computes, unless
-        operators take no time."""
+        """Let every rank (of ``who``) combine ``size_bytes`` that it has received with its own.
+
+        It computes, unless operators take no time.
+        """
         if self.data_costs.reduction_s_per_byte > 0:
             self.work(COMPUTE, 0.0, size_bytes * self.data_costs.reduction_s_per_byte, who)
 
@@ -137,7 +143,7 @@ class Ranks:
             self.work(COMPUTE, 0.0, blocks * self.data_costs.packing_s)
 
     def message(self, kind: int, peer: Int32s | int, size_bytes: FloatOrArray, tag: int, who: Int32s | None) -> None:
-        """A send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""
+        """Add a send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""
         self.columns.append(Column(kind, who, peer, size_bytes, tag=tag))
 
     def work(
@@ -168,8 +174,10 @@ def have_rendezvous(group: Sequence[Column]) -> bool:
 
 
 def with_waits(columns: Sequence[Column], needs_wait: Callable[[Sequence[Column]], bool] = are_many) -> list[Column]:
-    """Columns that are posted together with one ``until``, and after groups of them that need it one that waits for
-    them all."""
+    """Return columns that are posted together with one ``until``, and the waits for them.
+
+    After groups of columns that need it comes one that waits for them all.
+    """
     ends = _ends_of_groups(columns)
     begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     bounds = list(zip(begins.tolist(), ends.tolist(), strict=False))
@@ -185,7 +193,7 @@ def with_waits(columns: Sequence[Column], needs_wait: Callable[[Sequence[Column]
 
 
 def with_holds(columns: Sequence[Column]) -> list[Column]:
-    """The columns, and before each in which messages hold receivers one of those that are held."""
+    """Return the columns, and before each in which messages hold receivers one of those that are held."""
     held = [_held(column) for column in columns]
     before = np.array([one is not None for one in held], dtype=np.int64)
     if not before.any():
@@ -203,7 +211,7 @@ def with_holds(columns: Sequence[Column]) -> list[Column]:
 
 
 def _held(column: Column) -> Column | None:
-    """The receivers of a column that their messages hold; None if they hold none."""
+    """Return the receivers of a column that their messages hold; None if they hold none."""
     held = np.asarray(column.held_s, dtype=np.float64)
     is_held = held != 0
     if not is_held.any():
@@ -225,7 +233,7 @@ def _ends_of_groups(columns: Sequence[Column]) -> NDArray[np.int64]:
 
 
 def _moved(column: Column, number: int, place: NDArray[np.int64]) -> NDArray[np.int32] | int | None:
-    """The match of a column when each is at its new place."""
+    """Return the match of a column when each is at its new place."""
     if column.match is None or not place[-1] > len(place) - 1:
         return column.match
     moved = place[number + np.asarray(column.match)] - place[number]
@@ -233,7 +241,7 @@ def _moved(column: Column, number: int, place: NDArray[np.int64]) -> NDArray[np.
 
 
 def _all_of(columns: Sequence[Column]) -> Int32s | None:
-    """The ranks of all these columns; None for all ranks."""
+    """Return the ranks of all these columns; None for all ranks."""
     several = [column.who for column in columns]
     if any(who is None for who in several):
         return None

@@ -60,14 +60,17 @@ class Tally:
         self.note("loads_stores", phase, accesses.accesses * times)
 
     def marked(self, segment: Segment, collective: bool, processor: Processor) -> Segment:
-        """The segment of one demand with its extra fields, in place."""
+        """Return the segment of one demand with its extra fields, in place."""
         segment.fields["collective"][:] = collective
         if self.several_clocks:
             segment.fields["clock_hz"][:] = clock_of(processor)
         return segment
 
     def accounts(self, segment: Segment, machine: Machine, shares: Floats | None) -> Accounts:
-        """What the Plan of this segment holds. ``shares``: of every rank in the work, if there is imbalance."""
+        """Return what the Plan of this segment holds.
+
+        ``shares``: of every rank in the work, if there is imbalance.
+        """
         counts = dict(self.counts)
         if shares is not None and "instructions" in counts:
             counts["instructions"] = counts["instructions"] * shares[:, None]
@@ -78,12 +81,12 @@ class Tally:
 
 
 def level_counters(caches: int) -> list[str]:
-    """The counters of a number of caches: the first, those between, and the last of two or more."""
+    """Return the counters of a number of caches: the first, those between, and the last of two or more."""
     return [*["l1_hits"][:caches], *["l2_hits"] * (caches - 2), *["llc_hits"][: caches - 1]]
 
 
 def clock_of(processor: Processor) -> float:
-    """The clock, NaN without one."""
+    """Return the clock, NaN without one."""
     return float("nan") if processor.clock_hz is None else float(np.max(processor.clock_hz))
 
 
@@ -95,6 +98,6 @@ def retired(unit: str, demand: FloatOrArray, duration_s: FloatOrArray, processor
 
 
 def _only(values: Iterable[float]) -> float:
-    """The value if there is only one."""
+    """Return the value if there is only one."""
     several = list(values)
     return several[0] if len(several) == 1 else float("nan")

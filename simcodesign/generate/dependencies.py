@@ -15,9 +15,11 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Dependencies:
-    """Dependencies of the N operations of a Plan, if not each waits for the previous one in its rank: E dependencies,
-    from
-    ``source`` to ``target`` (``early``: from the beginning of the source, not its end); and the processor of each."""
+    """Dependencies of the N operations of a Plan, if not each waits for the previous one in its rank.
+
+    E dependencies, from ``source`` to ``target`` (``early``: from the beginning of the source, not its end); and the
+    processor of each.
+    """
 
     follows_previous: Flags  # (N,) waits for the operation before it
     source: Ints  # (E,)

@@ -21,7 +21,7 @@ Waits = tuple[Int64s, Int64s, Flags]
 
 
 def schedule_of(plan: Plan, name: str) -> Schedule:
-    """The operations of a Plan with what they wait for, as a schedule of this name.
+    """Return the operations of a Plan with what they wait for, as a schedule of this name.
 
     Computation and disk accesses become calcs as long as in the Plan, imbalance and noise included; waiting for disks
     is left to their ranks. Messages keep their sizes; the machine of the replay prices them again.
@@ -69,8 +69,10 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
 
 
 def _postings(plan: Plan) -> Flags:
-    """Operations that only say when the receive after them is posted, or for how long its message holds its rank: in a
-    schedule, that is its start."""
+    """Return operations that only show when the receive after them is posted.
+
+    Or for how long its message holds its rank: in a schedule, that is its start.
+    """
     posts: Flags = plan.kind == HELD
     if plan.station is None:
         return posts
@@ -94,7 +96,7 @@ def _waits(plan: Plan, posting: Flags) -> Waits:
 
 
 def _adjacency(count: int, number: Int64s, waits: Waits) -> tuple[Int64s, Int32s, Flags]:
-    """The dependencies in the arrays of a schedule, each once, by source and target."""
+    """Return the dependencies in the arrays of a schedule, each once, by source and target."""
     source, target = number[waits[0]], number[waits[1]]
     key = np.unique((source * count + target << 1 | waits[2])[source != target])
     source, target = np.divmod(key >> 1, count)
@@ -142,7 +144,7 @@ def _tags(plan: Plan) -> Int32s:
 
 
 def _boxes(plan: Plan, box: Int32s, operations: NDArray[np.intp]) -> Int32s:
-    """The boxes of these operations, each as many as its messages have tags that receives tell apart."""
+    """Return the boxes of these operations, each as many as its messages have tags that receives tell apart."""
     if plan.tag is None:
         return box
     number = np.unique(box.astype(np.int64) << 32 | plan.tag[operations], return_inverse=True)[1]
@@ -151,7 +153,7 @@ def _boxes(plan: Plan, box: Int32s, operations: NDArray[np.intp]) -> Int32s:
 
 
 def _with_tags_of_boxes(plan: Plan, tag: Int32s, operations: NDArray[np.intp], numbers: Int64s) -> Int32s:
-    """The tags, with these numbers for operations whose messages meet in boxes."""
+    """Return the tags, with these numbers for operations whose messages meet in boxes."""
     tag[operations] = numbers
     if plan.tag is not None:
         tag[operations[plan.tag[operations] == ANY_TAG]] = ANY_TAG
@@ -202,9 +204,12 @@ def _nics(plan: Plan) -> Int32s:
 
 
 def _as_at_targets(plan: Plan, operations: NDArray[np.intp], unit: Int32s, at_target: Int32s) -> Int32s:
-    """Numbers of the units of these operations, small ones, within each rank. A message has the number of its send's
-    unit at its target too: all units that messages join have one number, and no two of a rank have the same. If
-    messages join two of a rank, as in a program with overlap, numbers belong to each rank alone."""
+    """Numbers of the units of these operations, small ones, within each rank.
+
+    A message has the number of its send's unit at its target too: all units that messages join have one number, and no
+    two of a rank have the same. If messages join two of a rank, as in a program with overlap, numbers belong to
+    each rank alone.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -19,8 +19,10 @@ Ints = NDArray[np.int64]
 
 
 def program_in_loggopsim(segment: Segment, rank: Int32s, match: Int32s, mailbox: Int32s | None) -> Dependencies:
-    """The dependencies of a program, and its processors, interfaces and queues. ``match`` and ``mailbox``: (N,) the
-    other end of every message, and the mailbox of those for anyone."""
+    """Return the dependencies of a program, and its processors, interfaces and queues.
+
+    ``match`` and ``mailbox``: (N,) the other end of every message, and the mailbox of those for anyone.
+    """
     kind, ranks = segment.fields["kind"], len(segment.first) - 1
     unit = segment.fields.get("unit")
     processor, more = (rank, 0) if unit is None else _processors(rank, unit, ranks)
@@ -48,7 +50,7 @@ def program_in_loggopsim(segment: Segment, rank: Int32s, match: Int32s, mailbox:
 
 
 def _processors(rank: Int32s, unit: NDArray[np.int16], ranks: int) -> tuple[Int32s, int]:
-    """A processor for each rank, and one more for each other part of a rank that works, and how many more."""
+    """Return a processor for each rank, and one more for each other part of a rank that works, and how many more."""
     processor, other = rank.copy(), np.flatnonzero(unit)
     parts, number = np.unique(rank[other].astype(np.int64) << 16 | unit[other], return_inverse=True)
     processor[other] = ranks + number
@@ -56,7 +58,7 @@ def _processors(rank: Int32s, unit: NDArray[np.int16], ranks: int) -> tuple[Int3
 
 
 def _own_boxes(kind: NDArray[np.int8], match: Int32s, mailbox: Int32s | None) -> tuple[Int32s, int]:
-    """A queue for each message, but one for all messages of a mailbox."""
+    """Return a queue for each message, but one for all messages of a mailbox."""
     box = np.full(len(kind), NONE, np.int32) if mailbox is None else mailbox.copy()
     boxes = int(box.max(initial=NONE)) + 1
     sends = np.flatnonzero((kind == SEND) & (box == NONE))
@@ -67,9 +69,11 @@ def _own_boxes(kind: NDArray[np.int8], match: Int32s, mailbox: Int32s | None) ->
 
 
 def _waits_of_groups(segment: Segment, rank: Int32s) -> tuple[Ints, Ints]:
-    """Sources and targets of dependencies: operations posted together, to which the same ``until`` belongs, wait for
-    all operations posted together before them in their rank, or as far ``back`` as given; and for the ones in
-    ``awaits``."""
+    """Return sources and targets of dependencies of operations posted together.
+
+    Operations posted together, to which the same ``until`` belongs, wait for all operations posted together before them
+    in their rank, or as far ``back`` as given; and for the ones in ``awaits``.
+    """
     until, back = segment.fields["until"], segment.fields.get("back")
     begins = np.flatnonzero(np.diff(rank, prepend=NONE) | np.diff(until, prepend=NONE))
     sizes = np.diff(np.append(begins, len(rank)))
@@ -90,8 +94,9 @@ def _waits_of_groups(segment: Segment, rank: Int32s) -> tuple[Ints, Ints]:
 
 
 def as_in_loggopsim(schedule: Schedule, tag: Ints, shared: Ints, segment: Segment) -> Dependencies:
-    """The dependencies of a schedule, each in the order of the file, and its processors, interfaces and queues.
-    ``shared``: (N,) the number of the queue of messages and receives of several kinds, or NONE.
+    """Return the dependencies of a schedule, each in the order of the file, and its processors and queues.
+
+    And its interfaces. ``shared``: (N,) the number of the queue of messages and receives of several kinds, or NONE.
 
     A message keeps the numbers of its send's processor and interface at its target, as in LogGOPSim.
     """
@@ -170,7 +175,10 @@ def _of_sends(values: NDArray[np.int32], sends: Ints, count: int) -> NDArray[np.
 
 
 def _boxes(schedule: Schedule, rank: Ints, tag: Ints, shared: Ints) -> tuple[NDArray[np.int32], int]:
-    """The queue in which each send and receive meets another: one for each source, target and tag, or a shared one."""
+    """Return the queue in which each send and receive meets another.
+
+    One for each source, target and tag, or a shared one.
+    """
     messages = np.flatnonzero((schedule.kind == SEND) | (schedule.kind == RECEIVE))
     sends, peer = schedule.kind[messages] == SEND, schedule.peer[messages].astype(np.int64)
     target = np.where(sends, peer, rank[messages])

@@ -50,8 +50,9 @@ def make_plan(
     counters: bool = False,
     background: int = 0,
 ) -> Plan:
-    """The Plan of one design point with the named effects; with ``counters``, it has ``accounts``. ``background``: how
-    many messages of other jobs it has, with that effect.
+    """Return the Plan of one design point with the named effects; with ``counters``, it has ``accounts``.
+
+    ``background``: how many messages of other jobs it has, with that effect.
 
     Raises InputError for repeats that are not whole, ranks that do not exist, sends and receives that do not match;
     CapacityError when the Plan would not fit in memory.
@@ -74,15 +75,17 @@ class Plans:
         self._kept: tuple[tuple[frozenset[Mechanism], bool], Draft] | None = None
 
     def plan(self, effects: Collection[str] = (), background: int = 0, background_bytes: float = USUAL_BYTES) -> Plan:
-        """The Plan that ``make_plan`` describes. ``background_bytes``: size of messages of other jobs, where the
-        machine states none."""
+        """Return the Plan that ``make_plan`` describes.
+
+        ``background_bytes``: size of messages of other jobs, where the machine states none.
+        """
         drawn = DrawnBackground(background, self.seed, size_bytes=background_bytes)
         plan = self.unshared(effects, drawn)
         with np.errstate(all="ignore"):
             return with_sharing(plan, self.design_point, effects, self.seed)
 
     def unshared(self, effects: Collection[str], background: DrawnBackground) -> Plan:
-        """The Plan before its messages share stations, as Plans of several jobs are put together."""
+        """Return the Plan before its messages share stations, as Plans of several jobs are put together."""
         on = switched_on(effects)
         with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
             kept = self._drafted(on, not self.every_rank and self._keeps_alike(effects))
@@ -113,7 +116,7 @@ class Plans:
         return not self.counters and all(one.keeps_alike(workload, machine) for one in acting)
 
     def _drafted(self, on: frozenset[Mechanism], by_class: bool) -> Draft:
-        """The operations of the program, which mechanisms that change them later have not changed yet."""
+        """Return the operations of the program, which mechanisms that change them later have not changed yet."""
         workload = self.design_point.workload
         marks = workload.varies or workload.is_open  # whether operations say which demand they are of
         on_program = on - (LATER if marks else LATER | {Mechanism.VARIED_TIMES})
@@ -130,8 +133,10 @@ class Plans:
         return self._kept[1]
 
     def _by_class(self, builder: PlanBuilder, size: ProgramSize) -> Draft | None:
-        """The operations of one rank of each class of ranks that do the same; None if that saves nothing, or for a
-        program with an error, which is to name its ranks."""
+        """Return the operations of one rank of each class of ranks that do the same.
+
+        None if that saves nothing, or for a program with an error, which is to name its ranks.
+        """
         is_large = size.operations >= MIN_BY_CLASS and builder.ranks > 1
         if not is_large or builder.prices.loggops or not _is_written_step_by_step(builder):
             return None
@@ -173,8 +178,10 @@ def _check_counted(builder: PlanBuilder) -> None:
 
 
 def operations_at_most(design_point: DesignPoint, effects: Collection[str] = ()) -> float:
-    """Number of operations of all ranks together that ``make_plan`` would make, before any is made. Raises as it
-    does."""
+    """Return the number of operations of all ranks together that ``make_plan`` would make, before any is made.
+
+    Raises as it does.
+    """
     design_point.require_one_point("a simulation")
     builder = _builder(design_point, switched_on(effects))
     return size_of(builder, builder.evaluation.program).operations
@@ -217,7 +224,7 @@ def _is_written_step_by_step(builder: PlanBuilder) -> bool:
 
 
 def _lowered(builder: PlanBuilder) -> LoweredProgram:
-    """The operations of the program."""
+    """Return the operations of the program."""
     # A program whose first demand writes it as a whole has no loops with an index.
     whole = None
     if not builder.design_point.workload.has_index:
@@ -235,7 +242,7 @@ def _trimmed(made: Made) -> Made:
 
 
 def _accounts(builder: PlanBuilder, segment: Segment) -> Accounts | None:
-    """Data for counters, if they are wanted."""
+    """Return data for counters, if they are wanted."""
     if builder.tally is None:
         return None
     shares = imbalance_shares(builder.design_point, builder.on, builder.seed)

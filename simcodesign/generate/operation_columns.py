@@ -18,8 +18,11 @@ DEMANDS, PRICES, CHAINS, COUNTERS = "demands", "prices", "side chains", "counter
 
 @dataclass(frozen=True)
 class OperationColumn:
-    """A column. ``default``: the value for other operations; ``is_place``: it counts operations within a rank,
-    and so grows when these move to later places."""
+    """A column.
+
+    ``default``: the value for other operations; ``is_place``: it counts operations within a rank, and so grows when
+    these move to later places.
+    """
 
     type: type[np.generic]
     unit: str

@@ -72,7 +72,7 @@ class Stations:
         return len(self.kind)
 
     def discipline_of(self, number: int) -> Discipline:
-        """The discipline of one station."""
+        """Return the discipline of one station."""
         return self.disciplines[0 if self.discipline is None else int(self.discipline[number])]
 
 
@@ -118,8 +118,9 @@ class PacketSharing:
 
 @dataclass(frozen=True)
 class AlternativeRoutes:
-    """Messages that choose between two routes: ``Routes.route``, the minimal one, and row ``route[op]``, if
-    that is not NONE.
+    """Messages that choose between two routes.
+
+    ``Routes.route``, the minimal one, and row ``route[op]``, if that is not NONE.
 
     They are the same for the first ``fork[op]`` stations. When the head of the message reaches the fork, it
     takes the alternative if q h > q' h' + ``threshold`` there, otherwise the minimal route: q messages wait or are in
@@ -138,8 +139,9 @@ class AlternativeRoutes:
 
 @dataclass(frozen=True)
 class Routes:
-    """Stations that messages visit one after another: message ``op`` takes ``station[start[r]:start[r+1]]``, r =
-    ``route[op]``.
+    """Stations that messages visit one after another.
+
+    Message ``op`` takes ``station[start[r]:start[r+1]]``, r = ``route[op]``.
 
     A message has a head, which asks for the stations one after another, and a tail, its last byte. The head sets out
     ``inject_s`` after the start of the send, the tail ``tail_s`` later. A station that was granted at g lets the tail
@@ -221,9 +223,11 @@ class LogGOPS:
 
 @dataclass(frozen=True)
 class Edges:
-    """Dependencies other than program order: ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, if
-    ``early``, until it begins. A receive begins when it takes its message up; in a Plan with ``loggops``, when it is
-    posted."""
+    """Dependencies other than program order.
+
+    ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, if ``early``, until it begins. A receive begins
+    when it takes its message up; in a Plan with ``loggops``, when it is posted.
+    """
 
     start: Int64s  # (N + 1,)
     target: Int32s
@@ -246,8 +250,11 @@ class Accounts:
 
 @dataclass(frozen=True)
 class Powers:
-    """Power of operations: ``op`` has the pieces ``start[r]:start[r+1]``, r = ``row[op]``: ``watts`` from one
-    share of its duration to another; and ``per_byte_j`` for each of its bytes, if it is a send."""
+    """Power of operations.
+
+    ``op`` has the pieces ``start[r]:start[r+1]``, r = ``row[op]``: ``watts`` from one share of its duration to another;
+    and ``per_byte_j`` for each of its bytes, if it is a send.
+    """
 
     row: Int32s  # (N,) or NONE
     start: Int64s  # (K + 1,)
@@ -259,8 +266,11 @@ class Powers:
 
 @dataclass(frozen=True)
 class OpenStream:
-    """The R requests of a program of arrivals: each arrives when operation ``arrives`` is done, and has left when
-    operation ``leaves`` is done, or when its message has arrived."""
+    """The R requests of a program of arrivals.
+
+    Each arrives when operation ``arrives`` is done, and has left when operation ``leaves`` is done, or when its message
+    has arrived.
+    """
 
     arrives: Int64s  # (R,)
     leaves: Int64s  # (R,)
@@ -281,9 +291,12 @@ class SourceLines:
 
 @dataclass(frozen=True)
 class DemandOrder:
-    """Which operations belong to which demand: every rank has ``counts[v]`` of variant v, (P,) or one number for all;
-    a demand has one variant, or several where the iterations of a loop differ. ``turns`` are the variants in the order
-    in which they are done; ``demand`` is the number of the demand of each variant."""
+    """Which operations belong to which demand.
+
+    Every rank has ``counts[v]`` of variant v, (P,) or one number for all; a demand has one variant, or several where
+    the iterations of a loop differ. ``turns`` are the variants in the order in which they are done; ``demand`` is the
+    number of the demand of each variant.
+    """
 
     turns: Int32s
     counts: tuple[Int64s, ...]
@@ -367,7 +380,7 @@ class Plan:
         return np.concatenate([self.size_bytes, self.background.size_bytes])
 
     def describe(self, op: int) -> str:
-        """An operation in words, for messages."""
+        """Return an operation in words, for messages."""
         text = f"{KINDS[self.kind[op]]}"
         if self.kind[op] in (SEND, RECEIVE):
             peer = "anyone" if self.peer[op] == ANY else f"rank {self.peer[op]}"

@@ -45,9 +45,12 @@ from simcodesign.generate.segment import Segment, woven
 
 @dataclass
 class Totals:
-    """Totals of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory,
-    accesses to memory that were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level
-    were counted; and seconds on accelerators, and on processors, by what limits them."""
+    """Totals of all ranks.
+
+    ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, accesses to memory that
+    were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level were counted; and
+    seconds on accelerators, and on processors, by what limits them.
+    """
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)
@@ -60,8 +63,11 @@ class Totals:
 
 @dataclass(frozen=True)
 class DrawnBackground:
-    """How many messages of others are drawn, and the seed of them. ``used``: the nodes that others do not have; None:
-    those with ranks. ``size_bytes``: of each, where the machine states none."""
+    """How many messages of others are drawn, and the seed of them.
+
+    ``used``: the nodes that others do not have; None: those with ranks. ``size_bytes``: of each, where the machine
+    states none.
+    """
 
     count: int = 0
     seed: int = 0
@@ -71,8 +77,11 @@ class DrawnBackground:
 
 @dataclass(frozen=True)
 class PlanBuilder:
-    """All that the demands of one Plan share. ``tally``: if counters are wanted; ``powers``: if the machine states
-    powers. ``background``: which messages of others are drawn."""
+    """All that the demands of one Plan share.
+
+    ``tally``: if counters are wanted; ``powers``: if the machine states powers. ``background``: which messages of
+    others are drawn.
+    """
 
     evaluation: Evaluation
     phases: dict[str, int]  # number of every phase
@@ -114,8 +123,10 @@ class PlanBuilder:
 
     @property
     def links_beside(self) -> bool:
-        """Whether lines pass between the sockets of a node while others pass its controllers. Under LogGOPSim's rules
-        they cannot: an operation has its processor."""
+        """Whether lines pass between the sockets of a node while others pass its controllers.
+
+        Under LogGOPSim's rules they cannot: an operation has its processor.
+        """
         memory = self.machine.memory
         overlap = memory is not None and memory.remote is not None and memory.transfers == OVERLAP
         return overlap and self.has_controllers and not self.prices.loggops
@@ -139,9 +150,12 @@ class PlanBuilder:
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """The operations of a whole program. ``dependencies``: what they wait for; None if each waits for the previous one
-    in its rank. ``requests``: of a program of arrivals; nothing draws power in its ``idle_phase``. ``classes``:
-    of the ranks, if the segment has one rank of each."""
+    """The operations of a whole program.
+
+    ``dependencies``: what they wait for; None if each waits for the previous one in its rank. ``requests``: of a
+    program of arrivals; nothing draws power in its ``idle_phase``. ``classes``: of the ranks, if the segment has
+    one rank of each.
+    """
 
     segment: Segment
     dependencies: Dependencies | None = None
@@ -177,8 +191,10 @@ class StepWriter:
     def amount(
         self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] | None = None
     ) -> FloatOrArray:
-        """An amount: a number, or one for every rank; some names may be ``changed``. InputError unless it is finite
-        and not negative."""
+        """Return an amount: a number, or one for every rank; some names may be ``changed``.
+
+        InputError unless it is finite and not negative.
+        """
         return self.step.amount(expression, what, changed)
 
     @cached_property
@@ -207,15 +223,19 @@ class StepWriter:
         duration_s: FloatOrArray,
         extra: dict[str, FloatOrArray] | None = None,
     ) -> None:
-        """An operation of every rank that does the demand, which takes ``duration_s`` of its processor, disk or memory.
-        Amounts are numbers, or one for each of the P ranks."""
+        """Add an operation of every rank that does the demand.
+
+        It takes ``duration_s`` of its processor, disk or memory. Amounts are numbers, or one for each of the P ranks.
+        """
         who = self.who
         fields = {name: of_ranks(value, who) for name, value in (extra or {}).items()}
         self.columns.work(kind, of_ranks(size_bytes, who), of_ranks(duration_s, who), who, fields)
 
     def varying(self, width: int = 1) -> dict[str, FloatOrArray]:
-        """The field by which operations of a demand whose times vary get their factor, one for each ``width`` of
-        them."""
+        """Return the field by which operations of a demand whose times vary get their factor.
+
+        One for each ``width`` of them.
+        """
         variations, law = self.builder.variations, self.step.demand.variation
         if not variations.marked or law is None or law.constant:
             return {}
@@ -236,8 +256,10 @@ class StepWriter:
         tally.note("instructions", self.phase, np.where(self.present, instructions, 0.0) * self.step.repetitions)
 
     def _through_memory(self) -> list[Column]:
-        """The written columns, with what passes through the memory of nodes: messages of operations that touch more
-        than a rank's share of the cache."""
+        """Return the written columns, with what passes through the memory of nodes.
+
+        Messages of operations that touch more than a rank's share of the cache.
+        """
         demand, ranks, columns = self.step.demand, self.builder.ranks, self.columns.columns
         if not isinstance(demand, MessageDemand):
             return columns
@@ -252,7 +274,7 @@ class StepWriter:
         return [replace(one, in_memory=in_memory if one.who is None else in_memory[one.who]) for one in columns]
 
     def segment(self, is_collective: bool) -> Segment:
-        """The written operations, with their prices, rank by rank."""
+        """Return the written operations, with their prices, rank by rank."""
         builder = self.builder
         columns = self._through_memory() if builder.prices.loads_memory else self.columns.columns
         columns = [one for one in columns if one.who is None or len(one.who)]  # a `when` may hold for no rank

@@ -36,14 +36,16 @@ WOVEN = 2.0
 
 @dataclass(frozen=True)
 class ProgramSize:
-    """Operations of all ranks together, at most, and the most of them that are in memory at a time while the program
-    is lowered: parts and what they are joined to, or a part and its repetitions."""
+    """Operations of all ranks together, at most, and the most in memory while the program is lowered.
+
+    In memory at a time: parts and what they are joined to, or a part and its repetitions.
+    """
 
     operations: float
     most: float
 
     def of_ranks(self, fraction: float) -> ProgramSize:
-        """The size with only this fraction of the ranks."""
+        """Return the size with only this fraction of the ranks."""
         return ProgramSize(self.operations * fraction, self.most * fraction)
 
 
@@ -53,7 +55,7 @@ def size_of(builder: PlanBuilder, block: EvaluatedBlock) -> ProgramSize:
 
 
 def _joined(parts: Iterable[ProgramSize]) -> ProgramSize:
-    """The size of parts one after another: all are kept until they are copied into one (``segment.joined``)."""
+    """Return the size of parts one after another: all are kept until they are copied into one (``segment.joined``)."""
     operations = most = 0.0
     several = 0
     for part in parts:
@@ -110,8 +112,10 @@ def columns_bytes(builder: PlanBuilder) -> int:
 
 
 def check_plan_fits(size: ProgramSize, builder: PlanBuilder) -> None:
-    """Check the memory of a simulation before any of its operations is made. Raises CapacityError, or warns, as
-    ``check_memory``."""
+    """Check the memory of a simulation before any of its operations is made.
+
+    Raises CapacityError, or warns, as ``check_memory``.
+    """
     workload = builder.design_point.workload
     what = f"simulating {workload.name} with {builder.ranks} ranks takes up to {size.operations:.3g} operations"
     columns = columns_bytes(builder)
@@ -143,7 +147,7 @@ def plan_bytes(plan: Plan) -> int:
 
 
 def _arrays(content: Any) -> Iterator[np.ndarray]:
-    """The arrays in a dataclass, each as the array that has its memory."""
+    """Yield the arrays in a dataclass, each as the array that has its memory."""
     if isinstance(content, np.ndarray):
         while isinstance(content.base, np.ndarray):
             content = content.base

@@ -43,7 +43,7 @@ class PowerTable:
     rows: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def of_kind(self, kind: int, machine: Machine) -> int:
-        """The row of a built-in kind of operation, NONE if it draws nothing."""
+        """Return the row of a built-in kind of operation, NONE if it draws nothing."""
         part = getattr(machine, PART[kind]) if kind in PART else None
         watts = getattr(part, "dynamic_power_w", None)
         per_byte = getattr(part, "energy_per_byte_j", None) if kind == SEND else None
@@ -52,7 +52,7 @@ class PowerTable:
         return self._row(((0.0, 1.0, float(watts or 0.0)),), float(per_byte or 0.0))
 
     def of_block(self, pieces: Sequence[Piece], ranks: int) -> Int32s | int:
-        """The row of a block, or the row of every rank if they differ."""
+        """Return the row of a block, or the row of every rank if they differ."""
         parts = [np.broadcast_arrays(*np.atleast_1d(piece.since, piece.until, piece.watts)) for piece in pieces]
         wide = max((len(part[0]) for part in parts), default=1)
         if wide == 1:
@@ -73,7 +73,7 @@ class PowerTable:
         return self.rows[key]
 
     def marked(self, column: Column, machine: Machine) -> Column:
-        """The column with its rows, unless it has them."""
+        """Return the column with its rows, unless it has them."""
         if "power" in column.extra:
             return column
         rows: FloatOrArray = self.of_kind(column.kind, machine)
@@ -84,7 +84,7 @@ class PowerTable:
         return np.array([self.of_kind(number, machine) for number in range(len(KINDS))], np.int32)[kind]
 
     def built(self, row: Int32s) -> Powers:
-        """The table, for operations of these rows."""
+        """Return the table, for operations of these rows."""
         since, until, watts = np.array(self.pieces, dtype=np.float64).reshape(-1, 3).T
         start = np.array([0, *self.ends], np.int64)
         return Powers(row, start, since, until, watts, np.array(self.per_byte_j, dtype=np.float64))

@@ -45,7 +45,7 @@ class ProgramLowering:
     demand: list[int] = field(default_factory=list)  # number of the demand of each variant
 
     def lowered(self) -> LoweredProgram:
-        """The whole program."""
+        """Return the whole program."""
         written = self._block(self.builder.evaluation.program, 0)
         demand = np.array(self.demand, dtype=np.int32)
         demands = DemandOrder(written.turns, tuple(self.counts), demand)
@@ -57,7 +57,7 @@ class ProgramLowering:
         return self.builder.ranks if self.classes is None else len(self.classes)
 
     def _kept(self, segment: Segment) -> Segment:
-        """The stored form of the operations that all ranks do in a step."""
+        """Return the stored form of the operations that all ranks do in a step."""
         if self.finder is not None:
             return self.finder.add(segment)
         return segment if self.classes is None else self.classes.reduced(segment)
@@ -67,8 +67,10 @@ class ProgramLowering:
         return counts if self.classes is None else counts[self.classes.of_rank]
 
     def _block(self, block: EvaluatedBlock, number: int, ready: dict[int, Written] | None = None) -> Written:
-        """A block done once, its own blocks as often as these are repeated; its demands have numbers from ``number``
-        on. ``ready``: steps written already, by their place."""
+        """Return a block done once, its own blocks as often as these are repeated.
+
+        Its demands have numbers from ``number`` on. ``ready``: steps written already, by their place.
+        """
         parts, turns = [], []
         chains = SideChains(self.builder.ranks) if self.builder.design_point.workload.has_overlap else None
         for place, step in enumerate(block.steps()):
@@ -126,7 +128,7 @@ class ProgramLowering:
         return self._joined([one.segment for one in every], [one.turns for one in every])
 
     def _variant(self, number: int) -> Int32s:
-        """A new variant of a demand, of which nothing is counted yet."""
+        """Return a new variant of a demand, of which nothing is counted yet."""
         self.counts.append(np.array(0))
         self.demand.append(number)
         return np.array([len(self.counts) - 1], dtype=np.int32)

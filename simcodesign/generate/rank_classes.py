@@ -86,14 +86,14 @@ class _Rows:
         return table
 
     def of_ranks(self, ranks: Int64s) -> Int64s:
-        """The operations of these ranks, in their order."""
+        """Return the operations of these ranks, in their order."""
         counts = self._counts[ranks]
         begins = np.repeat(self._first[ranks] - np.cumsum(counts) + counts, counts)
         return begins + np.arange(len(begins))
 
 
 def _bits(values: NDArray[Any]) -> NDArray[Any]:
-    """The values as whole numbers, so that values that are no numbers are equal to themselves."""
+    """Return the values as whole numbers, so that values that are no numbers are equal to themselves."""
     return values.view(np.int64) if values.dtype == np.float64 else values
 
 
@@ -166,8 +166,10 @@ class ClassFinder:
         return classes if self._can_be_paired(classes) else None
 
     def _can_be_paired(self, classes: RankClasses) -> bool:
-        """Whether messages paired by tag are paired in the same way between classes as between ranks: a rank has one
-        partner in each class for each tag, and each of its partners has the rank."""
+        """Return whether messages paired by tag are paired in the same way between classes as between ranks.
+
+        A rank has one partner in each class for each tag, and each of its partners has the rank.
+        """
         if not self._tagged:
             return True
         rank, peer, tag, sends = np.unique(np.concatenate(self._tagged), axis=0).T

@@ -45,7 +45,7 @@ class Segment:
         return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
 
     def repeated(self, times: int) -> Segment:
-        """The segment ``times`` times one after another."""
+        """Return the segment ``times`` times one after another."""
         if times == 1:
             return self
         if self.width is not None:
@@ -60,7 +60,7 @@ class Segment:
         return Segment(first, fields)
 
     def _repeated_unevenly(self, low: int, high: int, times: int) -> dict[str, Array]:
-        """The fields of some ranks."""
+        """Return the fields of some ranks."""
         counts = self.counts.astype(np.int32)
         pieces = np.repeat(counts[low:high], times)  # of every rank, one repetition after another
         index = np.repeat(np.repeat(self.first[low:high], times) - np.cumsum(pieces) + pieces, pieces)
@@ -127,20 +127,20 @@ def _joined_evenly(parts: Sequence[Segment], ranks: int, widths: Sequence[int]) 
 
 
 def _moved(part: Segment, start: Int64s, name: str) -> Array:
-    """The places of a part that begins ``start`` operations later in every rank."""
+    """Return the places of a part that begins ``start`` operations later in every rank."""
     places, peer = part.fields[name], np.maximum(part.fields["peer"], 0)
     later = start[peer] if name == "match" else np.repeat(start, part.counts)
     return np.where(places >= 0, places + later.astype(np.int32), places)
 
 
 def woven(columns: Sequence[Column], ranks: int, phase: int, names: Sequence[str] = ()) -> Segment:
-    """The columns rank by rank; ``names`` are the extra fields."""
+    """Return the columns rank by rank; ``names`` are the extra fields."""
     even = all(column.who is None for column in columns)
     return (_woven_evenly if even else _woven_unevenly)(columns, ranks, phase, names)
 
 
 def _values(column: Column, names: Sequence[str], match: Any, phase: int) -> dict[str, Any]:
-    """The fields of one column."""
+    """Return the fields of one column."""
     values = {"kind": column.kind, "phase": phase, "peer": column.peer, "match": match}
     values |= {"size_bytes": column.size_bytes, "duration_s": column.duration_s}
     return values | {name: column.extra.get(name, EXTRAS[name][1]) for name in names}
@@ -219,13 +219,13 @@ class _Awaited:
             self._waiting.setdefault(number + column.until, []).append(number)
 
     def reach(self, place: int, counts: Int64s) -> None:
-        """The columns before ``place`` are counted."""
+        """Note that the columns before ``place`` are counted."""
         for number in self._waiting.get(place, ()):
             self.place[number] = counts[self._crowd[number]]
 
 
 def _loose(column: Column) -> int:
-    """The match of a column whose partner is not named in it."""
+    """Return the match of a column whose partner is not named in it."""
     return NONE if column.tag is None else BY_TAG - column.tag
 
 

@@ -36,7 +36,7 @@ class SideChains:
         self._who: dict[str, Int32s | None] = {}  # the ranks that have started a part; None: all
 
     def placed(self, demand: Demand, written: Segment, writer: StepWriter) -> Segment:
-        """The operations of a demand, as placed in the block."""
+        """Return the operations of a demand, as placed in the block."""
         if isinstance(demand, Wait):
             written = self._wait(demand, writer)
         elif demand.started_as:
@@ -66,7 +66,7 @@ class SideChains:
 
 
 def _column(who: Int32s | None, **fields: Int64s) -> Column:
-    """An operation of no time of the ranks ``who``; fields have a value for every rank."""
+    """Return an operation of no time of the ranks ``who``; fields have a value for every rank."""
     extra = {name: of_ranks(value.astype(np.int32), who) for name, value in fields.items()}
     return Column(WAIT, who, NONE, 0.0, extra=extra)
 

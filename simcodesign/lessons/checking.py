@@ -57,7 +57,7 @@ def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = No
 
 
 def _place_of(lesson: Lesson, code: str, count: int) -> int:
-    """Number of a code's combination. InputError if nothing depends on it."""
+    """Return the number of a code's combination. InputError if nothing depends on it."""
     checked = checked_code(code)
     if not lesson.seeded:
         raise InputError(

@@ -54,8 +54,10 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Tasks:
-    """Simulations to do, numbered; picklable. Task n gives the ladder of a point, the arrays of a trace, or a
-    document, first the ladders of all points."""
+    """Simulations to do, numbered; picklable.
+
+    Task n gives the ladder of a point, the arrays of a trace, or a document, first the ladders of all points.
+    """
 
     runs: tuple[Run, ...]
 
@@ -108,7 +110,7 @@ def _in_order(tasks: Tasks, workers: int) -> Iterator[Any]:
 
 
 def trace_key(run: Run, at: Mapping[str, int]) -> TraceKey:
-    """The run and the numbers of its stops, in the order of its sliders."""
+    """Return the run and the numbers of its stops, in the order of its sliders."""
     return run.name, tuple(at[slider.name] for slider in run.sliders)
 
 
@@ -161,8 +163,10 @@ def cache_folder() -> Path:
 
 
 def content_hash(lesson: Lesson) -> str:
-    """Digest of all that the numbers depend on: runs, their files, bundled descriptions, and the code of both
-    readings."""
+    """Return a digest of all that the numbers depend on.
+
+    Runs, their files, bundled descriptions, and the code of both readings.
+    """
     digest = hashlib.sha256(repr((lesson.sliders, lesson.runs)).encode())
     package = Path(__file__).resolve().parent.parent
     files = [path for path in lesson.folder.glob("*") if path.suffix not in _NO_INPUTS and is_file(path)]

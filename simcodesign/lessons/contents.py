@@ -27,7 +27,7 @@ Arrays = dict[str, NDArray[np.generic]]
 def contents(
     lesson: Lesson, numbers: Numbers, exam: bool = False, on_withheld: OnWithheld | None = None
 ) -> tuple[dict[str, Any], Arrays]:
-    """The header and the arrays of a page; of an exam without answers and all that they could be read from.
+    """Return the header and the arrays of a page; of an exam without answers and all that they could be read from.
 
     ``on_withheld`` is called with the texts and figures that an exam lacks. InputError for values, links and answers
     that cannot be.
@@ -71,7 +71,7 @@ def _slider(one: Slider, language: str) -> dict[str, Any]:
 
 
 def _run(run: Run, numbers: Numbers, arrays: Arrays, has_stations: bool) -> dict[str, Any]:
-    """A run; its traces become arrays of the page, and with ``has_stations`` what stations did."""
+    """Return a run; its traces become arrays of the page, and with ``has_stations`` what stations did."""
     traces = []
     for number, one in enumerate(run.traces):
         start = f"{run.name}/{number}/"
@@ -105,7 +105,7 @@ def _run(run: Run, numbers: Numbers, arrays: Arrays, has_stations: bool) -> dict
 
 
 def _step(step: Step, cases: Sequence[Values], held: Held | None) -> dict[str, Any]:
-    """A step; in an exam it is open, and asks for no prediction but in its questions."""
+    """Return a step; in an exam it is open, and asks for no prediction but in its questions."""
     tellers = [StepTexts(step, one, NOTHING if held is None else held) for one in cases]
     views = [
         {"kind": one.kind, "figure": number, "runs": list(one.runs), "title": one.title, **one.options}

@@ -15,8 +15,11 @@ Stops = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Stop:
-    """A place of a slider. ``value``: its position on an axis, in SI units; ``parameters`` and ``machine``: what is
-    set there, of the workload and of the machine file."""
+    """A place of a slider.
+
+    ``value``: its position on an axis, in SI units; ``parameters`` and ``machine``: what is set there, of the workload
+    and of the machine file.
+    """
 
     value: float
     text: str
@@ -27,8 +30,11 @@ class Stop:
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider with its stops; ``start``: the number of the initial stop of a lesson. ``simple``: what its stops
-    set, if that is one number of the same name each, so that a forecast takes all of them as an array."""
+    """A slider with its stops; ``start``: the number of the initial stop of a lesson.
+
+    ``simple``: what its stops set, if that is one number of the same name each, so that a forecast takes all of them as
+    an array.
+    """
 
     name: str
     about: str
@@ -119,8 +125,10 @@ class Mistake:
 
 @dataclass(frozen=True)
 class NumberQuestion:
-    """A question for a number: ``answer`` in SI units, shown and asked for in ``unit``, right within ``tolerance``
-    (relative)."""
+    """A question for a number.
+
+    ``answer`` in SI units, shown and asked for in ``unit``, right within ``tolerance`` (relative).
+    """
 
     name: str
     text: str

@@ -74,14 +74,14 @@ class _Reader:
     at: int = 0
 
     def chunks(self) -> list[str]:
-        """The formula in pieces that stay on a line: each is a sign and the factor behind it."""
+        """Return the formula in pieces that stay on a line: each is a sign and the factor behind it."""
         found = self._relation_parts()
         if self.at < len(self.tokens):
             raise ValueError(self.tokens[self.at].text)
         return found
 
     def _sign(self, *allowed: str) -> str:
-        """The next token if it is one of these signs, which is read then; or ""."""
+        """Return the next token if it is one of these signs, which is read then; or ""."""
         if self.at < len(self.tokens) and self.tokens[self.at].kind == "sign":
             sign = self.tokens[self.at].text
             if sign in allowed:
@@ -155,7 +155,7 @@ class _Reader:
         return f"<mn>{text}</mn>" if text.isdigit() else f"<mi>{text}</mi>"
 
     def _atom(self) -> str:
-        """A number with its unit, a name with its index, or dots."""
+        """Return a number with its unit, a name with its index, or dots."""
         token = self.tokens[self.at]
         self.at += 1
         if token.kind == "dots":

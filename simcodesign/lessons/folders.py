@@ -34,7 +34,7 @@ def bundled() -> dict[str, list[str]]:
 
 
 def lesson_folder(name: str | Path) -> Path:
-    """The folder of a shipped lesson by its name, or a folder by its path. InputError for what is neither."""
+    """Return the folder of a shipped lesson by its name, or a folder by its path. InputError for what is neither."""
     text = str(name)
     if isinstance(name, Path) or "/" in text or (text not in available() and is_folder(Path(text))):
         return Path(name)
@@ -57,13 +57,15 @@ def new_lesson(folder: Path) -> None:
 
 
 def _scalar(name: str) -> str:
-    """A name in YAML, in quotes if it could be anything else."""
+    """Return a name in YAML, in quotes if it could be anything else."""
     return name if re.fullmatch(r"[A-Za-z][\w-]*", name) else json.dumps(name, ensure_ascii=False)
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """Digest of its YAML files, programs and recordings, on which all truths depend, the same in every language: 16
-    hexadecimal digits."""
+    """Return a digest of its YAML files, programs and recordings, on which all truths depend.
+
+    The same in every language: 16 hexadecimal digits.
+    """
     digest = sha256()
     found = (path for pattern in ("*.y*ml", "*.py", "*.npz") for path in lesson.folder.glob(pattern))
     for path in sorted(found) if is_file(lesson.folder / FILE) else ():

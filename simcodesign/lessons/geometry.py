@@ -21,10 +21,12 @@ _BEND, _MOST_BEND = 0.12, 0.42
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """``position``: (vertices, 2), hosts first, then switches, in steps between neighbours, y downward. ``ends``:
-    (links, 2) vertices at which every directed link begins and ends. ``bend``: (links,) how far the middle of a link
-    stands off the straight line, to its left. ``stubs``: (n, 2) hosts and the bus that they are joined to; the ends of
-    a bus are points behind the switches."""
+    """``position``: (vertices, 2), hosts first, then switches, in steps between neighbours, y downward.
+
+    ``ends``: (links, 2) vertices at which every directed link begins and ends. ``bend``: (links,) how far the middle of
+    a link stands off the straight line, to its left. ``stubs``: (n, 2) hosts and the bus that they are joined to;
+    the ends of a bus are points behind the switches.
+    """
 
     position: NDArray[np.float64]
     ends: NDArray[np.int64]
@@ -34,8 +36,11 @@ class Geometry:
 
 
 def geometry_of(topology: Topology) -> Geometry:
-    """A picture of a network: grids and hypercubes as they are, a bus as a line, others by layers of switches, or in
-    circles where switches of a layer are joined to one another."""
+    """Return a picture of a network.
+
+    Grids and hypercubes as they are, a bus as a line, others by layers of switches, or in circles if switches of a
+    layer are joined to one another.
+    """
     hosts = topology.node_count
     links = np.arange(topology.link_count)
     ends = np.stack(topology.link_ends(links), axis=1).astype(np.int64)

@@ -23,17 +23,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """``formula_s``: the forecast, or a formula of the workload, by stop of every slider of the run. ``simulated_s``:
-    by stop that is simulated, of every slider; then by rung, from no effect to all effects of the run; then mean, low
-    and high end (95 %), which are all the same if nothing is random."""
+    """``formula_s``: the forecast, or a formula of the workload, by stop of every slider of the run.
+
+    ``simulated_s``: by stop that is simulated, of every slider; then by rung, from no effect to all effects of the run;
+    then mean, low and high end (95 %), which are all the same if nothing is random.
+    """
 
     formula_s: Floats
     simulated_s: Floats
 
 
 def formula_times(run: Run) -> Floats:
-    """(stops of the first slider, of the second ...) seconds of the run's formula. Sliders of one number each are
-    evaluated together."""
+    """Return seconds of the run's formula, (stops of the first slider, of the second ...).
+
+    Sliders of one number each are evaluated together.
+    """
     shape = [len(slider.stops) for slider in run.sliders]
     times_s = np.empty(shape)
     together = [number for number, slider in enumerate(run.sliders) if slider.simple is not None]
@@ -56,7 +60,7 @@ def formula_times(run: Run) -> Floats:
 
 
 def _formula(run: Run, scenario: Scenario) -> FloatOrArray:
-    """The sum of closed forms in s, or what the formula of the run gives."""
+    """Return the sum of closed forms in s, or what the formula of the run gives."""
     if run.formula is None:
         return forecast(scenario, longest_path=False).headline_s
     known = scenario.workload.formulas
@@ -69,7 +73,7 @@ def _formula(run: Run, scenario: Scenario) -> FloatOrArray:
 
 
 def _single(parameters: object) -> float:
-    """The one number that a stop of a simple slider sets."""
+    """Return the one number that a stop of a simple slider sets."""
     assert isinstance(parameters, dict)
     (value,) = parameters.values()
     return float(value)
@@ -97,7 +101,7 @@ def ladder_at(run: Run, stops: Stops) -> Floats:
 
 
 def assembled(run: Run, formula_s: Floats, ladders: list[Floats]) -> Lattice:
-    """The lattice of the ladders of all points, in the order of ``simulated_stops``."""
+    """Return the lattice of the ladders of all points, in the order of ``simulated_stops``."""
     shape = [len(run.simulated[slider.name]) for slider in run.sliders]
     assert len(ladders) == sum(1 for _ in simulated_stops(run))
     return Lattice(formula_s, np.array(ladders).reshape([*shape, len(run.effects) + 1, 3]))

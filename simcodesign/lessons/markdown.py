@@ -57,7 +57,7 @@ Format = Callable[[str, str, Place], str]
 
 
 def to_html(text: str, place: Place, moment: MomentOf, shown: Format) -> str:
-    """The HTML of a text. InputError, with the file and its line, for a value, a role or a link that is none."""
+    """Return the HTML of a text. InputError, with the file and its line, for a value, a role or a link that is none."""
 
     def value(match: re.Match[str]) -> str:
         here = Place(place.file, (place.line or 1) + text.count("\n", 0, match.start()))
@@ -77,7 +77,7 @@ def to_html(text: str, place: Place, moment: MomentOf, shown: Format) -> str:
 
 
 def inline_html(text: str, place: Place, moment: MomentOf, shown: Format) -> str:
-    """The same of one paragraph, without its tags."""
+    """Return the same of one paragraph, without its tags."""
     html = to_html(text, place, moment, shown).strip()
     return html.removeprefix("<p>").removesuffix("</p>") if html.count("<p>") == 1 else html
 
@@ -120,7 +120,7 @@ def _change(token: Token, place: Place, moment: MomentOf) -> None:
 
 
 def _picture(token: Token, place: Place) -> str:
-    """A picture as a data address: beside the text, or in the folder of the lesson above a translation."""
+    """Return a picture as a data address: beside the text, or in the folder of the lesson above a translation."""
     name = unquote(str(token.attrs.get("src", "")))
     if not token.content.strip():
         raise InputError("a picture without words", place, value=name, allowed=f"![what it shows]({name})")

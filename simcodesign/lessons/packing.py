@@ -20,7 +20,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> str:
-    """The block of a header and arrays: floats become float32, whole numbers int32."""
+    """Return the block of a header and arrays: floats become float32, whole numbers int32."""
     described, parts, offset = {}, [], 0
     for name, array in arrays.items():
         kind = "f4" if np.issubdtype(array.dtype, np.floating) else "i4"
@@ -35,7 +35,7 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> str:
 
 
 def unpack(block: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header without its ``arrays``, and the arrays by name."""
+    """Return the header without its ``arrays``, and the arrays by name."""
     data = gzip.decompress(base64.b64decode(block))
     length = int(np.frombuffer(data, "<u4", 1)[0])
     header = json.loads(data[4 : 4 + length])
@@ -49,5 +49,5 @@ def unpack(block: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def block_in(page: str) -> str:
-    """The block of a page that ``page.py`` has written."""
+    """Return the block of a page that ``page.py`` has written."""
     return page.split('<script type="text/plain" id="lesson-data">', 1)[1].split("</script>", 1)[0]

@@ -118,7 +118,7 @@ def page(
 
 
 def _tools(has_no_teacher: bool) -> tuple[str, str, str]:
-    """The buttons of a lesson at the head of its page, its summary, and the buttons at its end."""
+    """Return the buttons of a lesson at the head of its page, its summary, and the buttons at its end."""
     export = "<lesson-export></lesson-export>"
     teacher = "" if has_no_teacher else "<lesson-teacher></lesson-teacher>"
     end = f"{export}<lesson-import></lesson-import><lesson-share></lesson-share>\n"
@@ -126,7 +126,7 @@ def _tools(has_no_teacher: bool) -> tuple[str, str, str]:
 
 
 def _asset(name: str) -> str:
-    """A file of the bundle; InputError when the installation lacks it."""
+    """Return a file of the bundle; InputError when the installation lacks it."""
     path = BUNDLE / name
     if not is_file(path):
         raise InputError(
@@ -147,7 +147,7 @@ def _links(steps: list[dict[str, Any]]) -> str:
 
 
 def _step(number: int, step: dict[str, Any], lesson: Lesson, is_numbered: bool) -> str:
-    """A step: text and questions beside rows of figures."""
+    """Return a step: text and questions beside rows of figures."""
     rows: dict[int, list[str]] = {}
     for place, view in enumerate(step["views"]):
         element = f'<lesson-{view["kind"]} data-step="{number - 1}" data-view="{place}"></lesson-{view["kind"]}>'

@@ -40,7 +40,7 @@ def workload_at(run: Run, stops: Stops) -> str | Path:
 
 
 def within(run: Run, stops: Stops, error: InputError) -> InputError:
-    """An error of a scenario, with the place of its run and the stops at which it occurs."""
+    """Return an error of a scenario, with the place of its run and the stops at which it occurs."""
     here = ", ".join(f"{slider.name} {slider.stops[stops[slider.name]].text}" for slider in run.sliders)
     return InputError(f"at {here}: {error}" if here else str(error), run.place)
 
@@ -60,5 +60,5 @@ def simulated_stops(run: Run) -> Iterator[dict[str, int]]:
 
 
 def start_of(run: Run) -> dict[str, int]:
-    """The stops that the sliders begin with."""
+    """Return the stops that the sliders begin with."""
     return {slider.name: slider.start for slider in run.sliders}

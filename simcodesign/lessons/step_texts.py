@@ -36,7 +36,7 @@ class StepTexts:
     held: Held = NOTHING
 
     def text(self, text: str, form: str, place: Place) -> str:
-        """An expression as it is shown; three dots for what is held back."""
+        """Return an expression as it is shown; three dots for what is held back."""
         return "…" if self.hides(text, place) else self.values.text(text, form, place)
 
     def hides(self, text: str, place: Place) -> bool:
@@ -44,7 +44,7 @@ class StepTexts:
         return any(is_held(one, self.held) for one in self.values.reads(parse(text, place)))
 
     def moment(self, text: str, place: Place) -> Moment | None:
-        """The moment of a button, None for one that an exam does not show.
+        """Return the moment of a button, None for one that an exam does not show.
 
         InputError for a moment of no run that the step shows over time, and for one after the end of its run.
         """
@@ -60,7 +60,7 @@ class StepTexts:
         return Moment(time_s, dict(found[0][1]))
 
     def _found(self, expression: str, beside: str, place: Place) -> list[tuple[Run, Stops]]:
-        """The runs, and where they stand, of which an expression is a moment; or all of the run ``beside``."""
+        """Return the runs, and where they stand, of which an expression is a moment; or all of the run ``beside``."""
         kept = {(run.name, tuple(at.items())): (run, at) for run, at in self._kept()}
         if not kept:
             allowed = "in a step with a network, a Gantt chart, a clock or events of a run with traces"
@@ -81,7 +81,7 @@ class StepTexts:
         return found
 
     def _beside(self, kept: Mapping[Key, tuple[Run, Stops]], name: str) -> list[tuple[Run, Stops]]:
-        """What is kept of a run, or of all if it is "", first where its sliders begin."""
+        """Return what is kept of a run, or of all if it is "", first where its sliders begin."""
         chosen = {key: one for key, one in kept.items() if name in ("", key[0])}
         begin = [
             key for key, (run, _) in chosen.items() if key == (run.name, tuple(self.values.stops(run, {}).items()))
@@ -89,7 +89,7 @@ class StepTexts:
         return [chosen[key] for key in dict.fromkeys([*begin, *chosen])]
 
     def _kept(self) -> Iterator[tuple[Run, Stops]]:
-        """Runs that figures of the step show over time, and where all of them is kept."""
+        """Yield runs that figures of the step show over time, and where all of them is kept."""
         for view in self.step.views:
             for run in (self.values.lesson.runs[name] for name in view.runs):
                 if view.kind in _TRACED:
@@ -117,11 +117,11 @@ class StepTexts:
         return self._words(self.values.lesson.runs[one.run], self.values.stops_of(one))
 
     def _words(self, run: Run, at: Stops) -> str:
-        """A run and where it stands."""
+        """Return a run and where it stands."""
         here = ", ".join(f"{slider.name} {slider.stops[at[slider.name]].text}" for slider in run.sliders)
         return f"{run.name} at {here}" if here else run.name
 
 
 def _ordered(run: Run, at: Stops) -> Stops:
-    """Stops in the order of the run's sliders."""
+    """Return stops in the order of the run's sliders."""
     return {slider.name: at[slider.name] for slider in run.sliders}

@@ -44,7 +44,7 @@ def traces_at(run: Run, stops: Stops) -> Arrays:
 
 
 def network_of(point: DesignPoint) -> Arrays:
-    """The network of a machine, and where its ranks are."""
+    """Return the network of a machine, and where its ranks are."""
     picture = geometry_of(point.machine.network.topology)
     return {
         "node": np.asarray(point.machine.placement.node_of(point.ranks)),

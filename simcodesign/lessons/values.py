@@ -46,7 +46,7 @@ class Values:
     _open: list[str] = field(default_factory=list)
 
     def named(self, name: str, place: Place) -> float:
-        """The value of a name in SI units. InputError for one that is unknown or defined by itself."""
+        """Return the value of a name in SI units. InputError for one that is unknown or defined by itself."""
         if name in self._known:
             return self._known[name]
         if name not in self.lesson.values:
@@ -60,25 +60,25 @@ class Values:
         return self._known[name]
 
     def of(self, expression: Expression, place: Place) -> float:
-        """The value of an expression of named values."""
+        """Return the value of an expression of named values."""
         return float(expression.evaluate({name: self.named(name, place) for name in sorted(expression.names)}))
 
     def evaluate(self, text: str, place: Place) -> float:
-        """The value of an expression in a text."""
+        """Return the value of an expression in a text."""
         return self.of(parse(text, place), place)
 
     def text(self, text: str, form: str, place: Place) -> str:
-        """An expression in a text as it is shown: the name of a slider alone as the text of its stop."""
+        """Return an expression in a text as it is shown: the name of a slider alone as the text of its stop."""
         if not form and text not in self.lesson.values and text in self.lesson.sliders:
             return self._stop(text, place).text
         return digits_in(shown(self.evaluate(text, place), form, place), self.lesson.language)
 
     def stops_of(self, one: ReadValue) -> dict[str, int]:
-        """The stops of all sliders of its run."""
+        """Return the stops of all sliders of its run."""
         return self.stops(self._run(one), one.at)
 
     def stops(self, run: Run, at: Stops) -> dict[str, int]:
-        """The stops of all sliders of a run: ``at``, and else where they begin or a student's code puts them."""
+        """Return the stops of all sliders of a run: ``at``, and else where they begin or a student's code puts them."""
         return {slider.name: at.get(slider.name, self._number(slider.name)) for slider in run.sliders}
 
     def reads(self, expression: Expression) -> Iterator[ReadValue]:
@@ -155,7 +155,7 @@ def rung_of(run: Run, effect: str | None, place: Place) -> int:
 
 
 def unit_factor(unit: str, place: Place) -> float:
-    """What one of a unit is in SI units; 1 without a unit."""
+    """Return what one of a unit is in SI units; 1 without a unit."""
     if unit in ("", "%"):
         return 0.01 if unit else 1.0
     return parse_quantity(f"1 {unit}", "time", place)
@@ -166,7 +166,7 @@ _MOST_IN_FULL = 1e9
 
 
 def shown(value: float, form: str, place: Place) -> str:
-    """A value in a unit (``ms``, ``%``), a format (``.2f``) or both (``ms .1f``); by itself to three digits."""
+    """Return a value in a unit (``ms``, ``%``), a format (``.2f``) or both (``ms .1f``); by itself to three digits."""
     words = form.split()
     digits = next((word for word in words if word.startswith(".")), ".3g")
     unit = " ".join(word for word in words if not word.startswith("."))

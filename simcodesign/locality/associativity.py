@@ -109,13 +109,16 @@ def _check_lines(profile: StackDistanceProfile, geometry: CacheGeometry) -> None
 
 
 def shared_distance(distance: ArrayLike, sharers: FloatOrArray) -> NDArray[np.float64]:
-    """The stack distance in a cache of one of ``sharers`` equal streams that is 0 or more in the stream itself, where
-    the streams alternate access by access. Exact for whole distances: see the head of this module."""
+    """Return the stack distance in a cache of one of ``sharers`` equal streams that alternate.
+
+    Of a distance that is 0 or more in the stream itself; the streams alternate access by access. Exact for whole
+    distances: see the head of this module.
+    """
     return np.asarray(sharers * (np.asarray(distance, dtype=np.float64) + 1) - 1)
 
 
 def hit_probability(distance: ArrayLike, geometry: CacheGeometry, method: str = "auto") -> NDArray[np.float64]:
-    """The chance of an access to hit, by its stack distance of 0 or more, of any shape."""
+    """Return the chance of an access to hit, by its stack distance of 0 or more, of any shape."""
     if np.any(np.less(distance, 0)):
         raise InputError("a stack distance", value=int(np.min(distance)), allowed="0 or more: first touches never hit")
     if method_for(geometry, method) == "full":
@@ -142,7 +145,7 @@ def binomial_hit_probability(distance: ArrayLike, sets: ArrayLike, ways: ArrayLi
 
 
 def _by_terms(D: NDArray[np.float64], S: NDArray[np.float64], most: int, A: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum as it is written, for two or more sets."""
+    """Return the sum as it is written, for two or more sets."""
     term = np.exp(D * np.log1p(-1 / S))
     total = term.copy()
     for a in range(1, most):

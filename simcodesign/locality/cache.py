@@ -68,7 +68,7 @@ class CacheGeometry:
 
 
 def _whole(name: str, value: Any) -> int:
-    """The value as an int. InputError unless it is a whole number above zero."""
+    """Return the value as an int. InputError unless it is a whole number above zero."""
     try:
         number = index(value)
     except TypeError:
@@ -79,7 +79,7 @@ def _whole(name: str, value: Any) -> int:
 
 
 def line_size(value: object, place: Place | None = None) -> int:
-    """The size of a line in bytes. InputError unless a power of two."""
+    """Return the size of a line in bytes. InputError unless a power of two."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or int(value) < 1 or int(value).bit_count() > 1:  # type: ignore[call-overload]
         raise InputError("line_bytes of a profile", place, value=value, allowed="a power of two: 1, 2, 4, ...")

@@ -23,14 +23,17 @@ COUNTED = "counted"
 
 
 class Served(NamedTuple):
-    """``shares`` of all accesses: of every level, nearest first, and of memory; they add to 1. ``traffic_bytes`` per
-    access between the last level and memory. ``methods``: the method that computed each level's share.
+    """``shares`` of all accesses: of every level, nearest first, and of memory; they add to 1.
+
+    ``traffic_bytes`` per access between the last level and memory. ``methods``: the method that computed each level's
+    share.
 
     ``written_back``: lines per access that every level writes back to the next, and the last to memory; empty if
     stores are unknown or not requested. ``loads``: the fraction of all accesses that bring something to the
     core, modifies among them; 1 if that is not known. ``prefetched``: the fraction of all accesses that memory serves
     and whose lines a prefetcher fetches ahead (``streams.sequential``); 0 without one, and if nothing is known of
-    the order of addresses."""
+    the order of addresses.
+    """
 
     shares: tuple[FloatOrArray, ...]
     traffic_bytes: FloatOrArray
@@ -41,8 +44,10 @@ class Served(NamedTuple):
 
     @property
     def lines_between(self) -> tuple[FloatOrArray, ...]:
-        """Lines per access that move between each level and the next one, in either direction; without memory
-        traffic."""
+        """Lines per access that move between each level and the next one, in either direction.
+
+        Without memory traffic.
+        """
         caches = len(self.shares) - 1
         missed = [sum(self.shares[place:], start=np.zeros(())) for place in range(1, caches)]
         back = self.written_back or (0.0,) * caches
@@ -56,9 +61,11 @@ def served_by_profile(
     intervals: StackDistanceProfile | None = None,
     sharers: Sequence[float] = (),
 ) -> Served:
-    """Apply the stack model (``associativity``): a miss moves one line. ``intervals``: the largest distances of dirty
-    intervals (``stack.writebacks``), of which a cache writes back those that it misses; None: nothing is written back.
-    ``sharers``: how many equal streams share each level; without them, one.
+    """Apply the stack model (``associativity``): a miss moves one line.
+
+    ``intervals``: the largest distances of dirty intervals (``stack.writebacks``), of which a cache writes back those
+    that it misses; None: nothing is written back. ``sharers``: how many equal streams share each level; without
+    them, one.
     """
     hits = level_hits(profile, levels, method, sharers)
     served = Served(hits.fractions, hits.fractions[-1] * profile.line_bytes, hits.methods)
@@ -127,8 +134,10 @@ def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace 
 
 
 class Stream(NamedTuple):
-    """A trace, and the addresses that it stays within: the first, and the end of the last. ``warmup`` goes before it
-    and is not counted."""
+    """A trace, and the addresses that it stays within: the first, and the end of the last.
+
+    ``warmup`` goes before it and is not counted.
+    """
 
     trace: Trace
     span: tuple[int, int]
@@ -138,9 +147,11 @@ class Stream(NamedTuple):
 def served_together(
     streams: Sequence[Stream], levels: Sequence[CacheGeometry], caches: NDArray[np.int64], prefetched: int
 ) -> list[Served]:
-    """Serve several streams that alternate access by access (``hierarchy.shared``), of which
-    some share them: ``caches`` (levels, streams) numbers the cache of each at each level. ``prefetched``: streams of
-    lines that the prefetcher of each processor recognises; 0 without one."""
+    """Serve several streams that alternate access by access (``hierarchy.shared``).
+
+    Some of the streams share caches: ``caches`` (levels, streams) numbers the cache of each at each level.
+    ``prefetched``: streams of lines that the prefetcher of each processor recognises; 0 without one.
+    """
     from simcodesign.locality.hierarchy.shared import SharedHierarchy
 
     hierarchy = SharedHierarchy(levels, caches, prefetched, [stream.span for stream in streams])

@@ -74,7 +74,10 @@ class StackDistanceProfile:
 
     @classmethod
     def from_distances(cls, distances: ArrayLike, line_bytes: int = 64) -> StackDistanceProfile:
-        """The profile of distances of single accesses, integers of any shape, ``COLD`` (-1) for first touches."""
+        """Return the profile of distances of single accesses, integers of any shape.
+
+        ``COLD`` (-1) for first touches.
+        """
         each = _integers(distances).ravel()
         cold = each < 0
         lowest = each.min(initial=0)
@@ -87,7 +90,10 @@ class StackDistanceProfile:
     def from_counts(
         cls, distances: ArrayLike, counts: ArrayLike, cold: float = 0.0, line_bytes: int = 64
     ) -> StackDistanceProfile:
-        """The profile of distances in any order with their counts: equal distances are added, counts of 0 left out."""
+        """Return the profile of distances in any order with their counts.
+
+        Equal distances are added, counts of 0 left out.
+        """
         distance, count = _whole(distances), _numbers("count of a profile", counts)
         if distance.ndim != 1 or distance.shape != count.shape:
             shapes = (distance.shape, count.shape)
@@ -125,8 +131,10 @@ class StackDistanceProfile:
 
     @property
     def median(self) -> float:
-        """The smallest distance that at least half of the reuses do not exceed (the lower median: always one that
-        occurs). First touches do not count. NaN without reuses."""
+        """Return the smallest distance that at least half of the reuses do not exceed.
+
+        The lower median: always one that occurs. First touches do not count. NaN without reuses.
+        """
         if self.reuses == 0:
             return math.nan
         return float(self.distance[np.searchsorted(self._below[1:], self.reuses / 2)])
@@ -137,7 +145,9 @@ class StackDistanceProfile:
         return float(self.distance[np.argmax(self.count)]) if self.reuses > 0 else math.nan
 
     def hits_below(self, lines: ArrayLike) -> NDArray[np.float64]:
-        """Accesses with a distance below ``lines``, of any shape: hits of fully associative LRU caches of that size.
+        """Return accesses with a distance below ``lines``, of any shape.
+
+        Hits of fully associative LRU caches of that size.
 
         A cache of 10.5 lines holds 10, so that fractions are cut off; infinity is every distance. A single size gives a
         NumPy scalar. InputError for negative sizes and NaN.
@@ -145,7 +155,7 @@ class StackDistanceProfile:
         return self._below[self._position(lines)]
 
     def misses_above(self, lines: ArrayLike) -> NDArray[np.float64]:
-        """Accesses that such caches miss: those with a distance of ``lines`` or more, and the cold ones."""
+        """Return accesses that such caches miss: those with a distance of ``lines`` or more, and the cold ones."""
         return (self.reuses - self.hits_below(lines)) + self.cold
 
     def miss_ratio(self, lines: ArrayLike) -> NDArray[np.float64]:
@@ -158,7 +168,7 @@ class StackDistanceProfile:
         return self.misses_above(lines) / self.accesses
 
     def miss_ratio_curve(self) -> MissRatioCurve:
-        """The miss ratio at every size at which it changes."""
+        """Return the miss ratio at every size at which it changes."""
         lines = np.concatenate([np.zeros(1, np.int64), self.distance + 1])
         return MissRatioCurve(lines, self.miss_ratio(lines))
 
@@ -216,14 +226,17 @@ class StackDistanceProfile:
 
 
 def load_profile(path: str | Path) -> StackDistanceProfile:
-    """The profile of a file that ``StackDistanceProfile.save`` wrote. InputError names file and place of an error."""
+    """Return the profile of a file that ``StackDistanceProfile.save`` wrote.
+
+    InputError names file and place of an error.
+    """
     from simcodesign.locality.profile_files import read_histogram
 
     return StackDistanceProfile(*read_histogram(Path(path)))
 
 
 def _counted(distance: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct distances, ascending, and how often each occurs."""
+    """Return the distinct distances, ascending, and how often each occurs."""
     if not len(distance) or distance.max() > _DENSE * len(distance):
         return np.unique(distance, return_counts=True)
     table = np.bincount(distance)

@@ -72,7 +72,7 @@ def write_histogram(
 
 
 def read_histogram(path: Path) -> Histogram:
-    """The histogram of a file. InputError names the file and, inside it, line or entry of what is wrong."""
+    """Return the histogram of a file. InputError names the file and, inside it, line or entry of what is wrong."""
     return _format(path, _READERS)(path)
 
 
@@ -144,7 +144,7 @@ def _read_csv(path: Path) -> Histogram:
 
 
 def _said_above(comments: Iterable[tuple[str, Place]]) -> tuple[int, int | str | None]:
-    """The bytes of a line and the number of rows that comments state."""
+    """Return the bytes of a line and the number of rows that comments state."""
     rows: int | str | None = None
     line_bytes = LINE_BYTES
     for comment, place in comments:
@@ -262,7 +262,7 @@ def _check_range(array: NDArray[Any], most: float, where: Callable[[int], Place]
 
 
 def _converted(values: list[Any], kind: type[T], least: int, where: Callable[[int], Place]) -> list[T]:
-    """The values as ``kind``. InputError for the first that is no such number, below ``least`` or too large."""
+    """Return the values as ``kind``. InputError for the first that is no such number, below ``least`` or too large."""
     most = _MOST if kind is int else sys.float_info.max
     kinds = (int,) if kind is int else (int, float)
     for index, value in enumerate(values):
@@ -281,7 +281,7 @@ def _parsed(kind: type[T], text: str) -> T | str:
 
 
 def _ordered(histogram: Histogram, where: Callable[[int], Place]) -> Histogram:
-    """The histogram. InputError unless there are as many counts as distances, and these strictly ascend."""
+    """Return the histogram. InputError unless there are as many counts as distances, and these strictly ascend."""
     sizes = (len(histogram.distance), len(histogram.counts))
     if sizes[0] != sizes[1]:
         raise InputError("numbers of distances and counts", where(min(sizes)), value=sizes, allowed="the same")

@@ -26,8 +26,10 @@ Outcomes = tuple[tuple[float, Served], ...]
 
 
 def _trace_of(name: str, sizes: Sizes) -> Any:
-    """The stream of a kernel, a KernelTrace, whose module takes long to import. CapacityError for one that is too long
-    to be looked at."""
+    """Return the stream of a kernel, a KernelTrace, whose module takes long to import.
+
+    CapacityError for one that is too long to be looked at.
+    """
     from simcodesign.locality.streams.kernels import kernel_trace
 
     trace = kernel_trace(name, **dict(sizes))
@@ -49,8 +51,10 @@ def kernel_by_distances(
     sharers: tuple[float, ...],
     streams: int,
 ) -> tuple[float, Served]:
-    """Accesses of a kernel, and the levels that serve them, by its stack distances. ``sharers``: ranks at each cache;
-    ``streams``: streams of the prefetcher."""
+    """Return accesses of a kernel, and the levels that serve them, by its stack distances.
+
+    ``sharers``: ranks at each cache; ``streams``: streams of the prefetcher.
+    """
     trace = _trace_of(name, sizes)
     profile, intervals, loads = _profiles_of_kernel(name, sizes, line_bytes, writebacks)
     served = served_by_profile(profile, levels, method, intervals, sharers)
@@ -81,8 +85,10 @@ def kernels_in_sets(
 
 @lru_cache(maxsize=64)
 def _sequential_share(name: str, sizes: Sizes, line_bytes: int, lines: int, streams: int) -> float:
-    """The fraction of the lines from memory that a prefetcher with ``streams`` entries fetches ahead, if caches
-    hold ``lines`` lines."""
+    """Return the fraction of the lines from memory that a prefetcher with ``streams`` entries fetches ahead.
+
+    If caches hold ``lines`` lines.
+    """
     from simcodesign.locality.hierarchy.prefetch import sequential_share
 
     return sequential_share(_trace_of(name, sizes), line_bytes, lines, streams)
@@ -92,8 +98,10 @@ def _sequential_share(name: str, sizes: Sizes, line_bytes: int, lines: int, stre
 def _profiles_of_kernel(
     name: str, sizes: Sizes, line_bytes: int, writebacks: bool
 ) -> tuple[StackDistanceProfile, StackDistanceProfile | None, float]:
-    """The stack distances of a kernel, which are the same for all caches, the distances of its dirty intervals if
-    ``writebacks``, and the fraction of loads."""
+    """Return the stack distances of a kernel, which are the same for all caches.
+
+    And the distances of its dirty intervals if ``writebacks``, and the fraction of loads.
+    """
     trace = _trace_of(name, sizes)
     loads = 1 - trace.stores / trace.accesses
     if not writebacks:

@@ -1,5 +1,6 @@
-"""Closed forms of collective operations in libraries for accelerators: rings in channels, and steps within nodes, then
-between the ranks of the same number on all nodes.
+"""Closed forms of collective operations in libraries for accelerators.
+
+Rings in channels, and steps within nodes, then between the ranks of the same number on all nodes.
 
 On N nodes with q ranks each, a step of a ring in q channels has two messages of every rank: one to the next node with a
 block of one channel, x = n / q of the n bytes of a step, and one within its node with the blocks of the others, n - x.
@@ -70,7 +71,7 @@ def _of_all(cost: Cost, groups: FloatOrArray) -> Cost:
 
 
 def allreduce_ring_channels(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
-    """A reduce-scatter and an allgather of P-ths."""
+    """Return a reduce-scatter and an allgather of P-ths."""
     block = size / levels.ranks
     first, last = ring_in_channels(block, levels, True), ring_in_channels(block, levels, False)
     within, between = _sum(first.within, last.within), _sum(first.between, last.between)
@@ -78,12 +79,12 @@ def allreduce_ring_channels(size: FloatOrArray, levels: NodeLevels) -> LevelCost
 
 
 def reduce_scatter_ring_channels(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
-    """Steps with a P-th."""
+    """Return steps with a P-th."""
     return ring_in_channels(size / levels.ranks, levels, True)
 
 
 def allgather_ring_channels(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
-    """Steps with all that a rank has."""
+    """Return steps with all that a rank has."""
     return ring_in_channels(size, levels, False)
 
 
@@ -113,7 +114,7 @@ def sum_of_parts(parts: list[tuple[Cost, bool]], levels: NodeLevels) -> LevelCos
 
 
 def allreduce_hierarchical(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
-    """A reduce-scatter within nodes, an allreduce of a part between them, an allgather within."""
+    """Return a reduce-scatter within nodes, an allreduce of a part between them, an allgather within."""
     part = size / levels.within.ranks
     first, last = reduce_scatter_in_steps(size, levels.within), allgather_ring(part, levels.within)
     return sum_of_parts([(first, False), (allreduce_ring(part, levels.between), True), (last, False)], levels)

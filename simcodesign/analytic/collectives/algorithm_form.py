@@ -23,8 +23,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class OnNodes:
-    """An algorithm that looks at which ranks share a node: ``cost(size_bytes, levels)``, and its messages in order,
-    ``steps(node)``, by the node (P,) of every rank."""
+    """An algorithm that looks at which ranks share a node.
+
+    ``cost(size_bytes, levels)``, and its messages in order, ``steps(node)``, by the node (P,) of every rank.
+    """
 
     cost: Callable[[FloatOrArray, NodeLevels], LevelCosts]
     steps: Callable[[Ints], Steps]
@@ -93,7 +95,7 @@ def register_algorithm_form(operation: str, algorithm: str, form: AlgorithmForm)
 
 
 def algorithm_form_of(step: Collective) -> AlgorithmForm:
-    """The closed form of a demand. InputError if none is registered."""
+    """Return the closed form of a demand. InputError if none is registered."""
     if step.key not in ALGORITHM_FORMS:
         what = "this algorithm has no closed form, so that it cannot be forecast"
         raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="simulate it")

@@ -43,8 +43,10 @@ def pairwise_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """A burst, (..., P) bytes by the rank that sends them; if it is not followed rank by rank, as if all took the
-    longest times of any, which in LogGOPS is an estimate."""
+    """Return a burst, (..., P) bytes by the rank that sends them.
+
+    If it is not followed rank by rank, as if all took the longest times of any, which in LogGOPS is an estimate.
+    """
     time_s = burst_s(sizes, p)
     if time_s is None:
         longest = longest_times(p.message(sizes))
@@ -53,15 +55,20 @@ def linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def all_of_sizes(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
-    """Cost of a whole operation in which every rank sends P - 1 messages of its size, (..., P) bytes; with an axis of
-    length 1 instead of the ranks."""
+    """Cost of a whole operation in which every rank sends P - 1 messages of its size, (..., P) bytes.
+
+    With an axis of length 1 instead of the ranks.
+    """
     others = np.shape(sizes)[-1] - 1.0
     return Cost(time_s, (others + 1.0) * others, others * np.sum(sizes, axis=-1, keepdims=True))
 
 
 def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set, packed into one message and
-    unpacked. All P blocks are copied into the order of distances before, and of ranks after."""
+    """ceil(log2 P) rounds.
+
+    In round k go the blocks whose distance 1..P-1 has bit k set, packed into one message and unpacked. All P blocks are
+    copied into the order of distances before, and of ranks after.
+    """
 
     def blocks(k: int) -> FloatOrArray:
         return numbers_with_digit(p.ranks, k)
@@ -73,9 +80,12 @@ def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Every rank sends to ranks 0, 1, 2, ...: in order, all n = P - 1 messages of the last rank are the last of their
-    senders. In LogGOPS that is a lower bound, as is what a processor works. More than 8 messages of a rank are sent in
-    another order: the last ones of all ranks then go to two ranks, one of which gets half of them."""
+    """Price a broadcast of every rank's data, to ranks 0, 1, 2, ... in order.
+
+    All n = P - 1 messages of the last rank are the last of their senders. In LogGOPS that is a lower bound, as is what
+    a processor works. More than 8 messages of a rank are sent in another order: the last ones of all ranks then go to
+    two ranks, one of which gets half of them.
+    """
     m, steps = p.message(size), p.ranks - 1
     last = steps if m.in_order else np.where(np.asarray(steps) > SHORT, np.ceil(np.asarray(p.ranks) / 2), steps)
     time = m.whole_s + (steps - 1) * m.next_send_s + (last - 1) * m.next_receive_s

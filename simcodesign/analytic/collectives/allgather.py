@@ -32,13 +32,15 @@ def ring_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def allgather_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """ceil(log2 P) rounds: of the P - 1 blocks of the others 1, 2, 4, ..., and in the last what is missing. Then the P
-    blocks are copied into the order of ranks."""
+    """ceil(log2 P) rounds: of the P - 1 blocks of the others 1, 2, 4, ..., and in the last what is missing.
+
+    Then the P blocks are copied into the order of ranks.
+    """
     return _doubling_rounds(size, p, p.ranks)
 
 
 def allgather_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Rounds between pairs, whose blocks are in order, if P is a power of two."""
+    """Return rounds between pairs, whose blocks are in order, if P is a power of two."""
     return _doubling_rounds(size, p, np.where(np.exp2(ceil_log2(p.ranks)) == p.ranks, 0.0, p.ranks))
 
 

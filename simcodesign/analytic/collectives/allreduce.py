@@ -85,8 +85,11 @@ def allreduce_reduce_broadcast(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def folded(ranks: int, flies: bool) -> Ranks:
-    """The ranks that fold in and out, unless messages fly: each takes its way in, all rounds, which all take as long
-    whether they stay on a rank or lead to another, and the way out."""
+    """Return the ranks that fold in and out, unless messages fly.
+
+    Each takes its way in, all rounds, which all take as long whether they stay on a rank or lead to another, and the
+    way out.
+    """
     rest = ranks - 2 ** (ranks.bit_length() - 1)
     every: Ranks = np.zeros(ranks, dtype=np.bool_)
     every[0 : 2 * rest : 2] = not flies
@@ -94,8 +97,11 @@ def folded(ranks: int, flies: bool) -> Ranks:
 
 
 def deepest(ranks: int, flies: bool) -> Ranks:
-    """The rank from which, and to which, the longest path through the tree leads: all ones, in as many bits that the
-    rank exists. Where P is no power of two it has one step less, and the root's other child is served before it."""
+    """Return the rank from which, and to which, the longest path through the tree leads.
+
+    Its number is all ones, in as many bits that the rank exists. Where P is no power of two it has one step less, and
+    the root's other child is served before it.
+    """
     every: Ranks = np.zeros(ranks, dtype=np.bool_)
     every[2 ** (ranks.bit_length() - 1) - 1] = True
     return every

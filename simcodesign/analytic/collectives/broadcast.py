@@ -37,7 +37,7 @@ def broadcast_binomial_near(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """The root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
+    """Return the root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
     m, others = p.message(size), p.ranks - 1
     return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)
 
@@ -63,8 +63,10 @@ def broadcast_interleaved_binary_tree(size: FloatOrArray, p: MessageCosts) -> Co
 
 
 def broadcast_chains(size: FloatOrArray, p: MessageCosts, chains: int) -> Cost:
-    """From the root to the heads of chains, ``apart_s`` apart, and down each: of P - 1 = c n + k ranks, k < c, the
-    first k of c chains have n + 1, and the last of these or of all is done last."""
+    """Price a broadcast from the root to the heads of chains, ``apart_s`` apart, and down each.
+
+    Of P - 1 = c n + k ranks, k < c, the first k of c chains have n + 1, and the last of these or of all is done last.
+    """
     m, others = p.message(size), np.asarray(p.ranks) - 1.0
     short, longer = np.floor(others / chains), others % chains
     of_longer = np.where(longer > 0, (short + 1.0) * m.whole_s + (longer - 1.0) * m.apart_s, 0.0)
@@ -85,22 +87,27 @@ def broadcast_tree_in_segments(size: FloatOrArray, p: MessageCosts, segments: Fl
 
 
 def broadcast_split_binary_tree(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray = 1.0) -> Cost:
-    """Half of the data down each side of Open MPI's binary tree, in half of the segments; then pairs of the two sides
-    exchange their halves. InputError for more than two segments in LogGOPS, and where senders wait."""
+    """Half of the data down each side of Open MPI's binary tree, in half of the segments.
+
+    Then pairs of the two sides exchange their halves. InputError for more than two segments in LogGOPS, and where
+    senders wait.
+    """
     half, parts = size / 2.0, parts_of_half(segments)
     time_s = split_tree_s(p.ranks, parts, p.message(half / parts), p.message(half))
     return Cost(time_s, (p.ranks - 1) * (parts + 1.0), (p.ranks - 1) * size)
 
 
 def broadcast_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
-    """From each rank to the next, segment after segment: (P - 2 + n) (startup + bytes / n x time per byte) in Hockney's
-    model without receive overhead and hops."""
+    """Price a broadcast from each rank to the next, segment after segment.
+
+    (P - 2 + n) (startup + bytes / n x time per byte) in Hockney's model without receive overhead and hops.
+    """
     time = pipelined_chain_s(p.ranks, segments, p.message(size / segments))
     return Cost(time, (p.ranks - 1) * segments, (p.ranks - 1) * size)
 
 
 def broadcast_scatter_allgather(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """A binomial scatter of P parts, then P - 1 rounds of an allgather around a ring (van de Geijn).
+    """Return a binomial scatter of P parts, then P - 1 rounds of an allgather around a ring (van de Geijn).
 
     In Hockney's model the ring takes as long after the last rank has reached it as if all had arrived then: what a rank
     sends late passes P - 1 ranks. In LogGOPS this is an estimate, since messages of the ring have the processor of

@@ -37,7 +37,7 @@ FAR_REDUCED, FAR_GATHERED, NEAR_REDUCED, NEAR_GATHERED = range(4)
 
 @lru_cache(maxsize=256)
 def rounds_of_chunks(nodes: int, each: int) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """The stages of rounds, and how many rounds in a row have these."""
+    """Return the stages of rounds, and how many rounds in a row have these."""
     far, near = nodes - 1, each - 1
     begin = {NEAR_REDUCED: (0, near), FAR_REDUCED: (near, far), FAR_GATHERED: (near + far, far)}
     begin[NEAR_GATHERED] = (near + 2 * far, near)
@@ -82,7 +82,7 @@ def _in_chunks(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
 def _round(
     stages: tuple[int, ...], prices: Mapping[bool, tuple[MessageCosts, FloatOrArray]]
 ) -> tuple[FloatOrArray, FloatOrArray]:
-    """The time of a round with these stages, and for how long operators are at work on its longest path."""
+    """Return the time of a round with these stages, and for how long operators are at work on its longest path."""
     messages = []
     for stage in stages:
         p, size = prices[stage in (FAR_REDUCED, FAR_GATHERED)]

@@ -48,7 +48,7 @@ def _below(low: int, high: int, parent: int, is_first: bool, level: int) -> Iter
 
 @lru_cache(maxsize=32)
 def rounds_of_trees(count: int) -> tuple[Joint, ...]:
-    """The messages of ranks 0 to P - 1, round by round."""
+    """Return the messages of ranks 0 to P - 1, round by round."""
     plain = [*_below(1, count, 0, True, 1)]
     height = max((level for *_, level in plain), default=0)
     several = [plain, [(_other(a, count), _other(b, count), is_first, level) for a, b, is_first, level in plain]]
@@ -72,12 +72,12 @@ def rounds_of_trees(count: int) -> tuple[Joint, ...]:
 
 
 def _other(rank: int, count: int) -> int:
-    """The rank in the second tree instead of a rank of the first."""
+    """Return the rank in the second tree instead of a rank of the first."""
     return (rank + 1) % count if count % 2 else count - 1 - rank
 
 
 def two_trees(count: int) -> Steps:
-    """The rounds among ``count`` ranks."""
+    """Return the rounds among ``count`` ranks."""
     yield from rounds_of_trees(count)
 
 
@@ -99,8 +99,10 @@ def allreduce_two_trees(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def _followed_s(count: int, times: Floats) -> tuple[Floats, Floats]:
-    """When the last of ``count`` ranks is done, and for how long operators are at work on the longest path to it, (N,)
-    each, by (5, N) times of a message."""
+    """Return when the last of ``count`` ranks is done, and the seconds of operators on the longest path to it.
+
+    (N,) each, by (5, N) times of a message.
+    """
     arrival, send, receive, work, wait = times
     now, operated = np.zeros((2, count, times.shape[1]))
     for joint in rounds_of_trees(count):
@@ -121,7 +123,7 @@ def _followed_s(count: int, times: Floats) -> tuple[Floats, Floats]:
 
 
 def allreduce_double_tree(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
-    """A reduce-scatter within nodes, trees of a part between them, an allgather within nodes."""
+    """Return a reduce-scatter within nodes, trees of a part between them, an allgather within nodes."""
     alone, nodes = np.asarray(levels.between.ranks) == 1, levels.nodes
     if (nodes is not None and len({*nodes.tolist()}) > 1) or alone.all():
         prices = levels.within if alone.all() else replace(levels.between, ranks=levels.ranks)

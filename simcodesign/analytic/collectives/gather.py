@@ -38,8 +38,9 @@ def gather_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def gather_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """Linear gather of (..., P) bytes by the rank that sends them, the root's own first: some message is waited for,
-    and all later ones are then taken up without waiting.
+    """Price a linear gather of (..., P) bytes by the rank that sends them, the root's own first.
+
+    Some message is waited for, and all later ones are then taken up without waiting.
 
     In LogGOPS the root takes them up as they come: with O > G an estimate, since it matters then which one is last.
     """
@@ -51,8 +52,9 @@ def gather_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def gather_linear_synchronised(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray = 1.0) -> Cost:
-    """The root asks one rank after another for its first segment by a message of no bytes, and waits for it; then it
-    takes up the rest of all. InputError for more than one segment in LogGOPS, and where senders wait.
+    """Return the root asks one rank after another for its first segment by a message of no bytes, and waits for it.
+
+    Then it takes up the rest of all. InputError for more than one segment in LogGOPS, and where senders wait.
 
     With A for the whole time of question and answer, the rest of rank i is there c + a after the i-th question came:
     (P - 1) (A + r), or if that is later (P - 2) A + D(0) + c + D(rest), or the rest of rank 1 and all others after it.

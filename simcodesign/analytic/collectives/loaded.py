@@ -48,12 +48,14 @@ def is_shared(machine: Machine) -> bool:
 
 
 def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> FloatOrArray | None:
-    """Seconds of an operation of all ranks, or of each group, whose messages share their nodes; at every design point.
-    ``alone_s``: what it takes where no message is slower for that.
+    """Seconds of an operation of all ranks, or of each group, whose messages share their nodes.
+
+    At every design point. ``alone_s``: what it takes where no message is slower for that.
 
     None where ranks are not followed through it: in LogGOPS, in segments, where bytes differ by rank, and where no
     order of messages is stated, or they are too many. Groups of one size share what they pass, groups of
-    several do not."""
+    several do not.
+    """
     machine, shape = step.machine, step.evaluation.design_point.shape
     if not can_be_followed(machine) or demand.segment is not None or demand.is_sized_by_rank:
         return None
@@ -85,7 +87,7 @@ def interface_s_per_byte(machine: Machine, load: float) -> FloatOrArray:
 
 
 def _of_one_course(demand: Collective, machine: Machine, ranks: int, members: Ints) -> Iterator[Ints]:
-    """The groups (G, n) by the order of their messages, which may depend on who shares a node."""
+    """Yield the groups (G, n) by the order of their messages, which may depend on who shares a node."""
     if not demand.looks_at_nodes:
         yield members
         return
@@ -96,8 +98,10 @@ def _of_one_course(demand: Collective, machine: Machine, ranks: int, members: In
 
 @dataclass
 class _Loaded:
-    """An operation of groups with these members (G, n), among ``ranks`` ranks. ``is_slower``: if some of its messages
-    are slower than alone, of those that were priced."""
+    """An operation of groups with these members (G, n), among ``ranks`` ranks.
+
+    ``is_slower``: if some of its messages are slower than alone, of those that were priced.
+    """
 
     demand: Collective
     step: EvaluatedStep
@@ -141,7 +145,7 @@ class _Loaded:
         return price(network, float(self.members.shape[1]), modelled_hops(network, ranks), links)
 
     def _under_load(self, level: int, size_bytes: FloatOrArray, alone: Message, load: Load) -> Message:
-        """A message that shares the memory, or an interface, with others."""
+        """Return a message that shares the memory, or an interface, with others."""
         machine = self.step.machine
         of_memory = np.where(self._passes_memory, load.memory * machine.message_memory_s_per_byte, 0.0)
         shared = np.maximum(of_memory, interface_s_per_byte(machine, load.interface))
@@ -157,7 +161,7 @@ class _Loaded:
 
 
 def _course(key: tuple[str, str], machine: Machine, ranks: int, members: Ints) -> Course | None:
-    """The course of groups (G, n) and what their messages load; None if there are too many."""
+    """Return the course of groups (G, n) and what their messages load; None if there are too many."""
     node, memory, network = machine.node_of(ranks), machine.memory, machine.network
     own = machine.own_interface_of(ranks)
     controllers = 1 if memory is None else memory.controllers

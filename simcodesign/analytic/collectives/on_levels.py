@@ -56,8 +56,10 @@ class OnLevels:
     groups: LevelGroups
 
     def is_mixed(self, way: Collective) -> bool:
-        """Whether messages of one round may be on several levels: messages of a group, or within nodes if the algorithm
-        looks at these."""
+        """Return whether messages of one round may be on several levels.
+
+        Messages of a group, or within nodes if the algorithm looks at these.
+        """
         return len([level for level in self.groups.levels if level or not way.looks_at_nodes]) > 1
 
     @property
@@ -87,7 +89,7 @@ class OnLevels:
         return price(self.machine.network, self.groups.ranks if ranks is None else ranks, hops, links)
 
     def node_levels(self) -> NodeLevels:
-        """The two levels of groups that all share nodes in the same way."""
+        """Return the two levels of groups that all share nodes in the same way."""
         nodes = self._ranks_of_nodes()
         inner = tuple(level for level in self.groups.levels if level) or (0,)
         within = self.prices(inner, float(nodes.max())).copied_late
@@ -97,8 +99,10 @@ class OnLevels:
 
 @dataclass(frozen=True)
 class Refined:
-    """A cost, for how long the ranks of a group are at work on its messages, and what its time is, if that is not the
-    closed form alone."""
+    """A cost, the seconds for which the ranks of a group work on its messages, and its time.
+
+    The time is None if it is that of the closed form alone.
+    """
 
     cost: Cost
     busy_s: FloatOrArray
@@ -113,8 +117,10 @@ def refined(
     busy_s: FloatOrArray,
     parts: Callable[[Collective], FloatOrArray],
 ) -> Refined:
-    """The cost of groups whose messages are on several levels, by its ``bound`` at the slowest prices; ``parts``: in
-    how many segments an algorithm passes the bytes on."""
+    """Return the cost of groups whose messages are on several levels, by its ``bound`` at the slowest prices.
+
+    ``parts``: in how many segments an algorithm passes the bytes on.
+    """
     shape = np.broadcast_shapes(np.shape(bound.time_s), *(one.shape for one in on.groups.patterns))
     time_s, reduction_s, busy = (
         np.array(np.broadcast_to(value, shape or (1,)), dtype=np.float64)
@@ -154,7 +160,7 @@ def _by_segments(
 
 
 def chosen_costs(parts: Sequence[tuple[NDArray[np.bool_], Refined]]) -> Refined:
-    """The cost of the chosen algorithm at every point."""
+    """Return the cost of the chosen algorithm at every point."""
     if len(parts) == 1:
         return parts[0][1]
     several = np.broadcast_arrays(*(where for where, _ in parts), *(np.asarray(one.busy_s) for _, one in parts))
@@ -185,7 +191,10 @@ def can_be_followed(machine: Machine) -> bool:
 def cost_of_members(
     demand: Collective, size_bytes: float, machine: Machine, ranks: int, members: Ints, segments: float | None
 ) -> Refined:
-    """The cost of one operation of members (n,), from its root on, by an algorithm that does not look at nodes."""
+    """Return the cost of one operation of members (n,), from its root on.
+
+    By an algorithm that does not look at nodes.
+    """
     ((levels, pattern),) = patterns_of(machine, ranks, members[None, :])
     on = OnLevels(machine, float(ranks), LevelGroups(float(len(members)), 1.0, levels, (pattern,)))
     form, prices = algorithm_form_of(demand), on.prices().copied_late
@@ -207,7 +216,7 @@ def _followed(
     where: NDArray[np.bool_],
     parts: FloatOrArray,
 ) -> Followed | None:
-    """The groups of a pattern at some design points; None if they cannot be followed."""
+    """Return the groups of a pattern at some design points; None if they cannot be followed."""
     network = on.machine.network
     if not can_be_followed(on.machine):
         return None
@@ -233,7 +242,7 @@ def _followed(
 
 
 def _course(way: Collective, pattern: Pattern, waits: bool, copies: bool, segments: int) -> Course | None:
-    """The course of the groups; None if there are too many messages."""
+    """Return the course of the groups; None if there are too many messages."""
     if way.segment is not None and segments * pattern.node.shape[1] > MOST_IN_SEGMENTS:
         return None
     arrays = ((one.tobytes(), one.shape) for one in (pattern.node, pattern.parts, pattern.counts))
@@ -254,7 +263,7 @@ def _known_course(
 
 
 def _steps_in(key: tuple[str, str], node: Ints, segments: int) -> Steps:
-    """The messages of groups (G, n) in ``segments`` segments."""
+    """Return the messages of groups (G, n) in ``segments`` segments."""
     if segments == 1:
         return steps_of(key, node)
     form, ranks = ALGORITHM_FORMS[key], node.shape[1]
@@ -266,7 +275,7 @@ def _steps_in(key: tuple[str, str], node: Ints, segments: int) -> Steps:
 
 
 def steps_of(key: tuple[str, str], node: Ints) -> Steps:
-    """The messages of groups (G, n); all share nodes in the same way if that matters (``level_groups``)."""
+    """Return the messages of groups (G, n); all share nodes in the same way if that matters (``level_groups``)."""
     form = ALGORITHM_FORMS[key]
     if form.on_nodes is not None:
         return form.on_nodes.steps(node[0])
@@ -276,8 +285,10 @@ def steps_of(key: tuple[str, str], node: Ints) -> Steps:
 def _in_segments(
     way: Collective, size_bytes: FloatOrArray, on: OnLevels, pattern: Pattern, parts: FloatOrArray
 ) -> tuple[FloatOrArray, FloatOrArray]:
-    """Seconds of segments down a chain of ranks, or up, of the slowest group; and those for which ranks are at work on
-    their messages in all groups."""
+    """Seconds of segments down a chain of ranks, or up, of the slowest group.
+
+    And those for which ranks are at work on their messages in all groups.
+    """
     reduces = way.name == "reduce"
     order = np.arange(pattern.node.shape[1])[:: -1 if reduces else 1]
     levels = levels_of(pattern.parts, order[:-1], order[1:])

@@ -47,7 +47,7 @@ def reduce_tree_in_segments(size: FloatOrArray, p: MessageCosts, segments: Float
 
 
 def _along(path: Path, size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
-    """What a reduction costs whose longest path this is."""
+    """Price a reduction by its longest path."""
     cost = _reduction(path.time_s, path.received / segments, size, p)
     return replace(cost, messages=(p.ranks - 1) * segments)
 

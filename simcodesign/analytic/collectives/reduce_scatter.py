@@ -14,8 +14,10 @@ from simcodesign.core.units import FloatOrArray
 
 
 def reduce_scatter_recursive_halving(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """ceil(log2 P) rounds: of the P parts, P - 2^k in the first one, then 2^k / 2, ..., 2, 1. Unless P is a power of
-    two, a rank first copies its P parts into the order in which it sends them."""
+    """ceil(log2 P) rounds: of the P parts, P - 2^k in the first one, then 2^k / 2, ..., 2, 1.
+
+    Unless P is a power of two, a rank first copies its P parts into the order in which it sends them.
+    """
     rounds, part = ceil_log2(p.ranks), size / p.ranks
     copied = np.where(np.exp2(rounds) == p.ranks, 0.0, p.ranks)
 

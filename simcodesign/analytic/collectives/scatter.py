@@ -30,14 +30,16 @@ def scatter_binomial_near(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def scatter_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """The root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
+    """Return the root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
     m, others = p.message(size), p.ranks - 1
     return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)
 
 
 def scatter_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """Linear scatter of (..., P) bytes by the rank that gets them, the root's own first: a message begins when those
-    before it let it, and the last one to be received ends the operation."""
+    """Price a linear scatter of (..., P) bytes by the rank that gets them, the root's own first.
+
+    A message begins when those before it let it, and the last one to be received ends the operation.
+    """
     m = p.message(np.asarray(sizes)[..., 1:])
     whole_s, apart_s = np.broadcast_arrays(m.whole_s, m.apart_s)
     done_s = np.cumsum(apart_s, axis=-1) - apart_s + whole_s
@@ -45,8 +47,10 @@ def scatter_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def of_others(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
-    """Cost of a whole operation in which a message goes between the root and every other rank, (..., P) bytes, the root
-    first; with an axis of length 1 instead of the ranks."""
+    """Return the cost of a whole operation in which a message goes between the root and every other rank.
+
+    (..., P) bytes, the root first; with an axis of length 1 instead of the ranks.
+    """
     others = np.asarray(sizes)[..., 1:]
     return Cost(time_s, float(others.shape[-1]), np.sum(others, axis=-1, keepdims=True))
 

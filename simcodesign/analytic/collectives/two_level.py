@@ -54,7 +54,7 @@ def reduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
 
 
 def allreduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
-    """A reduce within nodes, recursive doubling between leaders, a broadcast within nodes."""
+    """Return a reduce within nodes, recursive doubling between leaders, a broadcast within nodes."""
     first, last = reduce_binomial(size, levels.within), broadcast_binomial(size, levels.within)
     far = allreduce_recursive_doubling(size, levels.between)
     time_s = first.time_s + far.time_s + last.time_s
@@ -72,7 +72,10 @@ def barrier_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
 
 
 def allgather_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
-    """A gather within nodes, a ring of leaders with the blocks of whole nodes, a broadcast of all blocks within."""
+    """Return a gather within nodes, a ring of leaders with the blocks of whole nodes.
+
+    A broadcast of all blocks within.
+    """
     every, most = levels.ranks * size, levels.within.ranks * size
     first, last = gather_binomial(size, levels.within), broadcast_binomial(every, levels.within)
     far = allgather_ring(most, levels.between)

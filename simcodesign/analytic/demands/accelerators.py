@@ -68,8 +68,10 @@ SHAPE_FORMS: Mapping[str, Callable[..., FlopsAndNumbers]] = {
 
 
 def kernel_amounts(demand: Kernel, step: EvaluatedStep) -> dict[str, FloatOrArray | None]:
-    """Return the ``flops`` and the ``bytes`` of one kernel, None for what it has none of, and the amounts of its shape
-    by their names."""
+    """Return the ``flops`` and the ``bytes`` of one kernel, and the amounts of its shape by their names.
+
+    None for what it has none of.
+    """
     if demand.shape is not None:
         amounts = {name: step.amount(amount, name) for name, amount in demand.shape.named.items()}
         flops, numbers = SHAPE_FORMS[demand.shape.kind](**amounts)
@@ -84,8 +86,10 @@ OF_ACCELERATORS = (ACCELERATOR, TO_ACCELERATOR, TO_HOST)
 
 
 def kernel_parts_s(demand: Kernel, step: EvaluatedStep) -> tuple[FloatOrArray, FloatOrArray]:
-    """Seconds that the flops of one kernel of a rank take on its accelerator, and its bytes: it takes the longer of the
-    two. Measured seconds replace its flops."""
+    """Return the seconds that the flops of one kernel of a rank take on its accelerator, and its bytes.
+
+    The kernel takes the longer of the two. Measured seconds replace its flops.
+    """
     machine = step.machine
     accelerator = step.accelerator
     computing_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
@@ -175,7 +179,7 @@ class CopyForm(ClosedForm[Copy]):
 
 
 def _direction(machine: Machine, to: str) -> str:
-    """The direction of the link; half duplex, there is but one."""
+    """Return the direction of the link; half duplex, there is but one."""
     full = machine.accelerator is not None and machine.accelerator.is_full_duplex
     return TO_ACCELERATOR if to == ACCELERATOR or not full else TO_HOST
 

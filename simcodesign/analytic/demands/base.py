@@ -31,9 +31,12 @@ D = TypeVar("D", bound=Demand)
 
 @dataclass(frozen=True)
 class Count:
-    """Amount of ``name`` for each rank: of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses
-    by cache level), ``prefetched`` (accesses of ``memory`` that were fetched ahead), ``used`` (amounts of resources),
-    ``limits`` (seconds, by what limits the work)."""
+    """Amount of ``name`` for each rank.
+
+    Of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses by cache level), ``prefetched`` (accesses
+    of ``memory`` that were fetched ahead), ``used`` (amounts of resources), ``limits`` (seconds, by what limits the
+    work).
+    """
 
     group: str
     name: str
@@ -42,8 +45,11 @@ class Count:
 
 @dataclass(frozen=True)
 class Draw:
-    """Energy of a demand done once, and the power meanwhile, of one part of the machine: of each rank, or of all ranks
-    together if ``of_all``. ``is_resource``: the part is a resource that the machine file defines."""
+    """Energy of a demand done once, and the power meanwhile, of one part of the machine.
+
+    Of each rank, or of all ranks together if ``of_all``. ``is_resource``: the part is a resource that the machine file
+    defines.
+    """
 
     part: str
     energy_j: FloatOrArray
@@ -54,8 +60,10 @@ class Draw:
 
 @dataclass(frozen=True)
 class Charge:
-    """Cost of one execution of a demand. ``time_s`` of each rank that does it, booked under ``component``, except
-    for ``computation_s`` of it, which is booked as computation.
+    """Cost of one execution of a demand.
+
+    ``time_s`` of each rank that does it, booked under ``component``, except for ``computation_s`` of it, which is
+    booked as computation.
 
     ``station``: a station that ranks may share and that is busy for ``service_s`` of it, except for the fraction
     ``remote``, during which the others of its kind in the node are. ``messages`` and ``message_bytes``: of all
@@ -80,7 +88,9 @@ class Charge:
 @dataclass(frozen=True)
 class Occupation:
     """Bounds of the time of each rank, one execution: ``least_s``, the minimum; ``serial_s`` when nothing overlaps.
-    ``station`` is busy for ``service_s`` of it, for any rank that uses it; ``remote`` as of a ``Charge``."""
+
+    ``station`` is busy for ``service_s`` of it, for any rank that uses it; ``remote`` as of a ``Charge``.
+    """
 
     least_s: FloatOrArray
     serial_s: FloatOrArray
@@ -112,20 +122,26 @@ class ClosedForm(Generic[D]):
         return None
 
     def operation(self, demand: D, step: EvaluatedStep, charge: Charge) -> Operation | None:
-        """Its place among operations that follow one another, at one design point if all ranks are alike; None for
-        work of each rank by itself. For messages, only what the kind states is known."""
+        """Its place among operations that follow one another, at one design point if all ranks are alike.
+
+        None for work of each rank by itself. For messages, only what the kind states is known.
+        """
         if charge.component != "communication":
             return None
         return Operation(step.phase, demand.label, float(charge.time_s))
 
     def evenly_shared_s(self, demand: D, step: EvaluatedStep) -> float | None:
-        """Seconds of it if its messages share links fairly, at one design point with all ranks alike; None
-        if it has not been derived."""
+        """Seconds of it if its messages share links fairly, at one design point with all ranks alike.
+
+        None if it has not been derived.
+        """
         return None
 
     def loaded_s(self, demand: D, step: EvaluatedStep, charge: Charge) -> FloatOrArray | None:
-        """Seconds of it where its messages share the memory and the interfaces of their nodes, at every design point,
-        all ranks alike; None if that is not derived."""
+        """Return the seconds of it if its messages share the memory and the interfaces of their nodes.
+
+        At every design point, all ranks alike; None if no formula is derived for it.
+        """
         return None
 
     def occupation(self, demand: D, step: EvaluatedStep) -> Occupation:
@@ -138,13 +154,17 @@ class ClosedForm(Generic[D]):
         return None
 
     def ordered(self, demand: D, step: EvaluatedStep) -> Ordered | None:
-        """Its messages with their prices, in the order in which every rank sends and receives them; of one design
-        point. None for what a rank does by itself."""
+        """Its messages with their prices, in the order in which every rank sends and receives them.
+
+        Of one design point. None for what a rank does by itself.
+        """
         return None
 
     def rounds_s(self, demand: D, own_s: Floats) -> float | None:
-        """If no rank leaves it before the last one has come: seconds from then on. ``own_s`` (P,): each rank's work on
-        its messages. None if ranks may leave it before."""
+        """If no rank leaves it before the last one has come: seconds from then on.
+
+        ``own_s`` (P,): each rank's work on its messages. None if ranks may leave it before.
+        """
         return None
 
     def message_rows(self, demand: D, ranks: int) -> float:
@@ -173,14 +193,17 @@ CLOSED_FORMS: Registry[Any, ClosedForm[Any]] = Registry("closed form", __name__,
 
 
 def closed_form(demand: Demand) -> ClosedForm[Any]:
-    """The record of its kind. InputError if there is none."""
+    """Return the record of its kind. InputError if there is none."""
     if type(demand) not in CLOSED_FORMS:
         raise InputError("a demand without a closed form", demand.place, value=type(demand).__name__)
     return CLOSED_FORMS[type(demand)]
 
 
 def part_draws(step: EvaluatedStep, part: str, time_s: FloatOrArray) -> tuple[Draw, ...]:
-    """The energy of a part of the machine that works for ``time_s``; none if the machine states no power for it."""
+    """Return the energy of a part of the machine that works for ``time_s``.
+
+    None if the machine states no power for it.
+    """
     power_w = getattr(getattr(step.machine, part), "dynamic_power_w", None)
     if power_w is None:
         return ()

@@ -86,8 +86,10 @@ class CollectiveForm(ClosedForm[Collective]):
         return replace(charge, basis=tuple(f"{demand.label}: {text}" for text in sorted(basis) if text))
 
     def index_shape(self, demand: Collective, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
-        """In Hockney's model without rendezvous and segments, of whole messages, prices are convex in the size; so is
-        the largest of the groups' prices."""
+        """In Hockney's model without rendezvous and segments, of whole messages, prices are convex in the size.
+
+        So is the largest of the groups' prices.
+        """
         network, groups = step.machine.network, group_sizes(step)
         is_convex = network.message_model.price_is_convex and not network.has_segments
         if not is_convex or np.isfinite(network.sharing.stored_bytes) or step.evaluation.design_point.has_power:
@@ -172,7 +174,7 @@ class CollectiveForm(ClosedForm[Collective]):
         return loaded_s(demand, step, charge.time_s)
 
     def rounds_s(self, demand: Collective, own_s: Floats) -> float | None:
-        """The work of the least busy rank on the rounds that every rank takes part in.
+        """Return the work of the least busy rank on the rounds that every rank takes part in.
 
         Ranks that only fold in and out of a power of two have less to do than the rounds; the last rank has them all.
         """
@@ -234,7 +236,7 @@ class CollectiveForm(ClosedForm[Collective]):
 
 
 def _steps_of_groups(demand: Collective, step: EvaluatedStep) -> Iterator[tuple[Steps, FloatOrArray, int, Ints]]:
-    """The steps of groups, their bytes, in how many segments these go, and the members (groups, n)."""
+    """Yield the steps of groups, their bytes, in how many segments these go, and the members (groups, n)."""
     for members, names in members_of_groups(step, demand.root):
         size = step.amount(demand.bytes, "bytes", names)
         size = np.asarray(size)[members[0]] if demand.is_sized_by_rank else float(size)
@@ -285,7 +287,7 @@ def _cost_of(
     names: Mapping[str, FloatOrArray] | None,
     size: FloatOrArray,
 ) -> Cost:
-    """The cost of one algorithm."""
+    """Return the cost of one algorithm."""
     form = algorithm_form_of(way)
     if way.is_sized_by_rank and form.of_sizes is not None:
         return form.of_sizes(_from_root(way, step, size), prices)
@@ -339,7 +341,7 @@ def _on_nodes(demand: Collective, step: EvaluatedStep) -> Refined:
 
 
 def _groups_on_levels(demand: Collective, step: EvaluatedStep) -> list[LevelGroups] | None:
-    """The groups by their location; None if that makes no difference, or there are too many ranks to look at."""
+    """Return the groups by their location; None if that makes no difference, or there are too many ranks to look at."""
     in_nodes = demand.looks_at_nodes and (demand.group is not None or _has_uneven_nodes(step))
     if step.machine.network.node is None and not step.machine.has_levels and not in_nodes:
         return None
@@ -380,7 +382,7 @@ def _cost_on_levels(
 
 
 def _of_ranks_alone(demand: Collective) -> str:
-    """The algorithms that do not look at nodes."""
+    """Return the algorithms that do not look at nodes."""
     return ", ".join(name for name in ALGORITHMS[demand.name] if (demand.name, name) not in ON_NODES)
 
 

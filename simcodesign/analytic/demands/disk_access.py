@@ -1,5 +1,6 @@
-"""Closed forms of input and output: disks by startup and per-byte time, without waiting; storage by even
-shares of its servers.
+"""Closed forms of input and output: disks by startup and per-byte time, without waiting.
+
+Storage by even shares of its servers.
 
 Disks: Armstrong and Eigenmann, SPECseis96, equation 4, per iteration: X (C_start + C_mem Sz) for reads and for writes.
 
@@ -41,8 +42,10 @@ from simcodesign.describe.machine_parts.storage import needed_metadata_rate, nee
 def access_s(
     demand: Demand, kind: str, disk: Disk | None, size_bytes: FloatOrArray, times: FloatOrArray
 ) -> FloatOrArray:
-    """Seconds of ``times`` accesses (``read`` or ``write``) of ``size_bytes``. InputError when the machine has no
-    disk."""
+    """Seconds of ``times`` accesses (``read`` or ``write``) of ``size_bytes``.
+
+    InputError when the machine has no disk.
+    """
     if disk is None:
         raise InputError(f"a {kind} needs a disk, which this machine has not", demand.place)
     startup = disk.read_startup_s if kind == "read" else disk.write_startup_s
@@ -82,9 +85,12 @@ MOST_REQUESTS = 16.0
 
 @dataclass(frozen=True)
 class _Access:
-    """Access of each rank: the latencies of its accesses, what these take alone at the busiest server, and what they
-    occupy servers for in all; ``least_s``: alone, wherever in its file the first byte is. ``servers``: that all ranks
-    use. ``first_bytes``, ``requests``: of the accesses of a rank at its first server."""
+    """Access of each rank to the disk.
+
+    The latencies of its accesses, the seconds of these alone at the busiest server, and the seconds for which they
+    occupy servers in all; ``least_s``: alone, wherever in its file the first byte is. ``servers``: that all ranks use.
+    ``first_bytes``, ``requests``: of the accesses of a rank at its first server.
+    """
 
     latency_s: FloatOrArray
     alone_s: FloatOrArray
@@ -109,9 +115,11 @@ class StorageAccessForm(ClosedForm[StorageAccess]):
     def _with_messages_s(
         self, one: _Access, demand: StorageAccess, step: EvaluatedStep, served_s: FloatOrArray
     ) -> FloatOrArray:
-        """Waiting time of a rank if its requests are messages of q bytes, each D(q): its own requests one after
-        another; the message of one and then a server that is never idle; or the bytes of all ranks through the links
-        of the nodes with servers, and then the service of the last request."""
+        """Return the waiting time of a rank if its requests are messages of q bytes, each D(q).
+
+        Its own requests one after another; the message of one and then a server that is never idle; or the bytes of all
+        ranks through the links of the nodes with servers, and then the service of the last request.
+        """
         storage = needed_storage(step.machine.storage, step.machine.name, demand.place)
         request = one.first_bytes / one.requests
         costs = price(step.machine.network, step.evaluation.ranks)

@@ -150,8 +150,10 @@ class ExchangeForm(ClosedForm[Exchange]):
 
 
 def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
-    """The charge on a machine with levels, by its ``bound`` if every message costs as much as the slowest one of its
-    dimension, or of its group. Ranks are followed up to a number of messages."""
+    """Return the charge on a machine with levels, by its ``bound`` if messages cost as much as the slowest.
+
+    The slowest one of its dimension, or of its group. Ranks are followed up to a number of messages.
+    """
     machine, holds, in_order = step.machine, hold_receivers(step.machine.levels), can_be_followed(step.machine)
     if not machine.costs_by_level and (demand.group is None or not machine.paths_differ):
         return bound
@@ -216,7 +218,7 @@ def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:
 
 
 def _extents(demand: Exchange, groups: GroupSize, amount: Evaluate) -> list[FloatOrArray]:
-    """The process grid of the groups. InputError if it does not hold their ranks."""
+    """Return the process grid of the groups. InputError if it does not hold their ranks."""
     if demand.group is None or demand.grid is None:
         return demand.checked_extents(groups.ranks, amount)
     held = functools.reduce(np.multiply, demand.extents(groups.ranks, amount))

@@ -53,8 +53,7 @@ ELEMENT_BYTES = 8
 def stall_s(
     accesses: ServedAccesses, blocking: FloatOrArray, memory: Memory, remote: FloatOrArray = 0.0
 ) -> FloatOrArray:
-    """Seconds for which a processor stalls; ``remote``: the fraction of its lines that are at other
-    controllers."""
+    """Seconds for which a processor stalls; ``remote``: the fraction of its lines that are at other controllers."""
     *shares, from_memory = accesses.served.shares
     *latencies_s, memory_s = memory.latencies_s
     if memory.remote is not None and memory.remote.latency_s is not None:
@@ -73,8 +72,10 @@ def transfer_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
 
 
 def transfers_s(accesses: ServedAccesses, memory: Memory, remote: FloatOrArray = 0.0) -> list[FloatOrArray]:
-    """Seconds of every transfer between two neighbours of the hierarchy that takes time, memory's and then that between
-    sockets last."""
+    """Return the seconds of every transfer between two neighbours of the hierarchy that takes time.
+
+    Memory's transfers and then those between sockets come last.
+    """
     per_byte_s = {one.name: one.per_byte_s for one in memory.caches} | {"memory": memory.per_byte_s}
     moved = moved_bytes(accesses, memory)
     every_s = [size * per_byte_s[name] for name, size in moved.items()]  # type: ignore[operator]
@@ -84,8 +85,7 @@ def transfers_s(accesses: ServedAccesses, memory: Memory, remote: FloatOrArray =
 
 
 def moved_bytes(accesses: ServedAccesses, memory: Memory) -> dict[str, FloatOrArray]:
-    """Return the bytes that leave each cache with a bandwidth for the core, by its name, and that come and go of
-    ``memory``."""
+    """Return the bytes that leave each cache with a bandwidth for the core, by its name, and those of ``memory``."""
     served = accesses.served
     per_access = [served.loads * accesses.access_bytes, *(memory.line_bytes * lines for lines in served.lines_between)]
     caches = zip(per_access, memory.caches, strict=False)  # without caches, nothing is known of the core
@@ -107,8 +107,10 @@ def accesses_s(demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory,
 def limits_s(
     demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate
 ) -> dict[str, FloatOrArray]:
-    """Return the seconds of ``accesses_s`` by what limits them: ``latency``, the names of caches and ``memory`` for
-    their bandwidths, and ``sockets`` for what lies between these."""
+    """Return the seconds of ``accesses_s`` by what limits them.
+
+    ``latency``, the names of caches and ``memory`` for their bandwidths, and ``sockets`` for what lies between these.
+    """
     blocking = 1.0 / memory.outstanding if demand.blocking is None else value(demand.blocking, "blocking")
     remote = remote_share(demand, memory, value)
     stalls_s, every_s = stall_s(accesses, blocking, memory, remote), transfers_s(accesses, memory, remote)
@@ -188,7 +190,7 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
 
 
 def _kernel_profile(demand: MemoryAccesses, step: EvaluatedStep) -> StackDistanceProfile:
-    """The stack distances of a kernel, of which there must be one size."""
+    """Return the stack distances of a kernel, of which there must be one size."""
     from simcodesign.locality.streams.kernels import kernel_trace
 
     sizes: dict[str, object] = {}

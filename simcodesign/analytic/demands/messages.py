@@ -16,8 +16,10 @@ from simcodesign.describe.evaluation import EvaluatedStep
 
 
 def prices_at(step: EvaluatedStep, members: FloatOrArray | None = None) -> MessageCosts:
-    """The prices of messages at this place of the program, among ``members`` of all ranks if that is not None: whose
-    hops are the hops between any ranks."""
+    """Return the prices of messages at this place of the program.
+
+    Among ``members`` of all ranks if that is not None: their hops are the hops between any ranks.
+    """
     network, ranks = step.machine.network, step.evaluation.ranks
     links = worst_links(step.machine, ranks)
     if members is None:
@@ -33,8 +35,11 @@ def flies_at(prices: MessageCosts, size_bytes: FloatOrArray) -> bool:
 def message_charge(
     step: EvaluatedStep, cost: Cost, busy_s: Callable[[], FloatOrArray], at_work: FloatOrArray | None = None
 ) -> Charge:
-    """A charge by its costs; all ranks together are at work on the messages for ``busy_s()``, which is
-    evaluated only if the machine states powers. ``at_work``: ranks that are; None for all that do the step."""
+    """Return a charge by its costs.
+
+    All ranks together are at work on the messages for ``busy_s()``, which is evaluated only if the machine states
+    powers. ``at_work``: ranks that are; None for all that do the step.
+    """
     draws = _draws(step, cost, busy_s(), at_work) if step.evaluation.design_point.has_power else ()
     return Charge(
         "communication",
@@ -51,8 +56,10 @@ def group_charge(
     sizes: Sequence[GroupSize],
     of_group: Callable[[GroupSize], tuple[Cost, Callable[[], FloatOrArray]]],
 ) -> Charge:
-    """A charge by the costs of a group of each size, and the time for which its ranks are at work on them: the group
-    that takes longest counts."""
+    """Return a charge by the costs of a group of each size.
+
+    And the time for which its ranks are at work on them: the group that takes longest counts.
+    """
     if step.demand.communicator is None and len(sizes) == 1:
         return message_charge(step, *of_group(sizes[0]))
     parts = [(groups, *of_group(groups)) for groups in sizes]
@@ -89,7 +96,7 @@ def _sum(parts: Iterable[FloatOrArray]) -> FloatOrArray:
 
 
 def _draws(step: EvaluatedStep, cost: Cost, busy_s: FloatOrArray, at_work: FloatOrArray | None) -> tuple[Draw, ...]:
-    """The power and energy of sends and receives, of operators, while they are at work, and of bytes."""
+    """Return the power and energy of sends and receives, of operators, while they are at work, and of bytes."""
     network = step.machine.network
     power_w = 0.0 if network.dynamic_power_w is None else network.dynamic_power_w
     per_byte_j = 0.0 if network.energy_per_byte_j is None else network.energy_per_byte_j
@@ -105,7 +112,7 @@ def _draws(step: EvaluatedStep, cost: Cost, busy_s: FloatOrArray, at_work: Float
 
 
 def _processing(step: EvaluatedStep, cost: Cost, at_work: FloatOrArray) -> tuple[FloatOrArray, FloatOrArray]:
-    """The energy of operators and copies of all ranks, and their power while all are at work."""
+    """Return the energy of operators and copies of all ranks, and their power while all are at work."""
     power_w, network = step.machine.processor.dynamic_power_w, step.machine.network
     each_w = 0.0 if power_w is None else power_w
     processed_s = cost.reduced_bytes * network.reduction_s_per_byte + cost.packed_blocks * network.packing_s_per_block

@@ -93,7 +93,7 @@ def _receive_prices(demand: Receive, step: EvaluatedStep) -> MessageCosts:
 
 
 def _peers_of_all(step: EvaluatedStep, what: str, peer: Expression) -> Ints:
-    """The peer of every rank, itself if it does not do the step."""
+    """Return the peer of every rank, itself if it does not do the step."""
     here = np.asarray(step.present) != 0
     ranks: FloatOrArray = step.evaluation.value(peer, what)
     if step.demand.communicator is not None:
@@ -103,8 +103,10 @@ def _peers_of_all(step: EvaluatedStep, what: str, peer: Expression) -> Ints:
 
 
 def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
-    """Time of a receive before the bytes count, which only the send determines, copies apart; the least of messages of
-    any size."""
+    """Time of a receive before the bytes count, which only the send determines, copies apart.
+
+    The least of messages of any size.
+    """
     networks = (
         at_size(network, size)
         for network in machine.levels
@@ -156,14 +158,17 @@ def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
 
 
 def _present(step: EvaluatedStep, names: Mapping[str, FloatOrArray]) -> Ints:
-    """The ranks to which a step applies in one iteration, whatever its groups."""
+    """Return the ranks to which a step applies in one iteration, whatever its groups."""
     when = step.demand.when
     here = 1.0 if when is None else when.evaluate(names)
     return np.flatnonzero(np.broadcast_to(here, step.evaluation.design_point.ranks))
 
 
 def peers_of(step: EvaluatedStep, what: str, peer: Expression, here: Ints) -> Ints:
-    """The peer of each rank in ``here``, by its number in its group if the step names one; of one design point."""
+    """Return the peer of each rank in ``here``, by its number in its group if the step names one.
+
+    Of one design point.
+    """
     if step.demand.communicator is None:
         return checked_peers(what, peer, step.evaluation.names, here)
     return step.membership.checked_peers(step.evaluation.value(peer, what), what, peer, here)

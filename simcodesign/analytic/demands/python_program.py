@@ -1,5 +1,7 @@
-"""Forecast of a recorded program: every rank's operations priced by the closed forms that there are for them, and the
-sum of the rank that has most to do. No rank waits for another one's work in it, as in every sum of closed forms.
+"""Forecast of a recorded program.
+
+Every rank's operations are priced by their closed forms, and added up for the rank that has most to do. No rank waits
+for another one's work in it, as in every sum of closed forms.
 
 A started operation takes, at its wait, the rest of its time when its rank arrives there.
 """
@@ -123,7 +125,7 @@ class RecordedProgramForm(ClosedForm[RecordedProgram]):
 
 
 def in_phase(step: EvaluatedStep, phase: str) -> EvaluatedStep:
-    """The step where its time is booked."""
+    """Return the step where its time is booked."""
     if phase == MAIN_PHASE:
         return step
     return EvaluatedStep(step.demand, EvaluatedBlock(step.evaluation, Block(ONE, (step.demand,), phase), step.block))
@@ -218,7 +220,7 @@ class _Served:
     def _add(
         self, demand: MemoryAccesses, of: OfMemory, mine: NDArray[np.bool_], machine: Machine, step: EvaluatedStep
     ) -> None:
-        """The entries ``mine`` (M,) of ranks that have one memory."""
+        """Add the entries ``mine`` (M,) of ranks that have one memory."""
         memory, ranks, levels = of.memory, self._rank[mine].astype(np.int32), self._levels[-1]
         present = np.isin(np.arange(step.evaluation.design_point.ranks), ranks)
         runners = co_runners_among(machine, present if of.here is None else present & of.here, memory)
@@ -236,7 +238,7 @@ class _Served:
         self.methods |= {level: method for level, method in methods if method}
 
     def counts(self, phase: int, ranks: int) -> tuple[Count, ...]:
-        """Accesses by level in a phase, each rank's in the mean."""
+        """Return accesses by level in a phase, each rank's in the mean."""
         totals: dict[tuple[str, str], float] = {}
         for place, levels in enumerate(self._levels):
             doing = self._rank[(self._phase == phase) & (self._number == place)]
@@ -259,9 +261,11 @@ def steps_on_accelerators(recording: Recording, point: DesignPoint) -> Iterator[
 
 
 class _OnAccelerators:
-    """Kernels and copies of a recording at one design point, (M,) of each ``entry``: ``time_s``; ``by_part_s``, seconds
-    of kernels on the accelerator and on the processor that launches them; ``counts`` by the place of their component,
-    their group and name."""
+    """Kernels and copies of a recording at one design point, (M,) of each ``entry``: ``time_s``.
+
+    ``by_part_s``, seconds of kernels on the accelerator and on the processor that launches them; ``counts`` by the
+    place of their component, their group and name.
+    """
 
     def __init__(self, recording: Recording, point: DesignPoint) -> None:
         self.entry = recording.entries_of(recording.of_kind(kinds.KERNEL) | recording.of_kind(kinds.COPY))
@@ -287,8 +291,10 @@ def _of_ranks(each: FloatOrArray, ranks: NDArray[np.integer[Any]]) -> FloatOrArr
 
 @dataclass(frozen=True)
 class _Costs:
-    """Costs of every entry, (N,): seconds of its rank; messages, bytes and seconds at work on them, of all ranks
-    together."""
+    """Costs of every entry, (N,): seconds of its rank.
+
+    Messages, bytes and seconds at work on them, of all ranks together.
+    """
 
     time_s: Floats
     messages: Floats

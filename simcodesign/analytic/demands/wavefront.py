@@ -109,8 +109,10 @@ class WavefrontForm(ClosedForm[Wavefront]):
         return {"sent_bytes": sent_bytes, "flops": flops}
 
     def payments(self, demand: Wavefront, prices: SymbolicPrices) -> Iterator[Payment]:
-        """Yield payments for sends that hold their senders, and receives that take nothing: the longest path is
-        through the corner."""
+        """Yield payments for sends that hold their senders, and receives that take nothing.
+
+        The longest path is through the corner.
+        """
         for one, other in zip(demand.corners, demand.corners[1:], strict=False):
             if one[0] == other[0] or one[1] == other[1]:
                 what = "sweeps of a wavefront that overlap have no formula in symbols"
@@ -169,7 +171,7 @@ def _work_s(demand: Wavefront, step: EvaluatedStep, amount: Evaluate) -> FloatOr
 
 
 def _held(message: Message) -> Message:
-    """A message whose sender waits for its receiver is taken to hold it until it arrives."""
+    """Return a message whose sender waits for its receiver is taken to hold it until it arrives."""
     held_s = np.where(message.waits, np.maximum(message.send_s, message.arrival_s), message.send_s)
     return replace(message, send_s=held_s, next_send_s=np.maximum(message.next_send_s, held_s))
 

@@ -44,8 +44,9 @@ def formula(workload: Workload) -> dict[str, Any]:
 
 
 def phase_formula(workload: Workload, phase: str, values: Mapping[str, FloatOrArray] | None = None) -> Any:
-    """Seconds of one phase (``outer/inner`` for one in another), 0 if it takes none. ``values``: of parameters and
-    equations; what is not done there is left out.
+    """Seconds of one phase (``outer/inner`` for one in another), 0 if it takes none.
+
+    ``values``: of parameters and equations; what is not done there is left out.
 
     Raises InputError without SymPy, and naming the place of whatever has no formula: a step that depends on ``rank``,
     a schedule, a replaced constant beyond the model, a name of the workload that is in ``SYMBOLS``.
@@ -68,7 +69,7 @@ def phase_formula(workload: Workload, phase: str, values: Mapping[str, FloatOrAr
 
 
 def expanded(formula: Any, workload: Workload) -> Any:
-    """The formula with equations of the workload instead of their names, down to its parameters and symbols.
+    """Return the formula with equations of the workload instead of their names, down to its parameters and symbols.
 
     Only put in, not simplified. Raises InputError if it becomes larger than ``MOST_PARTS`` or too deep, or has a
     condition within a condition.
@@ -91,7 +92,7 @@ def expanded(formula: Any, workload: Workload) -> Any:
 
 
 def formula_latex(formula: Any) -> str:
-    """A formula in LaTeX, in the order in which it was built. InputError if it is nested too deeply."""
+    """Return a formula in LaTeX, in the order in which it was built. InputError if it is nested too deeply."""
     try:
         return str(_sympy().latex(formula, order="none"))
     except RecursionError as error:
@@ -156,5 +157,5 @@ def _check_alike(demand: Demand) -> None:
 
 
 def _size(expression: Any, sizes: Mapping[Any, int]) -> int:
-    """Number of parts, symbols counted as the expressions that they represent."""
+    """Return the number of parts, symbols counted as the expressions that they represent."""
     return sizes.get(expression, 1) + sum(_size(part, sizes) for part in expression.args)

@@ -71,7 +71,10 @@ class SymbolicPrices:
     place: Place
 
     def of(self, symbol: str | None) -> tuple[int, Any]:
-        """The price and its place among ``SYMBOLS``; None is a price of 1, and CPI the price of an instruction."""
+        """Return the price and its place among ``SYMBOLS``.
+
+        None is a price of 1, and CPI the price of an instruction.
+        """
         names = list(SYMBOLS)
         if symbol is None:
             return len(names), self.sympy.Integer(1)

@@ -45,8 +45,11 @@ class TermValue:
 
 
 def model_texts(workload: Workload, values: Mapping[str, FloatOrArray], size: str = "n") -> dict[str, str]:
-    """Metric -> its model of the size and ``p``: flops, sent_bytes, loads_stores, stack_distance, disk_bytes,
-    footprint_bytes, as far as the workload has them. ``values``: of every parameter."""
+    """Return the model of each metric in the size and ``p``.
+
+    Flops, sent_bytes, loads_stores, stack_distance, disk_bytes, footprint_bytes, as far as the workload has them.
+    ``values``: of every parameter.
+    """
     summands: dict[str, list[str]] = {}
     for placed in placed_demands(workload.program):
         repeat = "*".join(f"({times.text})" for times in placed.repeats if times.text != "1")
@@ -67,14 +70,14 @@ def model_texts(workload: Workload, values: Mapping[str, FloatOrArray], size: st
 
 
 def _by_index(placed: PlacedDemand) -> list[str]:
-    """The metrics of a demand in a loop with an index."""
+    """Return the metrics of a demand in a loop with an index."""
     if all(block.index is None for block in placed.blocks):
         return []
     return [metric for metric, _ in closed_form(placed.demand).model_terms(placed.demand)]
 
 
 def _with_group_size(text: str, demand: Demand, workload: Workload) -> str:
-    """The text with the ranks of a group instead of ``group_size``, if these are a formula."""
+    """Return the text with the ranks of a group instead of ``group_size``, if these are a formula."""
     ranks = text_of_size(demand, workload)
     return text if ranks is None else re.sub(r"\bgroup_size\b", ranks, text)
 
@@ -85,7 +88,7 @@ def _sum_text(terms: Sequence[ast.expr]) -> str:
 
 
 def footprint_terms(workload: Workload, values: Mapping[str, FloatOrArray], size: str = "n") -> tuple[TermValue, ...]:
-    """The terms of the sum that the footprint is, with their values in bytes, the largest first."""
+    """Return the terms of the sum that the footprint is, with their values in bytes, the largest first."""
     if workload.footprint is None:
         return ()
     at = {size: float(np.asarray(values[size])), "P": float(np.asarray(values["P"]))} if size in values else {**values}
@@ -185,7 +188,7 @@ def _product(left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def _terms(text: str, workload: Workload, known: Mapping[str, float]) -> list[ast.expr]:
-    """The terms of a formula, expanded; a number times a sum is the sum of the products."""
+    """Return the terms of a formula, expanded; a number times a sum is the sum of the products."""
     tree = _Expanded(workload, known).expr(ast.parse(_folded(text), mode="eval").body)
     return [term for term in _summands(tree) if _number(term) != 0]
 
@@ -223,7 +226,7 @@ def _factor_text(factor: ast.expr) -> str:
 
 
 def short(value: Any) -> str:
-    """A number in few characters: 0.25, 300, 1e5."""
+    """Return a number in few characters: 0.25, 300, 1e5."""
     text = f"{float(value):g}"
     if "e" not in text and abs(value) >= 1000:
         mantissa, _, exponent = f"{float(value):e}".partition("e")

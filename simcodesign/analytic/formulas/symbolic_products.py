@@ -36,6 +36,7 @@ class Product:
         return Product(self.number / number, tuple(rest))
 
     def expression(self, sympy: Any) -> Any:
+        """Return the product in SymPy, unevaluated."""
         if not self.factors:
             return self.number
         factors = self.factors if self.number == 1 else (self.number, *self.factors)
@@ -43,7 +44,7 @@ class Product:
 
 
 def collected(sympy: Any, booked: Iterable[Payment]) -> Any:
-    """The sum of all that is booked: by price, with what all have in common in front."""
+    """Return the sum of all that is booked: by price, with what all have in common in front."""
     priced: dict[tuple[int, Any], list[Product]] = {}
     for key, counts in booked:
         product = product_of(sympy, counts)
@@ -65,7 +66,10 @@ def collected(sympy: Any, booked: Iterable[Payment]) -> Any:
 
 
 def _factored(sympy: Any, products: Sequence[Product]) -> Product:
-    """The sum of products as one product: like terms together, common factors in front of the sum of the others."""
+    """Return the sum of products as one product.
+
+    Like terms together, common factors in front of the sum of the others.
+    """
     products = merged_products(products)
     if len(products) <= 1:
         return products[0] if products else Product(sympy.Integer(0), ())
@@ -82,7 +86,7 @@ def _factored(sympy: Any, products: Sequence[Product]) -> Product:
 
 
 def _parts(sympy: Any, product: Product) -> list[Product]:
-    """The terms of a product that is nothing but a sum."""
+    """Return the terms of a product that is nothing but a sum."""
     if product.number == 1 and len(product.factors) == 1 and isinstance(product.factors[0], sympy.Add):
         return [product_of(sympy, (term,)) for term in product.factors[0].args]
     return [product]
@@ -99,13 +103,13 @@ def merged_products(products: Iterable[Product]) -> list[Product]:
 
 
 def _shared(products: Sequence[Product]) -> Counter[Any]:
-    """The factors that all products have."""
+    """Return the factors that all products have."""
     every = (Counter(product.factors) for product in products)
     return functools.reduce(lambda a, b: a & b, every) if products else Counter()
 
 
 def _shared_number(sympy: Any, numbers: Sequence[Any]) -> Any:
-    """The largest rational number that leaves whole numbers, 1 if one of the numbers is a float."""
+    """Return the largest rational number that leaves whole numbers, 1 if one of the numbers is a float."""
     if not numbers or not all(number.is_Rational for number in numbers):
         return sympy.Integer(1)
     whole = math.gcd(*(int(number.p) for number in numbers))
@@ -147,7 +151,7 @@ def _inverse(sympy: Any, factor: Any) -> Any:
 
 
 def divided(sympy: Any, expression: Any, symbol: Any) -> Any | None:
-    """The expression over the symbol if that is a factor of it (of all terms, in a sum), otherwise None."""
+    """Return the expression over the symbol if that is a factor of it (of all terms, in a sum), otherwise None."""
     if expression == symbol:
         return sympy.Integer(1)
     if isinstance(expression, sympy.Add):
@@ -162,7 +166,10 @@ def divided(sympy: Any, expression: Any, symbol: Any) -> Any | None:
 
 
 def put_in(sympy: Any, expression: Any, definitions: Mapping[Any, Any], place: Place | None) -> Any:
-    """The expression with symbols replaced. SymPy's own ``subs`` and ``xreplace`` would evaluate what they touch."""
+    """Return the expression with symbols replaced.
+
+    SymPy's own ``subs`` and ``xreplace`` would evaluate what they touch.
+    """
     if expression in definitions:
         return definitions[expression]
     if isinstance(expression, sympy.Piecewise):
@@ -185,14 +192,19 @@ def put_in(sympy: Any, expression: Any, definitions: Mapping[Any, Any], place: P
 
 
 def _flat(kind: Any, part: Any) -> tuple[Any, ...]:
-    """A sum in a sum as its terms, a product in a product as its factors: without brackets, unless they begin with a
-    number (``- - x``)."""
+    """Return a sum in a sum as its terms, a product in a product as its factors.
+
+    Without brackets, unless they begin with a number (``- - x``).
+    """
     flat = isinstance(part, kind) and not part.args[0].is_Number
     return tuple(part.args) if flat else (part,)
 
 
 def unevaluated_sum(sympy: Any, body: Any, index: Any, first: Any, last: Any) -> Any:
-    """The sum over an index from the first to the last; SymPy's own constructor would rewrite conditions in it."""
+    """Return the sum over an index from the first to the last.
+
+    SymPy's own constructor would rewrite conditions in it.
+    """
     total = sympy.Basic.__new__(sympy.Sum, body, sympy.Tuple(index, first, last))
     total.is_commutative = True
     return total

@@ -1,5 +1,6 @@
-"""Sums over the index of a loop in SymPy: in closed form if they are polynomial or geometric, otherwise left as a
-sum.
+"""Sums over the index of a loop in SymPy.
+
+In closed form if they are polynomial or geometric, otherwise left as a sum.
 
     sum of k^j over 0 ... n - 1 = polynomial of degree j + 1 (Faulhaber);  sum of r^k = (1 - r^n) / (1 - r), n for r = 1
 
@@ -28,7 +29,7 @@ class _NoClosedFormError(Exception):
 
 
 def summed(sympy: Any, factors: Sequence[Any], index: str, count: Any) -> tuple[Any, ...]:
-    """The factors of the sum of a product over ``index`` = 0 ... ``count`` - 1."""
+    """Return the factors of the sum of a product over ``index`` = 0 ... ``count`` - 1."""
     k = sympy.Symbol(index)
     alike = tuple(factor for factor in factors if k not in factor.free_symbols)
     differing = [factor for factor in factors if k in factor.free_symbols]
@@ -45,8 +46,11 @@ def summed(sympy: Any, factors: Sequence[Any], index: str, count: Any) -> tuple[
 
 @dataclass
 class _ClosedForm:
-    """Closed form of sums over ``k``. ``names``: names of parts that are not looked into; ``ratios``: the names of
-    geometric terms, each with base and exponent of what it grows by from one iteration to the next."""
+    """Closed form of sums over ``k``.
+
+    ``names``: names of parts that are not looked into; ``ratios``: the names of geometric terms, each with base and
+    exponent of what it grows by from one iteration to the next.
+    """
 
     sympy: Any
     k: Any
@@ -54,7 +58,7 @@ class _ClosedForm:
     ratios: dict[tuple[Any, Any], Any] = field(default_factory=dict)
 
     def of(self, body: Any, count: Any) -> Any:
-        """The sum. Raises _NoClosedFormError if none is known."""
+        """Return the sum. Raises _NoClosedFormError if none is known."""
         sympy = self.sympy
         if _terms(sympy, body) > MOST_TERMS or _terms(sympy, count) > MOST_TERMS:
             raise _NoClosedFormError
@@ -80,7 +84,7 @@ class _ClosedForm:
         return self.sympy.Poly(self.sympy.expand(plain), self.k, *self.ratios.values())
 
     def _plain(self, part: Any) -> Any:
-        """A part of what is summed, of which only sums, products and small powers are left."""
+        """Return a part of what is summed, of which only sums, products and small powers are left."""
         sympy, differs = self.sympy, self.k in part.free_symbols
         if part.is_Symbol or (part.is_Rational and max(abs(part.p), part.q) < 10**15):
             return part
@@ -111,7 +115,7 @@ class _ClosedForm:
         return self.names.setdefault(front, sympy.Dummy()) * growth
 
     def _geometric(self, powers: Sequence[int], count: Any) -> Any:
-        """The sum of r^k, where r is the product of these powers of the ratios."""
+        """Return the sum of r^k, where r is the product of these powers of the ratios."""
         sympy = self.sympy
         parts = [(base, slope, power) for (base, slope), power in zip(self.ratios, powers, strict=True) if power]
         exponents = [(base, _product(sympy, [sympy.Integer(power), slope])) for base, slope, power in parts]
@@ -126,7 +130,7 @@ class _ClosedForm:
         return sympy.Piecewise((count, same), (quotient, True), evaluate=False)
 
     def _power(self, base: Any, exponent: Any) -> Any:
-        """Evaluated for a number with a small exponent."""
+        """Evaluate a power if it is of a number with a small exponent."""
         is_small = base.is_Number and base != 0 and exponent.is_Integer and abs(exponent) <= MOST_DEGREE
         return base if exponent == 1 else self.sympy.Pow(base, exponent, evaluate=bool(is_small))
 

@@ -38,8 +38,11 @@ _EXAMPLES = {"s": "2 us", "s/B": "0.5 ns/B", "s/FLOP": "1e-9 s/FLOP"}
 
 @dataclass(frozen=True)
 class NamedValue:
-    """A number or an array over the design points, in SI units; its dimension, None if that is not known (see
-    ``dimension_of``); what it means; the path of the constant of the machine behind it, if there is one."""
+    """A number or an array over the design points, in SI units.
+
+    Its dimension, None if that is not known (see ``dimension_of``); what it means; the path of the constant of the
+    machine behind it, if there is one.
+    """
 
     value: FloatOrArray
     dimension: Dimension | OnlyTime | None
@@ -49,8 +52,11 @@ class NamedValue:
 
 @dataclass(frozen=True)
 class FormulaNames:
-    """The names at a design point; ``own`` symbols and ``word`` belong to the formula; in ``phase``, whose constants
-    count, or in the whole program if that is None. ``seconds``: further names, which are times."""
+    """The names at a design point.
+
+    ``own`` symbols and ``word`` belong to the formula; in ``phase``, whose constants count, or in the whole program if
+    that is None. ``seconds``: further names, which are times.
+    """
 
     point: DesignPoint
     own: Mapping[str, Expression] = field(default_factory=dict)
@@ -97,7 +103,7 @@ class FormulaNames:
         return {*self.own, *self.point.values, *self._machine_names, *self._symbols_here, "p"}
 
     def notes(self, names: Mapping[str, NamedValue]) -> list[str]:
-        """Notes on names that a reader of the formula may not expect."""
+        """Return notes on names that a reader of the formula may not expect."""
         meanings = {**{name: symbol.meaning for name, symbol in SYMBOLS.items()}, "p": "number of ranks"}
         notes = [
             f"{name} is {one.meaning}, not {meanings[name]}"
@@ -145,7 +151,7 @@ class FormulaNames:
         return self.point.machine.names()
 
     def _of_machine(self, name: str) -> NamedValue | None:
-        """A value that the machine file defines, as ``NAME`` or ``machine.NAME``."""
+        """Return a value that the machine file defines, as ``NAME`` or ``machine.NAME``."""
         bare = name.removeprefix(PREFIX)
         if bare not in self._machine_names:
             return None

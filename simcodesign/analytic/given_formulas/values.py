@@ -34,8 +34,10 @@ FormulaSources = FormulaSource | Iterable[FormulaSource] | Mapping[str, FormulaS
 
 @dataclass(frozen=True)
 class PythonFormula:
-    """A function in Python whose arguments are names of a formula, numbers or arrays, and which returns seconds: for
-    the total, or a mapping with ``total``, ``phases`` and ``components``."""
+    """A function in Python whose arguments are names of a formula, numbers or arrays.
+
+    It returns seconds: for the total, or a mapping with ``total``, ``phases`` and ``components``.
+    """
 
     name: str
     function: Callable[..., Any]
@@ -95,9 +97,11 @@ def _formulas_of(source: Any, name: str) -> tuple[tuple[Formula | PythonFormula,
 
 @dataclass(frozen=True)
 class FormulaValues:
-    """Values of a formula: numbers, or arrays of the shape of the design points, nan outside ``valid``. ``total_s`` is
-    None if it gives no total. ``reason``: why there are nans, empty if there are none. ``notes``: units that bare
-    numbers took, and what names mean that have several meanings."""
+    """Values of a formula: numbers, or arrays of the shape of the design points, nan outside ``valid``.
+
+    ``total_s`` is None if it gives no total. ``reason``: why there are nans, empty if there are none. ``notes``: units
+    that bare numbers took, and what names mean that have several meanings.
+    """
 
     formula: Formula | PythonFormula
     total_s: FloatOrArray | None
@@ -114,8 +118,10 @@ class FormulaValues:
 
 
 def total_counts(formula: Formula | PythonFormula, is_given: bool, whole_program: bool) -> bool:
-    """Whether the total of a formula covers what runs: a total of the whole program does; if phases are left out, so
-    does one given for this run without phases."""
+    """Whether the total of a formula covers what runs: a total of the whole program does.
+
+    If phases are left out, so does one given for this run without phases.
+    """
     return whole_program or (is_given and not (isinstance(formula, Formula) and formula.phases))
 
 
@@ -126,8 +132,9 @@ def formula_values(
     whole_program: bool = True,
     seconds: Mapping[str, FloatOrArray] = NO_SECONDS,
 ) -> FormulaValues:
-    """Its values at a design point or at many, in one pass over arrays. Without a total of its own, the total is the
-    sum over phases, if all have one.
+    """Its values at a design point or at many, in one pass over arrays.
+
+    Without a total of its own, the total is the sum over phases, if all have one.
 
     ``whole_program``: False where its total is not of what runs (see ``total_counts``), and counts no longer.
     ``seconds``: further names, which are times. Raises
@@ -165,7 +172,7 @@ def _is_finite(seconds: FloatOrArray | None) -> bool:
 
 
 def _where_valid(seconds: FloatOrArray, valid: FloatOrArray) -> FloatOrArray:
-    """The seconds if they hold, nan elsewhere and if they are not finite."""
+    """Return the seconds if they hold, nan elsewhere and if they are not finite."""
     kept = np.where((np.asarray(valid) != 0) & np.isfinite(seconds), seconds, np.nan)
     return kept if np.ndim(kept) else float(kept)
 
@@ -184,7 +191,7 @@ def _validity(formula: Formula, point: DesignPoint) -> tuple[FloatOrArray, list[
 
 
 def _summed(phases_s: Mapping[str, FloatOrArray], point: DesignPoint) -> FloatOrArray | None:
-    """The sum over the phases of the program, if all of them are given."""
+    """Return the sum over the phases of the program, if all of them are given."""
     phases = point.workload.phases()
     if not phases or not all(name in phases_s for name in phases):
         return None
@@ -193,7 +200,7 @@ def _summed(phases_s: Mapping[str, FloatOrArray], point: DesignPoint) -> FloatOr
 
 
 def _everywhere(value: Any, point: DesignPoint) -> FloatOrArray:
-    """A float at one design point, an array of its shape at many."""
+    """Return a float at one design point, an array of its shape at many."""
     return np.broadcast_to(value, point.shape).astype(np.float64) if point.shape else float(value)
 
 

@@ -1,5 +1,7 @@
-"""How an amount depends on the index of a loop, as far as its formula shows: as a polynomial, or as a constant and a
-geometric term."""
+"""How an amount depends on the index of a loop, as far as its formula shows.
+
+As a polynomial, or as a constant and a geometric term.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ class Shape:
 
     @staticmethod
     def of(node: Node | None, index: str) -> Shape | None:
-        """The shape of a formula; None if it is neither. Without a formula: constant."""
+        """Return the shape of a formula; None if it is neither. Without a formula: constant."""
         match node:
             case None | Number():
                 return CONSTANT
@@ -84,7 +86,7 @@ CONSTANT = Shape(0)
 
 
 def product(*factors: Shape | None) -> Shape | None:
-    """The shape of a product."""
+    """Return the shape of a product."""
     shape: Shape | None = CONSTANT
     for factor in factors:
         shape = None if shape is None or factor is None else shape * factor
@@ -92,7 +94,7 @@ def product(*factors: Shape | None) -> Shape | None:
 
 
 def total(*terms: Shape | None) -> Shape | None:
-    """The shape of a sum."""
+    """Return the shape of a sum."""
     shape: Shape | None = CONSTANT
     for term in terms:
         shape = None if shape is None or term is None else shape + term
@@ -119,7 +121,7 @@ def _of_operation(symbol: str, left: Node, right: Node, index: str) -> Shape | N
 
 
 def _power(base: Shape, exponent: Node) -> Shape | None:
-    """A polynomial raised to a literal integer."""
+    """Return a polynomial raised to a literal integer."""
     if not isinstance(exponent, Number) or exponent.value < 0 or exponent.value != int(exponent.value):
         return None
     return Shape(base.degree * int(exponent.value))

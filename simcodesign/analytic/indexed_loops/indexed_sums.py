@@ -1,5 +1,7 @@
-"""Sums over the iterations of a loop with an index in closed form: where what an iteration takes is a polynomial of its
-number, or a constant and a geometric term, a few iterations with weights of their own have the same sum.
+"""Sums over the iterations of a loop with an index in closed form.
+
+If an iteration takes a polynomial of its number, or a constant and a geometric term, a few iterations with weights of
+their own have the same sum.
 
 A polynomial of degree d is known from d + 1 iterations, spread over the loop. Their weights w solve
 
@@ -35,7 +37,10 @@ MOST_DEGREE = 8
 
 
 def in_few_iterations(loop: EvaluatedBlock) -> EvaluatedBlock | None:
-    """The loop at few values of its index, with weights that give its sums; None where no closed form is known."""
+    """Return the loop at few values of its index, with weights that give its sums.
+
+    None where no closed form is known.
+    """
     index = loop.block.index
     assert index is not None
     count = np.asarray(loop.count(), dtype=np.float64)
@@ -88,7 +93,7 @@ def polynomial_nodes(count: Floats, degree: int) -> tuple[Floats, Floats]:
 
 @functools.lru_cache(maxsize=4096)
 def _weighted(count: int, degree: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Iterations and weights for one number of iterations, in exact arithmetic."""
+    """Return iterations and weights for one number of iterations, in exact arithmetic."""
     if count <= degree + 1:
         return tuple(map(float, range(degree + 1))), tuple(float(k < count) for k in range(degree + 1))
     nodes = [round(Fraction(i * (count - 1), max(degree, 1))) for i in range(degree + 1)]
@@ -96,7 +101,7 @@ def _weighted(count: int, degree: int) -> tuple[tuple[float, ...], tuple[float, 
 
 
 def _exact_weights(nodes: list[int], count: int) -> Iterator[Fraction]:
-    """The sums over 0 ... count - 1 of Lagrange's polynomials of the nodes."""
+    """Yield the sums over 0 ... count - 1 of Lagrange's polynomials of the nodes."""
     powers = [_sum_of_powers(count, power) for power in range(len(nodes))]
     for here in nodes:
         lagrange = [Fraction(1)]  # coefficients, of the constant first

@@ -65,7 +65,7 @@ def shares_of_jobs(placed: PlacedJobs) -> list[Shares]:
 
 
 def _used(units: list[Ints], ranks: Ints) -> list[float]:
-    """The smallest share that each job has of a unit that it uses, by the units of every job."""
+    """Return the smallest share that each job has of a unit that it uses, by the units of every job."""
     count = 1 + max((int(one.max(initial=-1)) for one in units), default=-1)
     jobs, total = np.zeros(count), np.zeros(count)
     for used, own in zip(units, ranks, strict=True):
@@ -78,7 +78,7 @@ def _used(units: list[Ints], ranks: Ints) -> list[float]:
 
 
 def _disks(point: DesignPoint) -> Ints:
-    """The disks that the ranks of a job access."""
+    """Return the disks that the ranks of a job access."""
     disk = point.machine.disk
     if disk is None or not any(isinstance(step, DiskAccess) for step in walk(point.workload.program)):
         return np.zeros(0, np.int64)
@@ -86,15 +86,17 @@ def _disks(point: DesignPoint) -> Ints:
 
 
 def _servers(point: DesignPoint) -> Ints:
-    """The nodes with servers of the storage that a job uses, if these are on the network."""
+    """Return the nodes with servers of the storage that a job uses, if these are on the network."""
     storage = point.machine.storage
     uses = storage is not None and point.workload.uses_storage
     return np.array(storage.nodes if storage is not None and uses else (), dtype=np.int64)
 
 
 def _links(placed: PlacedJobs) -> list[Ints]:
-    """The links between nodes that messages of each job may pass: all, if messages of several nodes may take routes
-    that are not minimal."""
+    """Return the links between nodes that messages of each job may pass.
+
+    All, if messages of several nodes may take routes that are not minimal.
+    """
     topology = placed.machine.network.topology
     every = [np.unique(np.append(one.machine.node_of(one.ranks), _servers(one))) for one in placed.points]
     if not isinstance(placed.machine.network.routing, Minimal):

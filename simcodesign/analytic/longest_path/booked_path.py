@@ -91,8 +91,10 @@ def booked(
     owner: Ints,
     labels: Labels,
 ) -> Times:
-    """Book the path that ends at ``end[2]``: ``end[1]`` after the node ``end[0]``, and later if its rank has more work
-    to do by then."""
+    """Book the path that ends at ``end[2]``.
+
+    ``end[1]`` after the node ``end[0]``, and later if its rank has more work to do by then.
+    """
     node, offset_s, end_s = end
     way = _way_back(times_s, node, edges, owner)
     own = _Own(begun, label_of_nodes, [node, *(source for _, source, _ in way)])
@@ -111,8 +113,11 @@ def booked(
 
 
 def _way_back(times_s: Floats, node: int, edges: Edges, owner: Ints) -> list[tuple[int, int, int]]:
-    """Return targets, sources and edges of the path, the last first, with START for the edge if the source is the node
-    before of the same rank. Among several edges that bind, the rank's own edge counts first."""
+    """Return targets, sources and edges of the path, the last first.
+
+    START is the edge if the source is the node before of the same rank. Among several edges that bind, the rank's own
+    edge counts first.
+    """
     bind = np.flatnonzero(times_s[edges.source] + edges.weight_s == times_s[edges.target])[::-1]
     before = np.full(len(times_s), START)
     before[edges.target[bind]] = bind

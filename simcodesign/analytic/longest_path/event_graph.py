@@ -48,10 +48,12 @@ class Moments(NamedTuple):
 
 
 class Sends(NamedTuple):
-    """Messages, an entry each: sent ``offset_s`` after ``node``, there ``arrival_s`` later, and then ``receive_s`` to
-    take up (0 if it counts with the receive). ``copy_s``: for how long it holds its receiver before. ``goes_on``:
-    the node at which a sender continues that waits for its receiver; otherwise NONE. ``label``: what they are booked
-    under."""
+    """Messages, an entry each.
+
+    Sent ``offset_s`` after ``node``, there ``arrival_s`` later, and then ``receive_s`` to take up (0 if it counts with
+    the receive). ``copy_s``: for how long it holds its receiver before. ``goes_on``: the node at which a sender
+    continues that waits for its receiver; otherwise NONE. ``label``: what they are booked under.
+    """
 
     source: Ints
     target: Ints
@@ -67,8 +69,10 @@ class Sends(NamedTuple):
 
 class Receives(NamedTuple):
     """Receives, an entry each, whose turn is ``offset_s`` after ``begin``; ``source`` is NONE for any source.
-    ``is_priced``: whether the message determines their time; ``is_in_turn``: whether the following operations wait
-    for them."""
+
+    ``is_priced``: whether the message determines their time; ``is_in_turn``: whether the following operations wait for
+    them.
+    """
 
     source: Ints
     target: Ints
@@ -87,9 +91,11 @@ Act = Callable[["EventGraph", bool], Moments]
 
 @dataclass
 class EventGraph:
-    """The events of ``ranks`` ranks so far; ``left_out``: what of the program is not in them. ``now``: the clock of
-    each, (P + 1,), of which the last belongs to no rank; ``work_s``, likewise: what its processor has done, before
-    which no rank can be at the same place either."""
+    """The events of ``ranks`` ranks so far; ``left_out``: what of the program is not in them.
+
+    ``now``: the clock of each, (P + 1,), of which the last belongs to no rank; ``work_s``, likewise: what its processor
+    has done, before which no rank can be at the same place either.
+    """
 
     ranks: int
     max_operations: float = MOST_OPERATIONS
@@ -126,8 +132,10 @@ class EventGraph:
         return self._labels.number(phase, component)
 
     def do(self, who: Ints, label: Ints | int, act: Act, is_started: bool) -> Moments:
-        """Let these ranks do something under a label, and return when they are done with it. What is started begins at
-        a node of its own, and leaves the clocks as they are."""
+        """Let these ranks do something under a label, and return when they are done with it.
+
+        What is started begins at a node of its own, and leaves the clocks as they are.
+        """
         before, self.label = self.now.of(who), label
         if is_started:
             self.go_to(who, Moments(self.nodes(who, before), np.zeros(len(who))))
@@ -138,7 +146,7 @@ class EventGraph:
         return ends
 
     def works(self, who: Ints, time_s: Floats, is_started: bool) -> Moments:
-        """These ranks work for ``time_s``, started or before they continue; returns when they are done."""
+        """Let these ranks work for ``time_s``, started or before they continue; return when they are done."""
         ends = self.now.of(who).later(time_s)
         if not is_started:
             self.go_to(who, ends)
@@ -146,13 +154,13 @@ class EventGraph:
         return ends
 
     def waits(self, who: Ints, until: Moments) -> None:
-        """These ranks continue no earlier than that."""
+        """Let these ranks continue no earlier than that."""
         node = self.nodes(who, self.now.of(who))
         self.edges(until, node)
         self.go_to(who, Moments(node, np.zeros(len(who))))
 
     def nodes(self, who: Ints, after: Moments) -> Ints:
-        """New nodes of these ranks, each no earlier than a moment."""
+        """Return new nodes of these ranks, each no earlier than a moment."""
         numbers = np.arange(self._count, self._count + len(who))
         self._count += len(who)
         self._owners.append(who)
@@ -162,7 +170,7 @@ class EventGraph:
         return numbers
 
     def inner(self, count: int) -> int:
-        """New nodes that belong to no rank; the number of the first."""
+        """Return the number of the first of new nodes that belong to no rank."""
         first = self._count
         self._count += count
         self._owners.append(np.full(count, self.ranks))
@@ -178,17 +186,22 @@ class EventGraph:
         label: Ints | int = 0,
         computed_s: Floats | None = None,
     ) -> None:
-        """Each target is no earlier than a moment. From ``since_s`` after the node on, its offset is booked under a
-        label, ``computed_s`` of it as computation; before, and without it, as what the rank of the node did then."""
+        """Each target is no earlier than a moment.
+
+        From ``since_s`` after the node on, its offset is booked under a label, ``computed_s`` of it as computation;
+        before, and without it, as what the rank of the node did then.
+        """
         self._edges.append(Edges(source.node, source.offset_s, target, since_s, label, computed_s))
 
     def go_to(self, who: Ints, at: Moments) -> None:
-        """The clocks of these ranks."""
+        """Set the clocks of these ranks."""
         self.now.node[who], self.now.offset_s[who] = at
 
     def after_gap(self, who: Ints, gap_s: Floats) -> None:
-        """These ranks send now, or when the gap since their last send is over; then not again for ``gap_s``. A gap that
-        began before the rank's latest node is left out."""
+        """Let these ranks send now, or when the gap since their last send is over, then not again for ``gap_s``.
+
+        A gap that began before the rank's latest node is left out.
+        """
         last, now = self._gap.of(who), self.now.of(who)
         begins_s = np.where(last.node == now.node, np.maximum(last.offset_s, now.offset_s), now.offset_s)
         self.now.offset_s[who] = begins_s
@@ -203,8 +216,10 @@ class EventGraph:
         self._receives.append(receives)
 
     def end(self) -> Times:
-        """When the last rank is done, and what the longest path to there consists of. NoPathError for messages that do
-        not match, and for ranks that wait for each other."""
+        """When the last rank is done, and what the longest path to there consists of.
+
+        NoPathError for messages that do not match, and for ranks that wait for each other.
+        """
         taken_s = self._match()
         owner, floor_s = np.concatenate(self._owners), np.concatenate(self._floors_s)
         order = np.argsort(owner, kind="stable")
@@ -221,8 +236,11 @@ class EventGraph:
         return booked(begin_s, end, *parts, self._labels)
 
     def _match(self) -> Floats:
-        """Edges from every message to its receive: the n-th from a source to a target with a tag to the n-th receive
-        of it. (nodes,) seconds for which the processor takes up messages there, if these are not counted yet."""
+        """Return the seconds (nodes,) for which the processor takes up messages, and add edges to their receives.
+
+        Edges go from every message to its receive: the n-th from a source to a target with a tag to the n-th receive of
+        it. Seconds that are counted already are left out.
+        """
         taken_s = np.zeros(self._count)
         if not self._sends and not self._receives:
             return taken_s
@@ -254,8 +272,10 @@ def _joined(kind: type[T], parts: list[T]) -> T:
 
 
 def _pairs(sends: Sends, receives: Receives) -> tuple[Ints, Ints]:
-    """The messages that are received from named ranks, and their receives. A message whose target receives from anyone
-    with its tag has no pair. NoPathError if one is missing."""
+    """Return the messages that are received from named ranks, and their receives.
+
+    A message whose target receives from anyone with its tag has no pair. NoPathError if one is missing.
+    """
     several, tag = np.unique(np.concatenate([sends.tag, receives.tag]), return_inverse=True)
     box = np.concatenate([sends.target, receives.target]) * len(several) + tag
     sent_to, received_at = box[: len(sends.tag)], box[len(sends.tag) :]

@@ -23,10 +23,13 @@ SEND, RECEIVE, WAIT, WORK = range(4)
 
 @dataclass(frozen=True)
 class Expansion:
-    """``count`` nodes. Edges from ``source`` to ``target``, ``weight_s`` long: a source below 0 is the moment at which
-    rank -1 - source (its place among those that take part) reaches the operation; ``computed_s`` of it is own work;
-    ``place``: of the target. ``end``, ``end_s``, ``end_computed_s``: the moments at which ranks are done;
-    ``work_s``: what their processors do meanwhile."""
+    """``count`` nodes.
+
+    Edges from ``source`` to ``target``, ``weight_s`` long: a source below 0 is the moment at which rank -1 - source
+    (its place among those that take part) reaches the operation; ``computed_s`` of it is own work; ``place``: of
+    the target. ``end``, ``end_s``, ``end_computed_s``: the moments at which ranks are done; ``work_s``: what their
+    processors do meanwhile.
+    """
 
     count: int
     source: Ints
@@ -41,7 +44,10 @@ class Expansion:
 
     @classmethod
     def of(cls, ordered: Ordered, ranks: int, has_gap: bool) -> Expansion:
-        """The piece of messages between places 0 to ``ranks`` - 1. ``has_gap``: whether gaps keep sends apart."""
+        """Return the piece of messages between places 0 to ``ranks`` - 1.
+
+        ``has_gap``: whether gaps keep sends apart.
+        """
         return _Maker(ordered, ranks, has_gap).expansion()
 
     def enter(self, graph: EventGraph, begins: Moments, ends: Ints, label: Ints | int) -> None:
@@ -55,7 +61,10 @@ class Expansion:
 
     @staticmethod
     def _moments(node: Ints, offset_s: Floats, begins: Moments, first: int) -> tuple[Moments, Floats]:
-        """Times after nodes of the piece, or after the moments at which ranks reach it, and the nodes of these."""
+        """Return times after nodes of the piece, or after the moments at which ranks reach it.
+
+        Also return the nodes of these times.
+        """
         outside = node < 0
         place = np.where(outside, -1 - node, 0)
         since_s = np.where(outside, begins.offset_s[place], 0.0)
@@ -135,8 +144,10 @@ class _Maker:
         return Expansion(int(is_node.sum()), *columns, end, end_s, end_computed_s, self.work_s)
 
     def _clocks(self, is_node: NDArray[np.bool_], number: Ints, time_s: Floats) -> tuple[Ints, Floats, Ints, Floats]:
-        """The clocks before all events, and the clocks of all places in the end: nodes (or arrivals) and what the
-        times of events add up to after them."""
+        """Return the clocks before all events, and the clocks of all places in the end.
+
+        Nodes (or arrivals) and what the times of events add up to after them.
+        """
         every = np.arange(len(self.place))
         first = np.searchsorted(self.place, np.arange(self.ranks + 1))
         is_first = np.zeros(len(every), bool)
@@ -153,7 +164,10 @@ class _Maker:
 
 
 def _sums(time_s: Floats, position: Ints) -> Floats:
-    """Sums of the times up to each event of a run, by positions in runs. Sums over all ranks would lose digits."""
+    """Return sums of the times up to each event of a run, by positions in runs.
+
+    Sums over all ranks would lose digits.
+    """
     sums_s = time_s.copy()
     order = np.argsort(position, kind="stable")
     bounds = np.searchsorted(position[order], np.arange(int(position.max(initial=0)) + 2))

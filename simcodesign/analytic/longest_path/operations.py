@@ -46,9 +46,11 @@ class Messages(NamedTuple):
 
     @classmethod
     def of(cls, who: Ints, target: Ints, tag: Ints | int, one: Message, machine: Machine, is_priced: bool) -> Messages:
-        """Make messages from the times of a message: numbers, or arrays (M,). ``is_priced``: the constants of the
-        whole program, so that what the receive takes is known here; in Hockney's model beyond the least that one of any
-        size does, and if no receive waits for it to begin."""
+        """Make messages from the times of a message: numbers, or arrays (M,).
+
+        ``is_priced``: the constants of the whole program, so that what the receive takes is known here; in Hockney's
+        model beyond the least that one of any size does, and if no receive waits for it to begin.
+        """
 
         def of_each(value: object) -> Floats:
             return np.broadcast_to(np.asarray(value, dtype=np.float64), who.shape)
@@ -64,7 +66,7 @@ class Messages(NamedTuple):
 
 
 def send(graph: EventGraph, messages: Messages, is_started: bool) -> Moments:
-    """The moments at which the senders are done with them."""
+    """Return the moments at which the senders are done with them."""
     who = messages.who
     if messages.has_gap and not is_started:
         graph.after_gap(who, messages.gap_s)
@@ -84,8 +86,10 @@ def send(graph: EventGraph, messages: Messages, is_started: bool) -> Moments:
 
 
 class Taken(NamedTuple):
-    """A receive of each of M ranks ``who``, from ``source`` or, if that is NONE, from any rank. ``receive_s`` (M,):
-    what it takes, as far as that does not count with its message."""
+    """A receive of each of M ranks ``who``, from ``source`` or, if that is NONE, from any rank.
+
+    ``receive_s`` (M,): what it takes, as far as that does not count with its message.
+    """
 
     who: Ints
     source: Ints
@@ -94,8 +98,10 @@ class Taken(NamedTuple):
 
 
 def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) -> Moments:
-    """The moments at which the receivers are done. ``is_priced``: whether a message determines the time of its
-    receive."""
+    """Return the moments at which the receivers are done.
+
+    ``is_priced``: whether a message determines the time of its receive.
+    """
     who, turn = taken.who, graph.now.of(taken.who)
     if (taken.source == NONE).any():
         graph.left_out[FROM_ANYONE] = None
@@ -111,7 +117,7 @@ def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) 
 
 
 def together(ordered: Ordered, who: Ints, machine: Machine) -> Expansion:
-    """An operation of the ranks ``who``, which ascend, by its messages among them."""
+    """Return an operation of the ranks ``who``, which ascend, by its messages among them."""
     gaps = not machine.network.message_model.ranks_work_in_order and machine.network.interfaces.count == 1
     return Expansion.of(ordered.within(who), len(who), gaps)
 

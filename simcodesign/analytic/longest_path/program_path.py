@@ -79,8 +79,10 @@ class Enter(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramPath:
-    """Seconds of the longest path of a program without its checkpoints, and by phase and component; without a time,
-    ``reason`` states for what there is none. ``left_out``: what of the program is not in it."""
+    """Seconds of the longest path of a program without its checkpoints, and by phase and component.
+
+    Without a time, ``reason`` states for what there is none. ``left_out``: what of the program is not in it.
+    """
 
     time_s: float | None
     reason: str = ""
@@ -90,7 +92,7 @@ class ProgramPath:
 
 
 def path_of_program(design_point: DesignPoint, max_operations: float = MOST_OPERATIONS) -> ProgramPath:
-    """The longest path of any program of one design point."""
+    """Return the longest path of any program of one design point."""
     if design_point.ranks > max_operations:  # before anything is held for each of them
         return ProgramPath(None, f"more than {max_operations:g} operations of ranks", operations=design_point.ranks)
     graph, program = EventGraph(design_point.ranks, max_operations), Evaluation.at_ranks(design_point).program
@@ -111,15 +113,17 @@ def path_of_program(design_point: DesignPoint, max_operations: float = MOST_OPER
 
 
 class _Walk:
-    """Steps of a program, one after another, into the graph. ``_parts``: when what was started is over, by name, for
-    the ranks that started it."""
+    """Steps of a program, one after another, into the graph.
+
+    ``_parts``: when what was started is over, by name, for the ranks that started it.
+    """
 
     def __init__(self, graph: EventGraph, design_point: DesignPoint) -> None:
         self._graph, self._ranks, self._machine = graph, design_point.ranks, design_point.machine
         self._parts: dict[str, tuple[Ints, Moments]] = {}
 
     def enter(self, block: EvaluatedBlock) -> None:
-        """A block done once."""
+        """Enter a block as if it were done once."""
         for enter in self._steps(block):
             enter.into(self._graph)
 
@@ -135,7 +139,7 @@ class _Walk:
                     yield from self._steps(iteration)
 
     def _repeated(self, block: EvaluatedBlock) -> Enter:
-        """A block as often as it is done whole."""
+        """Return a block as often as it is done whole."""
         steps, times = list(self._steps(block)), math.floor(float(np.max(block.repeat)))
         if times < np.max(block.repeat):
             self._graph.left_out["a part of a repetition"] = None
@@ -168,8 +172,10 @@ class _Walk:
         return Enter(enter, max(size, LEAST_OF_STEP))
 
     def _act(self, step: EvaluatedStep, who: Ints) -> tuple[str, Act]:
-        """Action of the ranks, and the component under which it is booked, except for own work in operations of
-        several."""
+        """Return the action of the ranks, and the component under which it is booked.
+
+        Own work in operations of several has components of its own.
+        """
         if isinstance(step.demand, Send):
             return "communication", self._send(step.demand, step, who)
         if isinstance(step.demand, Receive):

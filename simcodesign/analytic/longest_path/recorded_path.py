@@ -44,8 +44,10 @@ def _recorded(demand: RecordedProgram, point: DesignPoint) -> Recording:
 
 
 class _Entries:
-    """The N entries of a recording. ``_begins``, ``_ends``: when what was started, or is done by several ranks, begins
-    and is over."""
+    """The N entries of a recording.
+
+    ``_begins``, ``_ends``: when what was started, or is done by several ranks, begins and is over.
+    """
 
     def __init__(self, graph: EventGraph, recording: Recording, step: EvaluatedStep) -> None:
         self._graph, self._recording, self._machine = graph, recording, step.machine
@@ -129,7 +131,7 @@ class _Entries:
         return graph.now.of(who)
 
     def _together(self) -> Iterator[tuple[Ints, Expansion]]:
-        """The operations of several ranks with their (M,) entries: all of one kind, size and root together."""
+        """Yield the operations of several ranks with their (M,) entries: all of one kind, size and root together."""
         calls = collective_calls(self._recording)
         op = self._recording.op[calls.entry]
         for one, size in np.unique(np.stack([op, calls.size], axis=1), axis=0).tolist():

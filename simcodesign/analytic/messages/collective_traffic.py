@@ -63,14 +63,17 @@ def _messages(step: Step | Burst | Joint) -> Iterable[Step]:
 def halo_traffic(
     grid: Sequence[int], sizes_bytes: Sequence[float], periodic: bool, messages: Sequence[float] | None = None
 ) -> Traffic:
-    """The messages of a halo exchange on a process grid, ranks in row-major order; one to each neighbour, if None."""
+    """Return the messages of a halo exchange on a process grid, ranks in row-major order.
+
+    One to each neighbour, if None.
+    """
     place = np.arange(int(np.prod(grid))).reshape(tuple(grid))
     several = [1.0] * len(sizes_bytes) if messages is None else messages
     return _together(_shifts(place, sizes_bytes, periodic, several))
 
 
 def checked_peers(what: str, expression: Expression, values: Mapping[str, FloatOrArray], here: Ints) -> Ints:
-    """The peer of each rank in ``here``. InputError for one that is no other rank."""
+    """Return the peer of each rank in ``here``. InputError for one that is no other rank."""
     ranks = int(values["P"])
     every = np.broadcast_to(np.asarray(expression.evaluate(values), dtype=np.float64), ranks)
     peer = every[here]

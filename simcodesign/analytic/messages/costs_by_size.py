@@ -22,7 +22,10 @@ ROUNDING = 1e-12
 
 
 def at_size(network: Network, size_bytes: FloatOrArray) -> Network:
-    """The network without segments whose messages all cost what messages of ``size_bytes`` do, at every point."""
+    """Return the network without segments whose messages all cost what messages of ``size_bytes`` do.
+
+    At every point.
+    """
     if not network.has_segments:
         return network
     model, changes = network.message_model, dict[str, Any]()
@@ -37,7 +40,7 @@ def at_size(network: Network, size_bytes: FloatOrArray) -> Network:
 
 
 def _model_at_size(model: MessageModel, size_bytes: FloatOrArray) -> MessageModel:
-    """The model of messages without segments."""
+    """Return the model of messages without segments."""
     segments, changes = model.segments, dict[str, Any]()
     for name, _ in model.constants_by_size().values():
         values = [getattr(segment, name) for segment in segments]
@@ -59,7 +62,10 @@ def local_at_size(part: LocalMessages, size_bytes: FloatOrArray) -> LocalMessage
 
 
 def _of_size(values: Sequence[FloatOrArray], segments: Sequence[SizeSegment], size_bytes: FloatOrArray) -> FloatOrArray:
-    """The value of the segment to which this many bytes belong, which a message of ``up_to`` bytes still does."""
+    """Return the value of the segment to which this many bytes belong.
+
+    A message of ``up_to`` bytes still belongs to it.
+    """
     ends = [np.asarray(size_bytes <= segment.up_to_bytes * (1 + ROUNDING)) for segment in segments[:-1]]
     if not ends:
         return values[-1]

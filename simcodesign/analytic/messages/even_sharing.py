@@ -34,8 +34,10 @@ from simcodesign.describe.topology.grid import GridTopology
 
 
 class Doubling(Enum):
-    """Who sends at distance d = 1, 2, 4, ...: in a ``TREE`` ranks 0 to d - 1, each to the rank d above it; in an
-    ``EXCHANGE`` every rank, to the rank whose number differs in the binary digit of d."""
+    """Who sends at distance d = 1, 2, 4, ...: in a ``TREE`` ranks 0 to d - 1, each to the rank d above it.
+
+    In an ``EXCHANGE`` every rank, to the rank whose number differs in the binary digit of d.
+    """
 
     TREE = "tree"
     EXCHANGE = "exchange"
@@ -80,7 +82,7 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
 
 
 def rounds_on_grid(grid: GridTopology, ranks: int) -> Iterator[Round]:
-    """Rounds of ``ranks`` hosts, as long as the distance of the round lies in one dimension."""
+    """Yield rounds of ``ranks`` hosts, as long as the distance of the round lies in one dimension."""
     for dimension, axis in reversed([*enumerate(grid.axes)]):
         hops = 1
         while 2 * hops * axis.stride <= ranks and 2 * hops <= axis.extent:
@@ -97,5 +99,5 @@ def _is_in_order(machine: Machine, ranks: int) -> bool:
 
 
 def _way_s(network: Network, one: Round) -> float:
-    """The latency of the hops of a message."""
+    """Return the latency of the hops of a message."""
     return float(network.link_latencies_s[one.dimension] * one.hops)

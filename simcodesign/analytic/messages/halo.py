@@ -105,8 +105,11 @@ def most_work_s(
     p: MessageCosts,
     messages: Sequence[FloatOrArray],
 ) -> FloatOrArray:
-    """Seconds for which a rank with most neighbours works on its messages, in Hockney's model. Where messages do not
-    fly that is all of the time: when it has sent everything, all have, so that it waits for nothing."""
+    """Seconds for which a rank with most neighbours works on its messages, in Hockney's model.
+
+    Where messages do not fly that is all of the time: when it has sent everything, all have, so that it waits for
+    nothing.
+    """
     rows = _rows(sizes, grid, periodic, p, messages)
     return sum(row.neighbours(False) * row.count * (row.message.send_s + row.message.held_s) for row in rows)
 
@@ -124,8 +127,10 @@ def busy_s(
 
 
 def most_neighbours(grid: Sequence[int], periodic: bool) -> NDArray[np.bool_]:
-    """The ranks (P,), in row-major order, that have as many neighbours in every dimension as any rank has; one bool
-    if these are all ranks."""
+    """Return the ranks (P,), in row-major order, that have as many neighbours in every dimension as any rank has.
+
+    One bool if these are all ranks.
+    """
     if periodic or max(grid) < 3:
         return np.asarray(True)
     inside = []
@@ -167,8 +172,10 @@ class _Row:
         return not self.periodic and bool(np.any(np.asarray(self.extent) == 3))
 
     def neighbours(self, edge: bool) -> FloatOrArray:
-        """Number of neighbours of the examined rank: the first of three if ``edge``, otherwise one with most of
-        them."""
+        """Return the number of neighbours of the examined rank.
+
+        The first of three if ``edge``, otherwise one with most of them.
+        """
         extent = np.asarray(self.extent)
         most = 2.0 if self.periodic else np.minimum(extent - 1.0, 1.0 if edge else 2.0)
         # Only in a row of three can the edge be last.
@@ -195,7 +202,10 @@ def _rows(
 
 
 def _as_slowest(message: Message) -> Message:
-    """A message that holds its receiver, if any along the dimension does, as long as the slowest one its sender."""
+    """Return a message that holds its receiver, if any along the dimension does.
+
+    It holds its receiver as long as the slowest one holds its sender.
+    """
     if not np.any(np.asarray(message.copy_s) != 0):
         return message
     return replace(message, copy_s=np.where(np.asarray(message.copy_s) > 0, message.send_s, 0.0))

@@ -12,11 +12,13 @@ from simcodesign.core.units import FloatOrArray
 
 @dataclass(frozen=True)
 class Message:
-    """Times of a message of one size: c, a, r, u and v (``message_costs``). ``waits`` where its sender waits;
-    ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
-    operations in order (Hockney's model), otherwise messages have the processor as they come (LogGOPS). ``copy_s``:
-    what its receiver, which copies it, is held for from when the receive has its turn; the message is taken up after
-    that."""
+    """Times of a message of one size: c, a, r, u and v (``message_costs``).
+
+    ``waits`` where its sender waits; ``spread_s``: how much shorter the receiver may be busy where bytes wait for
+    links; ``in_order``: ranks do their operations in order (Hockney's model), otherwise messages have the processor
+    as they come (LogGOPS). ``copy_s``: what its receiver, which copies it, is held for from when the receive has
+    its turn; the message is taken up after that.
+    """
 
     send_s: FloatOrArray
     arrival_s: FloatOrArray
@@ -34,7 +36,7 @@ class Message:
         return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
 
     def of(self, ranks: NDArray[np.int64]) -> Message:
-        """The messages of some, where the times of all are arrays, or the same."""
+        """Return the messages of some, where the times of all are arrays, or the same."""
         times = (getattr(self, one.name) for one in fields(self))
         return Message(*(time if np.ndim(time) == 0 else time[ranks] for time in times))
 

@@ -56,8 +56,11 @@ from simcodesign.describe.network.network import Network
 
 @dataclass(frozen=True)
 class MessageCosts:
-    """Costs of messages among ``ranks`` ranks: ``message(size_bytes)``; ``reduction_s_per_byte``: what the operator of
-    a reduction takes a rank for a byte; ``packing_s``: what it takes to copy a block."""
+    """Costs of messages among ``ranks`` ranks: ``message(size_bytes)``.
+
+    ``reduction_s_per_byte``: what the operator of a reduction takes a rank for a byte; ``packing_s``: what it takes to
+    copy a block.
+    """
 
     ranks: FloatOrArray
     message: Callable[[FloatOrArray], Message]
@@ -66,7 +69,7 @@ class MessageCosts:
     packing_s: FloatOrArray = 0.0
 
     def reduced(self, size_bytes: FloatOrArray) -> Message:
-        """A message whose bytes its receiver combines with its own."""
+        """Return a message whose bytes its receiver combines with its own."""
         return self.message(size_bytes).then(size_bytes * self.reduction_s_per_byte)
 
     @property
@@ -75,15 +78,20 @@ class MessageCosts:
         return replace(self, message=lambda size: self.message(size).copied_late)
 
     def message_along(self, dim: int, size_bytes: FloatOrArray) -> Message:
-        """A message along a dimension of a process grid: each dimension has its own price if ``along`` has it."""
+        """Return a message along a dimension of a process grid.
+
+        Each dimension has its own price if ``along`` has it.
+        """
         return self.along[dim](size_bytes) if self.along else self.message(size_bytes)
 
 
 def price(
     network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = None, links: RouteLinks | None = None
 ) -> MessageCosts:
-    """The price list of a network by its distance law, or for messages of ``hops`` hops; over the slowest links of the
-    network, or over these."""
+    """Return the price list of a network by its distance law, or for messages of ``hops`` hops.
+
+    Over the slowest links of the network, or over these.
+    """
     message = _message(network, ranks, hops, links)
     return MessageCosts(ranks, message, (), network.reduction_s_per_byte, network.packing_s_per_block)
 
@@ -91,7 +99,7 @@ def price(
 def _message(
     network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, links: RouteLinks | None
 ) -> Callable[[FloatOrArray], Message]:
-    """The price of a message by its size; if constants are piecewise by size, by the constants of its size."""
+    """Return the price of a message by its size; if constants are piecewise by size, by the constants of its size."""
     passed = slowest_links(network) if links is None else links
     if passed.levels:
         parts = [
@@ -107,7 +115,7 @@ def _message(
 def _longest(
     parts: Sequence[tuple[NDArray[np.bool_] | bool, Callable[[FloatOrArray], Message]]], size: FloatOrArray
 ) -> Message:
-    """The longest of each time among messages on several levels, for the levels in use."""
+    """Return the longest of each time among messages on several levels, for the levels in use."""
     messages = [message(size) for _, message in parts]
 
     def most(name: str) -> Any:
@@ -131,7 +139,7 @@ def _longest(
 def _plain(
     network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, passed: RouteLinks
 ) -> Callable[[FloatOrArray], Message]:
-    """The price of a message of a network without segments, over these links."""
+    """Return the price of a message of a network without segments, over these links."""
     h = (modelled_hops(network, ranks) if hops is None else hops) * passed.hops
     again: FloatOrArray = 0.0
     if network.is_stored:
@@ -146,9 +154,12 @@ def _plain(
 
 @dataclass(frozen=True)
 class Cost:
-    """Time of one operation of all ranks, and what it sends in total. ``reduction_s``: for which the operators of a
-    reduction, and copies of blocks, are at work on its longest path; ``reduced_bytes``, ``packed_blocks``: those that
-    they take on all ranks together; ``empty_messages``: messages without bytes among others."""
+    """Time of one operation of all ranks, and the bytes and messages that it sends in total.
+
+    ``reduction_s``: the seconds of a reduction's operators, and of copies of blocks, on its longest path;
+    ``reduced_bytes``, ``packed_blocks``: the amounts of all ranks together; ``empty_messages``: messages without bytes
+    among others.
+    """
 
     time_s: FloatOrArray
     messages: FloatOrArray

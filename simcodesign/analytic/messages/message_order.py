@@ -104,8 +104,10 @@ class Ordered:
 
     @classmethod
     def together(cls, parts: Sequence[Ordered]) -> Ordered:
-        """All these messages, which may be none; messages of several parts have no rank in common, or turns that follow
-        one another."""
+        """All these messages, which may be none.
+
+        Messages of several parts have no rank in common, or turns that follow one another.
+        """
         if not parts:
             return _none()
         if len(parts) == 1:
@@ -121,8 +123,10 @@ class Ordered:
 
 
 def in_steps(steps: Steps, size_bytes: FloatOrArray, segments: int, members: Ints, network: Network) -> Ordered:
-    """The messages of a collective algorithm in each of several groups ``members`` (groups, n). Its bytes, or the
-    bytes of each rank (n,), are passed on in ``segments`` equal parts."""
+    """Return the messages of a collective algorithm in each of several groups ``members`` (groups, n).
+
+    Its bytes, or the bytes of each rank (n,), are passed on in ``segments`` equal parts.
+    """
     parts, turn = [_none()], 0
     for step in steps:
         if isinstance(step, Burst):
@@ -138,8 +142,10 @@ def in_steps(steps: Steps, size_bytes: FloatOrArray, segments: int, members: Int
 
 
 def in_halo(grid: Sequence[int], sizes_bytes: Sequence[float], periodic: bool, messages: Sequence[float]) -> Ordered:
-    """The messages of a halo exchange on a process grid: all sends, upwards and downwards in every dimension, and then
-    all receives, from above and from below."""
+    """Return the messages of a halo exchange on a process grid.
+
+    All sends, upwards and downwards in every dimension, and then all receives, from above and from below.
+    """
     place, links = np.arange(int(np.prod(grid))).reshape(tuple(grid)), list[tuple[Ints, Ints, int]]()
     for dim, extent in enumerate(grid):
         if extent > 1:
@@ -165,8 +171,10 @@ def in_sweeps(
     compute_s: float,
     corners: Sequence[tuple[int, int]],
 ) -> Ordered:
-    """The messages of sweeps over a process grid from one corner after another: for every block a rank receives along
-    both axes, computes, and sends along both."""
+    """Return the messages of sweeps over a process grid from one corner after another.
+
+    For every block a rank receives along both axes, computes, and sends along both.
+    """
     place, parts = np.arange(int(np.prod(grid))).reshape(grid), [_none()]
     rank = place.ravel()
     computed = Work(rank, np.full(len(rank), COMPUTED), np.full(len(rank), compute_s))

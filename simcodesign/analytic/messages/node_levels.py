@@ -30,7 +30,7 @@ class LevelCosts:
         return replace(Cost(*(near + far for near, far in both)), time_s=self.time_s)
 
     def or_where(self, there: NDArray[np.bool_], other: LevelCosts) -> LevelCosts:
-        """These costs, or the other ones if ``there``."""
+        """Return these costs, or the other ones if ``there``."""
         within, between = (
             selected([(~there, mine), (there, its)])
             for mine, its in ((self.within, other.within), (self.between, other.between))
@@ -40,9 +40,11 @@ class LevelCosts:
 
 @dataclass(frozen=True)
 class NodeLevels:
-    """``ranks`` ranks, of which a node has no more than ``within.ranks``, on ``between.ranks`` nodes; prices of
-    messages within a node, and among the leaders. ``nodes``: the ranks of every node, None if all nodes have
-    as many."""
+    """``ranks`` ranks, of which a node has no more than ``within.ranks``, on ``between.ranks`` nodes.
+
+    Prices of messages within a node, and among the leaders. ``nodes``: the ranks of every node, None if all nodes have
+    as many.
+    """
 
     ranks: FloatOrArray
     within: MessageCosts
@@ -56,7 +58,10 @@ class NodeLevels:
 
 
 def levels_at(step: EvaluatedStep) -> NodeLevels:
-    """The levels of an operation of all ranks at this place of the program, as if all nodes had as many ranks."""
+    """Return the levels of an operation of all ranks at this place of the program.
+
+    As if all nodes had as many ranks.
+    """
     machine, ranks = step.machine, step.evaluation.ranks
     network, hops, placement = machine.network, modelled_hops(machine.network, ranks), machine.placement
     within = price(network, placement.most_on_a_node(ranks), hops, links_within_nodes(machine, ranks)).copied_late

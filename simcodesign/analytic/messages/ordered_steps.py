@@ -20,10 +20,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Step:
-    """A message from each source to its target. No rank sends or receives two of them; a rank that does both sends
-    first. ``blocks``: of the bytes of the operation, divided by ``parts``, in a message; ``reduced``: of these blocks,
-    how many its receiver combines with its own; ``owner``: whose bytes these are, where bytes differ by rank, of the
-    source if None. ``packed``, ``unpacked``: blocks that every rank copies before and after."""
+    """A message from each source to its target.
+
+    No rank sends or receives two of them; a rank that does both sends first. ``blocks``: of the bytes of the operation,
+    divided by ``parts``, in a message; ``reduced``: of these blocks, how many its receiver combines with its own;
+    ``owner``: whose bytes these are, where bytes differ by rank, of the source if None. ``packed``, ``unpacked``:
+    blocks that every rank copies before and after.
+    """
 
     source: Ints
     target: Ints
@@ -56,8 +59,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Burst:
-    """Each of n ranks sends n - 1 messages, in this order (n - 1, n), and then receives as many, in the order of their
-    sources (n - 1, n). Nothing follows it."""
+    """Messages of which each of n ranks sends n - 1, in this order (n - 1, n), and then receives as many.
+
+    Received in the order of their sources (n - 1, n). Nothing follows it.
+    """
 
     target: Ints
     source: Ints
@@ -70,9 +75,11 @@ class Burst:
 
 @dataclass(frozen=True)
 class Joint:
-    """Messages of several ``parts`` that ranks post together: a rank sends its message of each part, in order, then
-    receives one of each, in order, and combines what a part has ``reduced``; in the end it combines ``reduced`` blocks
-    of ``parts_of_bytes`` with its own."""
+    """Messages of several ``parts`` that ranks post together.
+
+    A rank sends its message of each part, in order, then receives one of each, in order, and combines what a part has
+    ``reduced``; in the end it combines ``reduced`` blocks of ``parts_of_bytes`` with its own.
+    """
 
     parts: tuple[Step, ...]
     reduced: float = 0.0
@@ -96,8 +103,10 @@ def bits(count: int) -> list[int]:
 
 
 def tree(count: int, up: bool = False, in_blocks: bool = False, reduced: float = 0.0, parts: int = 1) -> Steps:
-    """A binomial tree in which a child has its parent's number and one more of the lowest bits: down, the farthest
-    child first; up, the nearest one. ``in_blocks``: a message has the blocks of a subtree."""
+    """Return a binomial tree in which a child has its parent's number and one more of the lowest bits.
+
+    Down, the farthest child first; up, the nearest one. ``in_blocks``: a message has the blocks of a subtree.
+    """
     for bit in bits(count) if up else reversed(bits(count)):
         parent = np.arange(0, count - bit, 2 * bit)
         blocks = np.minimum(bit, count - parent - bit).astype(np.float64) if in_blocks else 1.0
@@ -105,8 +114,10 @@ def tree(count: int, up: bool = False, in_blocks: bool = False, reduced: float =
 
 
 def near_tree(count: int, up: bool = False, in_blocks: bool = False, reduced: float = 0.0) -> Steps:
-    """The binomial tree in which a child has one more of the highest bits: down, the nearest child first; up, the
-    farthest one."""
+    """Return the binomial tree in which a child has one more of the highest bits: down, the nearest child first.
+
+    Up, the farthest one.
+    """
     for bit in reversed(bits(count)) if up else bits(count):
         child = np.arange(bit, min(2 * bit, count))
         blocks = ((count - 1 - child) // (2 * bit) + 1).astype(np.float64) if in_blocks else 1.0
@@ -200,8 +211,11 @@ def dissemination(count: int) -> Steps:
 
 
 def bruck_exchange(count: int) -> Steps:
-    """To the right at distance 1, 2, 4, ...: every block whose remaining distance has that bit, which is packed and
-    unpacked; all blocks are copied before and after."""
+    """Return the steps of an exchange with the rank to the right at distance 1, 2, 4, ...
+
+    Every block whose remaining distance has that bit is packed, sent and unpacked; all blocks are copied before and
+    after.
+    """
     blocks = [int(np.count_nonzero(np.arange(count) & bit)) for bit in bits(count)]
     for bit, each in zip(bits(count), blocks, strict=True):
         is_last = 2 * bit >= count
@@ -211,7 +225,9 @@ def bruck_exchange(count: int) -> Steps:
 
 def bruck_gather(count: int) -> Steps:
     """To the left at distance 1, 2, 4, ...: all blocks that were gathered so far, in the last round those missing.
-    Then all are copied."""
+
+    Then all are copied.
+    """
     for bit in bits(count):
         one = shift(count, -bit, float(min(bit, count - bit)))
         yield replace(one, unpacked=count if 2 * bit >= count else 0)
@@ -237,8 +253,10 @@ def neighbours(count: int) -> Steps:
 
 
 def recursive_halving(count: int) -> Steps:
-    """At distance ..., 4, 2, 1, as many parts, or all that are left: between pairs if P is a power of two, otherwise to
-    the right."""
+    """Return the steps at distance ..., 4, 2, 1, with as many parts, or all that are left.
+
+    Between pairs if P is a power of two, otherwise to the right.
+    """
     rank = np.arange(count)
     for bit in reversed(bits(count)):
         target = (rank + bit) % count if count & (count - 1) else rank ^ bit
@@ -248,8 +266,11 @@ def recursive_halving(count: int) -> Steps:
 
 
 def hypercube(count: int, blocks: Callable[[int], float] = lambda _: 1.0, gathers: bool = False) -> Steps:
-    """Between pairs at distance 1, 2, 4, ..., which reduce ``blocks(distance)``; then, if it ``gathers``, the same way
-    back. Where P is no power of two the first ranks fold in, two by two, before and out after."""
+    """Between pairs at distance 1, 2, 4, ..., which reduce ``blocks(distance)``.
+
+    Then, if it ``gathers``, the same way back. Where P is no power of two the first ranks fold in, two by two, before
+    and out after.
+    """
     power = 1 << (count.bit_length() - 1)
     even, corner = np.arange(0, 2 * (count - power), 2), np.arange(power)
     corner = np.concatenate([even + 1, np.arange(2 * (count - power), count)])
@@ -289,13 +310,13 @@ def halving_and_doubling(count: int) -> Steps:
 
 
 def ring_twice(count: int) -> Steps:
-    """A P-th of the bytes at a time, which is reduced, then gathered."""
+    """Return a P-th of the bytes at a time, which is reduced, then gathered."""
     yield from ring(count, 1.0, count)
     yield from ring(count, 0.0, count)
 
 
 def tree_up_and_down(count: int) -> Steps:
-    """A reduction up the binomial tree, and a broadcast down."""
+    """Return a reduction up the binomial tree, and a broadcast down."""
     yield from tree(count, up=True, reduced=1.0)
     yield from tree(count)
 
@@ -307,19 +328,21 @@ def scatter_and_ring(count: int) -> Steps:
 
 
 def parts_around_the_ring(count: int) -> Steps:
-    """A P-th of the bytes at a time, which is reduced."""
+    """Return a P-th of the bytes at a time, which is reduced."""
     return ring(count, 1.0, count)
 
 
 def parts_in_pairs(count: int) -> Steps:
-    """A P-th of the bytes for every other rank, which reduces it."""
+    """Return a P-th of the bytes for every other rank, which reduces it."""
     return pairwise(count, 1.0, count)
 
 
 @dataclass(frozen=True)
 class NodeMembers:
-    """Members 0 to n - 1 of a group on their nodes: ``members`` of every node, in the order of the first of each, which
-    is its leader."""
+    """Members 0 to n - 1 of a group on their nodes.
+
+    ``members`` of every node, in the order of the first of each, which is its leader.
+    """
 
     members: list[Ints]
 
@@ -341,14 +364,14 @@ class NodeMembers:
             yield np.stack([several for several in self.members if len(several) == count])
 
     def within(self, steps: Callable[[int], Steps], blocks: float = 1.0) -> Steps:
-        """Steps among the members of every node, of ``blocks`` times the blocks."""
+        """Return steps among the members of every node, of ``blocks`` times the blocks."""
         for members in self.by_size():
             for step in steps(members.shape[1]):
                 assert isinstance(step, Step)
                 yield replace(step.among(members), blocks=step.among(members).blocks * blocks)
 
     def between(self, steps: Callable[[int], Steps]) -> Steps:
-        """Steps among the leaders."""
+        """Return steps among the leaders."""
         for step in steps(len(self.members)):
             assert isinstance(step, Step)
             yield step.among(self.leaders[None, :])
@@ -359,17 +382,20 @@ class NodeMembers:
         return len({len(several) for several in self.members}) == 1
 
     def across(self, steps: Callable[[int], Steps], blocks: float = 1.0) -> Steps:
-        """Steps among the members of the same number on all nodes, which have as many, of ``blocks`` times the
-        blocks."""
+        """Return steps among the members of the same number on all nodes.
+
+        All nodes have as many members. The steps have ``blocks`` times the blocks.
+        """
         for step in steps(len(self.members)):
             assert not isinstance(step, Burst)
             yield step.among(np.stack(self.members).T).scaled(blocks)
 
     def channels(self, reduces: bool, parts: int) -> Steps:
-        """A ring in channels, ``parts`` blocks in all: P - 1 times, every rank passes on what came last in each.
+        """Return a ring in channels, ``parts`` blocks in all: P - 1 times, every rank passes on what came last in each.
 
         There are as many channels as the smallest node has members. Channel k goes around a node from its member k on,
-        from node to node. Messages of a rank to the same rank travel as one."""
+        from node to node. Messages of a rank to the same rank travel as one.
+        """
         count, channels = sum(map(len, self.members)), min(map(len, self.members))
         passes, following = np.zeros((2, count), np.int64)
         leave, come = [], []

@@ -72,8 +72,10 @@ class _Times:
 
 
 def several_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> FloatOrArray:
-    """Seconds of messages of several sizes, ``counts[0]`` of the first, then of the second, and so on. A fraction of a
-    message takes that part of what a whole one adds."""
+    """Seconds of messages of several sizes, ``counts[0]`` of the first, then of the second, and so on.
+
+    A fraction of a message takes that part of what a whole one adds.
+    """
     times, whole = [_Times(*times_of(message)) for message in messages], [np.floor(count) for count in counts]
     time = posted_in_turn_s(times, whole)
     total: FloatOrArray = time
@@ -88,8 +90,11 @@ def several_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]
 def exchanged_s(
     messages: Sequence[Message], counts: Sequence[FloatOrArray], is_alike: bool | NDArray[np.bool_]
 ) -> FloatOrArray:
-    """Seconds of a number of messages of each size that a rank sends, and as many that it receives: exact if all ranks
-    are alike and send in the order in which messages are posted, or messages of one size; otherwise a lower bound."""
+    """Return the seconds of a number of messages of each size that a rank sends, and as many that it receives.
+
+    Exact if all ranks are alike and send in the order in which messages are posted, or messages of one size; otherwise
+    a lower bound.
+    """
     exact_s, least_s = several_posted_s(messages, counts), _least_posted_s(messages, counts)
     return np.where(is_alike & go_as_posted(messages, counts), exact_s, least_s)
 
@@ -105,8 +110,10 @@ def go_as_posted(messages: Sequence[Message], counts: Sequence[FloatOrArray]) ->
 
 
 def _least_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> FloatOrArray:
-    """Lower bound on the seconds of a number of messages of each size, in any order and to any ranks: the work of a
-    rank's processor; its sends, u apart; its received messages, v apart."""
+    """Return a lower bound on the seconds of a number of messages of each size, in any order and to any ranks.
+
+    The work of a rank's processor; its sends, u apart; its received messages, v apart.
+    """
     work_s, sends_s, receives_s = (
         sum((count * time for time, count in zip(times, counts, strict=True)), start=np.zeros(()))
         for times in zip(*((m.send_s + m.receive_s, m.next_send_s, m.next_receive_s) for m in messages), strict=True)
@@ -120,8 +127,10 @@ def _least_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray])
 
 
 def _of_used(pick: np.ufunc, values: Sequence[FloatOrArray], counts: Sequence[FloatOrArray]) -> FloatOrArray:
-    """Pick the largest or the smallest (``np.maximum``, ``np.minimum``) value of those that are counted; an infinity if
-    nothing is."""
+    """Pick the largest or the smallest (``np.maximum``, ``np.minimum``) value of those that are counted.
+
+    An infinity if nothing is.
+    """
     nothing = -np.inf if pick is np.maximum else np.inf
     every = (np.where(np.asarray(count) > 0, value, nothing) for value, count in zip(values, counts, strict=True))
     picked: FloatOrArray = functools.reduce(pick, every)
@@ -144,8 +153,11 @@ def posted_in_turn_s(messages: Sequence[_Times], counts: Sequence[FloatOrArray])
 def carried_s(
     messages: Sequence[Message], counts: Sequence[float], waits_s: tuple[float, float]
 ) -> tuple[float, float, float] | None:
-    """Seconds if gaps of earlier messages remain: of the sends, and of the receives. When all is done, and
-    when the next message can be sent and taken up; None for parts of messages, or more than ``MOST``."""
+    """Seconds if gaps of earlier messages remain: of the sends, and of the receives.
+
+    When all is done, and when the next message can be sent and taken up; None for parts of messages, or more than
+    ``MOST``.
+    """
     if sum(counts) > MOST or any(count != int(count) for count in counts):
         return None
     whole = [np.asarray(float(count)) for count in counts]

@@ -45,13 +45,16 @@ def doubling_tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOr
 
 
 def most_ones_up_to(last: FloatOrArray) -> FloatOrArray:
-    """The most ones in a binary number from 0 up to ``last``: as many, or one less than those that have most digits."""
+    """Return the most ones in a binary number from 0 up to ``last``.
+
+    As many, or one less than those that have most digits.
+    """
     digits = ceil_log2(np.asarray(last) + 1.0)
     return np.maximum(_most_ones(np.asarray(last), digits), np.maximum(digits - 1, 0.0))
 
 
 def _most_ones(last: NDArray[np.float64], digits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The most ones in a binary number up to ``last`` that has as many ``digits``."""
+    """Return the most ones in a binary number up to ``last`` that has as many ``digits``."""
     above, most = np.zeros_like(last), np.zeros_like(last)
     for place in reversed(range(int(np.max(digits)))):
         is_one = np.floor(last / np.exp2(place)) % 2 == 1
@@ -63,13 +66,16 @@ def _most_ones(last: NDArray[np.float64], digits: NDArray[np.float64]) -> NDArra
 
 
 def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Rounds in which every rank sends a message and receives one, the last of them as long as an exchange takes."""
+    """Return rounds in which every rank sends a message and receives one.
+
+    The last of them as long as an exchange takes.
+    """
     m = p.message(size)
     return Cost(row_s(rounds, m.exchange_s, m.round_s), p.ranks * rounds, p.ranks * rounds * size)
 
 
 def reducing_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Rounds in which every rank reduces what it has received before it continues."""
+    """Return rounds in which every rank reduces what it has received before it continues."""
     m, messages = p.reduced(size), p.ranks * rounds
     reduction_s = rounds * size * p.reduction_s_per_byte
     time_s = row_s(rounds, m.exchange_s, m.round_s)
@@ -77,8 +83,11 @@ def reducing_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -
 
 
 class Round(NamedTuple):
-    """Every rank sends a message and receives one: its bytes, whether there is such a round, whether what has been
-    received is reduced before the next one, and how many blocks a rank copies before and after the round."""
+    """A round in which every rank sends a message and receives one.
+
+    Its bytes, whether there is such a round, whether what has been received is reduced before the next one, and how
+    many blocks a rank copies before and after the round.
+    """
 
     size: FloatOrArray
     is_there: NDArray[np.bool_]
@@ -88,7 +97,7 @@ class Round(NamedTuple):
 
 
 def rounds_of(p: MessageCosts, rounds: Iterable[Round]) -> Cost:
-    """Rounds one after another, which all ranks begin together."""
+    """Return rounds one after another, which all ranks begin together."""
     now: FloatOrArray = 0.0
     sent, reduced, copied, next_send, next_receive = now, now, now, now, now
     count: FloatOrArray = 0.0
@@ -112,8 +121,10 @@ def growing_rounds(
     blocks: Callable[[int], FloatOrArray],
     copied: Callable[[int, NDArray[np.bool_]], tuple[FloatOrArray, FloatOrArray]] = lambda place, is_last: (0.0, 0.0),
 ) -> Cost:
-    """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size;
-    ``copied(k, is_last)``: how many blocks a rank copies before and after a round."""
+    """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size.
+
+    ``copied(k, is_last)``: how many blocks a rank copies before and after a round.
+    """
     rounds = ceil_log2(p.ranks)
     places = range(int(np.max(rounds)))
     return rounds_of(
@@ -129,7 +140,9 @@ def numbers_with_digit(ranks: FloatOrArray, place: int) -> FloatOrArray:
 
 
 def tree_blocks(ranks: FloatOrArray) -> FloatOrArray:
-    """Blocks that all messages of a binomial tree carry together, if each rank has one: as many times as its number
-    has ones in its binary digits, it is passed on."""
+    """Return the blocks that all messages of a binomial tree carry together, if each rank has one.
+
+    A block is passed on as many times as its rank's number has ones in its binary digits.
+    """
     places = range(int(np.max(ceil_log2(ranks))))
     return sum((numbers_with_digit(ranks, place) for place in places), start=np.zeros(np.shape(ranks)))

@@ -1,5 +1,7 @@
-"""Links that messages pass, for closed forms, if they differ: of one pair of ranks, of neighbours along a dimension
-of a process grid, and of any pair. Messages within a node may have a startup and a bandwidth of their own instead.
+"""Links that messages pass, for closed forms, if they differ.
+
+Of one pair of ranks, of neighbours along a dimension of a process grid, and of any pair. Messages within a node may
+have a startup and a bandwidth of their own instead.
 
 A message pays its startup, the latency of every hop, and its bytes at the bandwidth of the slowest link of its route
 (with store-and-forward: at the first link, and again at every other one). The distance law gives the number of hops
@@ -36,12 +38,15 @@ _FIELDS = ("latency_s", "per_byte_s", "again_s_per_byte", "startup_s", "sent_s_p
 
 @dataclass(frozen=True)
 class RouteLinks:
-    """``latency_s`` of a hop in the mean; ``per_byte_s`` of the slowest link, or with store-and-forward of the first
-    one; ``again_s_per_byte`` of each further link that stores a message, in the mean. ``startup_s`` and
-    ``sent_s_per_byte``: what the message takes before any link; ``hops``: 1, or 0 where hops do not count, within a
-    node whose messages have a cost of their own. ``by_size``: the links of messages of a size, if these
-    differ by size. ``levels``: of a machine whose nodes have networks inside, the links on each level that messages
-    use; a message takes the longest of these, and the rest is unused."""
+    """``latency_s`` of a hop in the mean.
+
+    ``per_byte_s`` of the slowest link, or with store-and-forward of the first one; ``again_s_per_byte`` of each further
+    link that stores a message, in the mean. ``startup_s`` and ``sent_s_per_byte``: what the message takes before
+    any link; ``hops``: 1, or 0 where hops do not count, within a node whose messages have a cost of their own.
+    ``by_size``: the links of messages of a size, if these differ by size. ``levels``: of a machine whose nodes have
+    networks inside, the links on each level that messages use; a message takes the longest of these, and the rest
+    is unused.
+    """
 
     latency_s: FloatOrArray
     per_byte_s: FloatOrArray
@@ -59,9 +64,11 @@ class RouteLinks:
 
 @dataclass(frozen=True)
 class LevelLinks:
-    """The links of messages over the network of one level. ``here``: which messages (or at which design points any)
-    pass them; ``hops``: by the distance law of the network, or another number that holds instead of any other;
-    None: those that are asked for of the network between nodes."""
+    """The links of messages over the network of one level.
+
+    ``here``: which messages (or at which design points any) pass them; ``hops``: by the distance law of the network, or
+    another number that holds instead of any other; None: those that are asked for of the network between nodes.
+    """
 
     network: Network
     links: RouteLinks
@@ -123,7 +130,7 @@ def longest_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
 
 
 def _levels_of_anybody(machine: Machine, ranks: FloatOrArray, outside: bool = True) -> tuple[LevelLinks, ...]:
-    """The slowest links of every level that any of ``ranks`` ranks use."""
+    """Return the slowest links of every level that any of ``ranks`` ranks use."""
     if len(machine.node_kinds) > 1:
         used = _used_by_kinds(machine, ranks)
         used[0] = outside & used[0]
@@ -149,15 +156,17 @@ def _used_by_kinds(machine: Machine, ranks: FloatOrArray) -> list[NDArray[np.boo
 
 
 def _level_links(machine: Machine, level: Level, here: NDArray[np.bool_] | bool, ranks: FloatOrArray) -> LevelLinks:
-    """The slowest links of a level."""
+    """Return the slowest links of a level."""
     network = machine.levels[level.number]
     hops = modelled_hops(network, level.law_ranks(ranks)) if level.number else None
     return LevelLinks(network, slowest_links(network), here, hops)
 
 
 def shared_parts(machine: Machine, ranks: int) -> Ints:
-    """(D, P) what every rank is in, from nodes inwards, as far as messages in it have a cost of their own: ranks that
-    share the first k of these, and no more, are on level k with each other."""
+    """Return what every rank is in, (D, P), from nodes inwards, as far as messages in it have a cost of their own.
+
+    Ranks that share the first k of these, and no more, are on level k with each other.
+    """
     network = machine.network
     if machine.has_levels:
         return machine.units_of(ranks)
@@ -212,7 +221,7 @@ def _combined(combine: Callable[[Sequence[RouteLinks]], RouteLinks], every: Sequ
 
 
 def _larger(links: RouteLinks, others: RouteLinks, where: NDArray[np.bool_] | bool = True) -> RouteLinks:
-    """The larger of each, where others count."""
+    """Return the larger of each, where others count."""
 
     def larger(both: Sequence[RouteLinks]) -> RouteLinks:
         pairs = {name: [getattr(one, name) for one in both] for name in _FIELDS}
@@ -224,7 +233,7 @@ def _larger(links: RouteLinks, others: RouteLinks, where: NDArray[np.bool_] | bo
 
 
 def without_links(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
-    """Times of messages between ranks before any link of the network."""
+    """Return times of messages between ranks before any link of the network."""
     if machine.has_levels:
         level = machine.level_of(ranks, source, target)
         levels = [
@@ -247,8 +256,10 @@ def links_of_pairs(machine: Machine, ranks: int, source: Ints, target: Ints) -> 
 
 
 def links_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
-    """Links of messages from ranks to ranks (n,), among ``ranks``: (..., n) for constants of the network that are
-    (..., 1)."""
+    """Return the links of messages from ranks to ranks (n,), among ``ranks``.
+
+    (..., n) for constants of the network that are (..., 1).
+    """
     if machine.has_levels:
         return replace(slowest_links(machine.network), levels=_levels_of_messages(machine, ranks, source, target))
     node = machine.node_of(ranks)
@@ -257,8 +268,10 @@ def links_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) 
 
 
 def _levels_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> tuple[LevelLinks, ...]:
-    """The links of every level on the routes of messages (n,), of those that use it; of others in their place some that
-    no message passes."""
+    """Return the links of every level on the routes of messages (n,), of those that use it.
+
+    Of others in their place some that no message passes.
+    """
     of_message, found = machine.level_of(ranks, source, target), list[LevelLinks]()
     for level, network in zip(machine.numbered_levels, machine.levels, strict=True):
         here = of_message == level.number
@@ -272,8 +285,10 @@ def _levels_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints
 
 
 def _kinds(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[np.int8]:
-    """Kinds of messages between ranks: 1 within a node whose messages have a cost of their own, 2 between its sockets,
-    otherwise 0."""
+    """Return the kinds of messages between ranks.
+
+    1 within a node whose messages have a cost of their own, 2 between its sockets, otherwise 0.
+    """
     network = machine.network
     if network.node is None:
         return np.zeros(np.broadcast_shapes(source.shape, target.shape), np.int8)
@@ -286,7 +301,7 @@ def _kinds(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[
 
 
 def _with_local(machine: Machine, links: RouteLinks, kinds: NDArray[np.int8]) -> RouteLinks:
-    """The links, with what messages within a node cost."""
+    """Return the links, with what messages within a node cost."""
     for kind, part in enumerate((machine.network.node, machine.network.socket), start=1):
         if part is not None:
             links = _combined(functools.partial(_replaced, kinds == kind), (links, _within(part)))
@@ -303,8 +318,11 @@ def _replaced(is_local: NDArray[np.bool_], both: Sequence[RouteLinks]) -> RouteL
 
 
 def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks:
-    """Links of the routes from nodes to nodes (n,): (..., n) for constants of the network that are (...) or (..., 1).
-    Within a node there are no links, and they take no time."""
+    """Return the links of the routes from nodes to nodes (n,).
+
+    (..., n) for constants of the network that are (...) or (..., 1). Within a node there are no links, and they take no
+    time.
+    """
     routes = network.topology.routes(source, target)
     hops, stored = np.diff(routes.start), network.is_stored
     group = network.topology.group_of(routes.link)
@@ -326,8 +344,10 @@ def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks
 
 
 def links_of_peers(machine: Machine, peers: Ints) -> RouteLinks:
-    """Links of messages from every rank (P,) to its peer (..., P), one for each design point if there are several; to
-    itself if it sends nothing."""
+    """Links of messages from every rank (P,) to its peer (..., P), one for each design point if there are several.
+
+    To itself if it sends nothing.
+    """
     ranks = peers.shape[-1]
     every = np.arange(ranks)
     if peers.ndim == 1:
@@ -357,8 +377,9 @@ def _levels_of_rows(machine: Machine, peers: Ints) -> RouteLinks:
 def links_of_neighbours(
     machine: Machine, grid: Sequence[FloatOrArray], periodic: bool, by_rank: bool
 ) -> tuple[RouteLinks, ...]:
-    """Links of the messages along each dimension of a process grid, extents numbers or arrays: the worst of all
-    neighbours.
+    """Return the links of the messages along each dimension of a process grid: the worst of all neighbours.
+
+    Extents are numbers or arrays.
 
     ``by_rank``: whether arrays over design points have a last axis of length one, as the machine's have then.
     """
@@ -380,7 +401,7 @@ def links_of_neighbours(
 
 
 def _at_points(along: Sequence[RouteLinks], where: Ints) -> RouteLinks:
-    """The links of levels of several grids, each at its design points."""
+    """Return the links of levels of several grids, each at its design points."""
     levels = [
         replace(level, here=(where == number) & level.here) for number, one in enumerate(along) for level in one.levels
     ]
@@ -423,7 +444,7 @@ def _worst(one: LevelLinks, by_rank: bool) -> RouteLinks:
 
 
 def _most(values: FloatOrArray, by_rank: bool) -> FloatOrArray:
-    """The largest over the last axis; of no pair, 0."""
+    """Return the largest over the last axis; of no pair, 0."""
     most = np.max(values, axis=-1, initial=0.0, keepdims=by_rank and np.ndim(values) > 1)
     return most if np.ndim(most) else float(most)
 
@@ -435,7 +456,7 @@ def group_table(values: Sequence[FloatOrArray]) -> Floats:
 
 
 def _sums(values: Floats, pair: Ints, shape: tuple[int, ...]) -> Floats:
-    """Sums over the links of each pair."""
+    """Return sums over the links of each pair."""
     total = np.zeros((shape[-1], *shape[:-1]))
     np.add.at(total, pair, np.moveaxis(values, -1, 0))
     return np.moveaxis(total, 0, -1)

@@ -41,8 +41,11 @@ Ready = dict[tuple[int, int], FloatOrArray]
 
 @dataclass(frozen=True)
 class Sweeps:
-    """``planes`` blocks over a grid of ``px`` x ``py`` ranks, from one corner after another, with a message of its own
-    in ``x`` and ``y``, and ``compute_s`` of work on a block. Numbers, or arrays that broadcast."""
+    """``planes`` blocks over a grid of ``px`` x ``py`` ranks, from one corner after another.
+
+    With a message of its own in ``x`` and ``y``, and ``compute_s`` of work on a block. Numbers, or arrays that
+    broadcast.
+    """
 
     px: FloatOrArray
     py: FloatOrArray
@@ -69,7 +72,7 @@ class Sweeps:
         return {place: time_s + self._sent_s(*place) for place, time_s in done.items()}
 
     def _passed_on(self, begun: Ready) -> Ready:
-        """The longest paths of one block to all places: first in y, in which most paths meet, then in x."""
+        """Return the longest paths of one block to all places: first in y, in which most paths meet, then in x."""
         in_y = {}
         for x, y in begun:
             step_s = (
@@ -108,13 +111,13 @@ class Sweeps:
 
 
 def _at(number: int, extent: FloatOrArray) -> FloatOrArray:
-    """The place on an axis; the inner ones are those at the ends if there are fewer than three."""
+    """Return the place on an axis; the inner ones are those at the ends if there are fewer than three."""
     second = np.where(np.asarray(extent) > 2, 1.0, 0.0)
     return (0.0, second, extent - 1.0 - second, extent - 1.0)[number]
 
 
 def _turned(place: tuple[int, int], corner: tuple[int, int]) -> tuple[int, int]:
-    """The numbers of a place, counted from a corner."""
+    """Return the numbers of a place, counted from a corner."""
     x, y = (3 - number if upper else number for number, upper in zip(place, corner, strict=True))
     return x, y
 

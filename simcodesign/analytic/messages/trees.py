@@ -56,14 +56,19 @@ def doubling_down_s(ranks: FloatOrArray, message: Sized) -> FloatOrArray:
 
 
 def _after_first(m: Message, below_s: FloatOrArray, rest_s: FloatOrArray, has_rest: Bools) -> FloatOrArray:
-    """The subtree of the first child, to which this message goes, and the tree without it, if there is any more."""
+    """Return the subtree of the first child, to which this message goes, and the tree without it.
+
+    None if there is no more.
+    """
     first: FloatOrArray = m.whole_s + below_s
     return np.where(has_rest, np.maximum(first, m.apart_s + rest_s), first)
 
 
 class Taken(NamedTuple):
-    """A root that has taken up the messages of its children: when it is done, when it could take up one more, and how
-    many were taken up on the longest path."""
+    """A root that has taken up the messages of its children.
+
+    When it is done, when it could take up one more, and how many were taken up on the longest path.
+    """
 
     done_s: FloatOrArray
     next_s: FloatOrArray
@@ -77,7 +82,7 @@ class Taken(NamedTuple):
         return Taken(begin + m.receive_s, begin + m.next_receive_s, on_path)
 
     def where(self, condition: Bools, other: Taken) -> Taken:
-        """This where the condition holds, otherwise the other."""
+        """Return this where the condition holds, otherwise the other."""
         return Taken(*(np.where(condition, mine, its) for mine, its in zip(self, other, strict=True)))
 
 
@@ -95,8 +100,10 @@ def halving_up(ranks: FloatOrArray, message: Sized) -> Taken:
 
 
 def _with_last(children: Sequence[tuple[Taken, Message]], last: Taken, m: Message) -> Taken:
-    """The messages of children, each no earlier than the previous one, and of one more: it is taken up after the others
-    in the order of the program, or when it comes."""
+    """Return the messages of children, each no earlier than the previous one, and of one more.
+
+    The last one is taken up after the others in the order of the program, or when it comes.
+    """
     taken = ALONE
     is_taken: Bools = np.zeros((), dtype=np.bool_)
     for child, full in children:
@@ -141,8 +148,10 @@ def binary_up(ranks: FloatOrArray, m: Message) -> Taken:
 
 
 def _binary_tree(ranks: FloatOrArray, joined: Callable[[Taken, Taken | None], Taken]) -> Taken:
-    """The way from the last rank P - 1 to the root goes by the digits of P: 0 for a left child, 1 for a right one.
-    All other subtrees on it are full."""
+    """Return the messages on the way from the last rank, P - 1, to the root.
+
+    The way goes by the digits of P: 0 for a left child, 1 for a right one. All other subtrees on it are full.
+    """
     count = np.asarray(ranks, dtype=np.float64)
     taken, full = ALONE, [ALONE]  # by levels below the root
     for level in range(int(np.max(np.frexp(count)[1])) - 1):
@@ -155,8 +164,9 @@ def _binary_tree(ranks: FloatOrArray, joined: Callable[[Taken, Taken | None], Ta
 
 
 def interleaved_binary_up(ranks: FloatOrArray, m: Message) -> Taken:
-    """Up Open MPI's binary tree, in which rank 2^l - 1 + i of level l has the children i and i + 2^l of the next one,
-    the first one first, or as they come.
+    """Return the way up Open MPI's binary tree.
+
+    Rank 2^l - 1 + i of level l has the children i and i + 2^l of the next one, the first one first, or as they come.
 
     With q ranks on the last level L, a rank of level l has floor(q / 2^l) ranks there below and including it, or one
     more; the first child has as many as the second one, or one more.
@@ -187,8 +197,11 @@ def interleaved_binary_up(ranks: FloatOrArray, m: Message) -> Taken:
 
 
 def cut_subtrees(ranks: FloatOrArray) -> list[tuple[int, Bools, FloatOrArray]]:
-    """The subtrees of a halving tree that end with the last rank, from the smallest on: for each binary digit whether
-    there is one of more than 2^bit ranks, and how many ranks its farthest child has below and including it."""
+    """Return the subtrees of a halving tree that end with the last rank, from the smallest on.
+
+    For each binary digit whether there is one of more than 2^bit ranks, and how many ranks its farthest child has below
+    and including it.
+    """
     last = np.asarray(ranks, dtype=np.float64) - 1.0
     depth = int(np.max(ceil_log2(ranks)))
     return [(bit, np.floor(last / 2**bit) % 2 == 1, last % 2**bit + 1.0) for bit in range(depth)]

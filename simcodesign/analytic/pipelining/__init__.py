@@ -1,2 +1,1 @@
-"""Operations that follow one another in closed form, if ranks continue before the previous one has ended
-everywhere."""
+"""Operations that follow one another in closed form, if ranks continue before the previous one has ended everywhere."""

@@ -17,7 +17,7 @@ WHY_NOT = "LogGOPS, whose gaps between messages last from one operation into the
 
 
 def pipelined_with_gaps(chain: Chain, sum_s: float) -> Pipelined:
-    """The time of a program whose sum of closed forms is ``sum_s``, or for what there is none."""
+    """Return the time of a program whose sum of closed forms is ``sum_s``, or for what there is none."""
     parts = chain.head
     closed_s, time_s = sum(part.time_s for part in parts), _time_s(parts)
     if time_s is None:

@@ -52,7 +52,7 @@ def work(time_s: float) -> Carry:
 
 
 def rounds(message: Message, count: float) -> Carry:
-    """Rounds in which every rank sends a message and receives one; c, a, r, u and v as in ``message_costs``."""
+    """Return rounds in which every rank sends a message and receives one; c, a, r, u and v as in ``message_costs``."""
     there_s = max(float(message.arrival_s), float(message.send_s))
 
     def one(pace: Pace) -> Pace:

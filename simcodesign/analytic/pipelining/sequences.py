@@ -60,8 +60,11 @@ Parts = tuple[Repeated, ...]
 
 @dataclass(frozen=True)
 class Chain:
-    """Operations of a piece of a program: before the first cut (``head``), between cuts (``inner``, how often each),
-    and after the last (``tail``). Without a cut ``tail`` is None and everything is in ``head``."""
+    """Operations of a piece of a program, divided by cuts.
+
+    Before the first cut (``head``), between cuts (``inner``, how often each), and after the last (``tail``). Without a
+    cut ``tail`` is None and everything is in ``head``.
+    """
 
     head: Parts = ()
     inner: tuple[tuple[Parts, float], ...] = ()
@@ -81,7 +84,7 @@ class Chain:
         return Chain(self.head, (*self.inner, (between, 1.0), *other.inner), other.tail)
 
     def repeated(self, times: float) -> Chain:
-        """The piece ``times`` times."""
+        """Return the piece ``times`` times."""
         if times == 0 or (not self.head and self.tail is None):
             return Chain()
         if self.tail is None:
@@ -110,15 +113,17 @@ def _joined(before: Parts, after: Parts) -> Parts:
 
 
 def pipelined(chain: Chain, sum_s: float) -> Pipelined:
-    """The time of a program whose sum of closed forms is ``sum_s``, by the sequences of its operations."""
+    """Return the time of a program whose sum of closed forms is ``sum_s``, by the sequences of its operations."""
     found = [time for parts, count in chain.sequences for time in _times(parts, count)]
     saved_s = sum(time.sum_s - time.pipelined_s for time in found if time.pipelined_s is not None)
     return Pipelined(sum_s - saved_s, _summed(found))
 
 
 def _times(parts: Parts, count: float) -> Iterator[SequenceTime]:
-    """Where the sum of closed forms is not exact: rows of one operation that have a closed form; and, unless that is
-    all, the whole, with the sum except for what its rows save."""
+    """Where the sum of closed forms is not exact: rows of one operation that have a closed form.
+
+    And, unless that is all, the whole, with the sum except for what its rows save.
+    """
     rest = _inexact(parts)
     for part in rest:
         if part.pipelined_s is not None:
@@ -130,7 +135,7 @@ def _times(parts: Parts, count: float) -> Iterator[SequenceTime]:
 
 
 def _inexact(parts: Parts) -> Parts:
-    """The part of a sequence whose time is not known to be the sum.
+    """Return the part of a sequence whose time is not known to be the sum.
 
     Exact are: what ends together as it began; what takes its whole time on every rank, at the end; a single operation;
     and operations that take their whole time on the same rank.

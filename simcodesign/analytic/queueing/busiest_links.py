@@ -1,5 +1,6 @@
-"""How many messages pass the busiest link of a network, in closed form: under uniform traffic, and when every host
-sends to one other, by a pattern against which deterministic routes are bad.
+"""How many messages pass the busiest link of a network, in closed form.
+
+Under uniform traffic, and when every host sends to one other, by a pattern against which deterministic routes are bad.
 
 With dimension-ordered and minimal routes these are matters of counting. With p hosts on a router:
 
@@ -135,7 +136,10 @@ def _dragonfly_plus(network: DragonflyPlusTopology) -> BusiestLink | None:
 
 
 def _cables_at_one_spine(network: DragonflyPlusTopology) -> int:
-    """The most of the cables between a group and the next one, or the previous one, that are at one of its spines."""
+    """Return the most of the cables between a group and the next one, or the previous one.
+
+    Only cables that are at one of its spines.
+    """
     links, group = network.between_groups, np.arange(network.groups)
     cable = np.arange(links.cables_per_pair)[:, None]
     spines = [links.router(group, (group + step) % network.groups, cable) for step in (1, -1)]

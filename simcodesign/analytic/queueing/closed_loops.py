@@ -29,8 +29,10 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Visit:
-    """A demand that a shared station serves: for ``service_s`` in the mean, ``times`` in all, in a phase. ``factors``:
-    by which each service varies."""
+    """A demand that a shared station serves: for ``service_s`` in the mean, ``times`` in all, in a phase.
+
+    ``factors``: by which each service varies.
+    """
 
     station: str
     phase: str
@@ -50,8 +52,11 @@ class Wait:
 
 @dataclass
 class Loop:
-    """A repeated block while it is read: ``total_s`` of a rank in all, and its visits. ``coupled``: it has messages,
-    by which ranks wait for each other, so that it is no closed network. ``random``: a demand in it varies."""
+    """A repeated block while it is read: ``total_s`` of a rank in all, and its visits.
+
+    ``coupled``: it has messages, by which ranks wait for each other, so that it is no closed network. ``random``: a
+    demand in it varies.
+    """
 
     total_s: FloatOrArray = 0.0
     visits: list[Visit] = field(default_factory=list)
@@ -65,9 +70,12 @@ class Loop:
         self.random = self.random or (varies is not None and not varies.constant)
 
     def queues(self, machine: Machine, ranks: FloatOrArray, shape: tuple[int, ...]) -> tuple[str, list[Wait]]:
-        """The formula and what is waited for by it: nothing where no demand varies (ranks that always need the same
-        fall into step and need not wait at all), if none share a station, nor if several stations are shared by
-        different numbers of ranks, as a disk of several nodes that each share a memory."""
+        """Return the formula and the waits that it describes.
+
+        None if no demand varies (ranks that always need the same fall into step and need not wait at all), if ranks
+        share no station, or if several stations are shared by different numbers of ranks, as a disk of several nodes
+        that each share a memory.
+        """
         sharing = {station: sharing_ranks(machine, ranks, station) for station in STATIONS}
         shared = [station for station in STATIONS if self._visited(station) and np.any(sharing[station] > 1)]
         if self.coupled or not self.random or not shared or any(one.noise is not None for one in machine.partitions):
@@ -127,7 +135,10 @@ class _Station:
         return cls(tuple(visits), demand, np.ones_like(spread) if exponential else spread, exponential)
 
     def shares(self, wait_s: _Floats) -> Iterator[Wait]:
-        """The wait, to each visit as many parts as its times: a request waits for others, whatever it comes for."""
+        """Yield the wait, to each visit as many parts as its times.
+
+        A request waits for others, whatever it comes for.
+        """
         every = sum((np.asarray(visit.times) for visit in self.visits), np.asarray(0.0))
         for visit in self.visits:
             with np.errstate(all="ignore"):

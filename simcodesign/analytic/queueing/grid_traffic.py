@@ -31,7 +31,7 @@ class Line:
 
 
 def line_ways(extent: int, is_ring: bool) -> Line:
-    """The routes along a line or ring of ``extent`` hosts."""
+    """Return the routes along a line or ring of ``extent`` hosts."""
     if not is_ring:
         low = np.arange(extent, dtype=np.float64)
         high = low[::-1]
@@ -55,8 +55,10 @@ def line_ways(extent: int, is_ring: bool) -> Line:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Arrays of one length: pairs of hosts over each link, how many such links there are, means of m and m^2, and their
-    group."""
+    """Kinds of links, as arrays of one length.
+
+    Pairs of hosts over each link, how many such links there are, means of m and m^2, and their group.
+    """
 
     pairs: Floats
     links: Floats

@@ -1,5 +1,7 @@
-"""Moments of the random factors of a description, in closed form (Johnson, Kotz and Balakrishnan, Continuous Univariate
-Distributions 1 and 2). All factors have mean 1; the moments of a duration are these, times powers of its mean.
+"""Moments of the random factors of a description, in closed form.
+
+Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1 and 2. All factors have mean 1; the moments of a
+duration are these, times powers of its mean.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def _gamma(squared_variation: float, order: int) -> float:
 
 
 def _uniform(distribution: Distribution, order: int) -> float:
-    """The even powers of (1 + s u), u uniform in -1 to 1; odd ones vanish."""
+    """Return the even powers of (1 + s u), u uniform in -1 to 1; odd ones vanish."""
     spread = distribution.parameters["spread"]
     return sum(math.comb(order, even) * spread**even / (even + 1) for even in range(0, order + 1, 2))
 

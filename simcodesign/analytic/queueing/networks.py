@@ -24,8 +24,11 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OpenNetwork:
-    """An open network in its steady state. ``visits``: services at each station of a request that enters the network;
-    ``response_s``: from entering to leaving; ``in_system``: requests at all stations."""
+    """An open network in its steady state.
+
+    ``visits``: services at each station of a request that enters the network; ``response_s``: from entering to leaving;
+    ``in_system``: requests at all stations.
+    """
 
     stations: Queue
     visits: _Floats
@@ -43,7 +46,7 @@ def jackson(
     names: Sequence[str] = (),
     place: Place | None = None,
 ) -> OpenNetwork:
-    """An open network of M/M/c stations (Jackson, Networks of Waiting Lines, Operations Research 5, 1957).
+    """Return an open network of M/M/c stations (Jackson, Networks of Waiting Lines, Operations Research 5, 1957).
 
     ``arrivals_per_s`` (..., M): from outside; ``routing`` (M, M): the chance that a request continues from row to
     column, otherwise it leaves; ``service_s``, ``servers`` (..., M). In steady state the stations are as if they were
@@ -79,7 +82,7 @@ def _routing(routing: ArrayLike, place: Place | None) -> _Floats:
 
 
 def _flows(outside: _Floats, chance: _Floats, place: Place | None) -> _Floats:
-    """The traffic equations: flow = arrivals + flow x chances, (..., M)."""
+    """Return the traffic equations: flow = arrivals + flow x chances, (..., M)."""
     if outside.shape[-1:] != (len(chance),):
         raise InputError(
             "rates of arrival", place, value=outside.shape, allowed=f"one for each of {len(chance)} stations"
@@ -96,9 +99,12 @@ def _flows(outside: _Floats, chance: _Floats, place: Place | None) -> _Floats:
 
 @dataclass(frozen=True)
 class ClosedNetwork:
-    """A closed network of N requests. ``throughput_per_s`` (...): cycles of all requests; ``cycle_s``: of one of them;
-    ``residence_s``, ``queue`` (requests there, those in service included), ``utilisation`` (of one server; of a delay,
-    requests there): (..., M)."""
+    """A closed network of N requests.
+
+    ``throughput_per_s`` (...): cycles of all requests; ``cycle_s``: of one of them; ``residence_s``, ``queue``
+    (requests there, those in service included), ``utilisation`` (of one server; of a delay, requests there): (...,
+    M).
+    """
 
     formula: str
     throughput_per_s: FloatOrArray
@@ -111,8 +117,10 @@ class ClosedNetwork:
 def mva(
     demands_s: ArrayLike, population: ArrayLike, servers: ArrayLike = 1, variation: ArrayLike = 1.0
 ) -> ClosedNetwork:
-    """A closed network by mean value analysis (Reiser and Lavenberg, Mean-Value Analysis of Closed Multichain Queuing
-    Networks, Journal of the ACM 27, 1980; Lazowska et al., Quantitative System Performance, 1984, Secs. 6.4 and 8.2).
+    """Return a closed network by mean value analysis.
+
+    Reiser and Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the ACM 27, 1980;
+    Lazowska et al., Quantitative System Performance, 1984, Secs. 6.4 and 8.2.
 
     ``demands_s`` (..., M): seconds of service per cycle at each station, all visits together. ``population`` (...): a
     whole number of requests; it broadcasts against the design points, and one recursion serves all populations.
@@ -178,12 +186,12 @@ class _Answers:
         return cls(shape, every, wanted, where, np.zeros(len(where)), every.copy())
 
     def at(self, population: int) -> NDArray[np.int64]:
-        """The design points at which this population is wanted."""
+        """Return the design points at which this population is wanted."""
         low, high = np.searchsorted(self.population[self.order], (population, population + 1))
         return self.order[low:high]
 
     def take(self, population: int, throughput: _Floats, residence: _Floats) -> None:
-        """Stores the values of one step of the recursion."""
+        """Store the values of one step of the recursion."""
         here = self.at(population)
         if len(here):
             self.throughput[here] = throughput[self.where[here]]
@@ -323,8 +331,11 @@ class _State:
             self._chances(place, chances, without[place])
 
     def _at_least_busy(self, population: int) -> None:
-        """Residual lives that are shorter than services would let a station serve faster than it can: the rest of the
-        cycle in which it serves all requests is waited for there."""
+        """Keep the station from serving faster than it can.
+
+        Residual lives that are shorter than services would let it: the rest of the cycle in which it serves all
+        requests is waited for there.
+        """
         if np.all(self.residual >= 1):
             return
         least = population * np.where(self.residual < 1, self.demands / self.servers, 0.0)

@@ -38,7 +38,7 @@ class _Flow:
 
 
 def disks_of(machine: Machine, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The disks that ``ranks`` ranks use, and the place of every rank's disk among them."""
+    """Return the disks that ``ranks`` ranks use, and the place of every rank's disk among them."""
     assert machine.disk is not None
     units, place = np.unique(machine.node_of(ranks) // machine.disk.shared_by, return_inverse=True)
     return units, place
@@ -82,7 +82,7 @@ def _shares(step: Arrivals, evaluation: OpenEvaluation) -> Floats:
 
 
 def _spread(shares: Floats, outside: Floats) -> Floats:
-    """The traffic equations: total arrivals at every rank's disk, x = outside + x shares (Jackson, 1957)."""
+    """Return the traffic equations: total arrivals at every rank's disk, x = outside + x shares (Jackson, 1957)."""
     matrix = np.eye(shares.shape[-1]) - np.swapaxes(shares, -1, -2)
     return np.asarray(np.linalg.solve(matrix, outside[..., None])[..., 0])
 

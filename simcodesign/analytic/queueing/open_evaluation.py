@@ -35,7 +35,7 @@ class OpenEvaluation:
         return np.broadcast_to(value, np.broadcast_shapes(value.shape, (self.ranks,)))
 
     def stream(self, step: Arrivals) -> tuple[Floats, Floats]:
-        """Requests and rates of every rank: both 0 where a rank sends nothing."""
+        """Return requests and rates of every rank: both 0 where a rank sends nothing."""
         here = 1.0 if step.when is None else np.where(self.value(step.when, "when") != 0, 1.0, 0.0)
         count = self.value(step.requests, "requests") * here
         rate = np.where(count > 0, self.value(step.rate, "rate"), 0.0)
@@ -46,7 +46,7 @@ class OpenEvaluation:
         return count, rate
 
     def note(self, formula: str) -> None:
-        """The name of a formula, once."""
+        """Note the name of a formula, once."""
         self.formulas += [] if formula in self.formulas else [formula]
 
     def check_load(self, load: Floats, names: Sequence[str], rate: Floats, place: Place) -> None:

@@ -33,8 +33,11 @@ MOST_PAIRS = 20_000_000
 
 @dataclass(frozen=True)
 class Crowd:
-    """Messages under way: their mean latency (...), the load of every station (..., S) and the stations' names, and the
-    load of the busiest link (...)."""
+    """Messages under way.
+
+    Their mean latency (...), the load of every station (..., S) and the stations' names, and the load of the busiest
+    link (...).
+    """
 
     latency_s: FloatOrArray
     load: _Floats
@@ -52,8 +55,10 @@ def crowd(
     size: _Floats,
     spread: float,
 ) -> Crowd:
-    """Latency and loads of a step; ``count``, ``rate``, ``size``: (..., P) messages of a rank, their rate and mean
-    bytes, ``spread``: coefficient of variation of their services. ``machine``: its constants have a last axis of 1.
+    """Latency and loads of a step.
+
+    ``count``, ``rate``, ``size``: (..., P) messages of a rank, their rate and mean bytes, ``spread``: coefficient of
+    variation of their services. ``machine``: its constants have a last axis of 1.
 
     CapacityError where routes of too many pairs would have to be looked at.
     """
@@ -136,7 +141,7 @@ def _counted(
 
 
 def pairs_of(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, float]:
-    """Sources and targets, and the fraction of a source's messages that each pair has."""
+    """Return sources and targets, and the fraction of a source's messages that each pair has."""
     ranks = design_point.ranks
     every = np.arange(ranks)
     if step.destination is not None:
@@ -155,8 +160,11 @@ def pairs_of(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, f
 
 
 def _passes(point: DesignPoint, source: _Ints, target: _Ints, far: NDArray[np.bool_]) -> tuple[_Ints, Any]:
-    """The stations that are passed (interfaces in the order of ``Interfaces``, then links), and a matrix (S, M) of
-    which pair of ranks passes which; ``far`` (M,): whether they are on different nodes."""
+    """Return the stations that are passed, and a matrix (S, M) of which pair of ranks passes which.
+
+    Stations are interfaces in the order of ``Interfaces``, then links; ``far`` (M,): whether the ranks are on different
+    nodes.
+    """
     from scipy.sparse import csr_array
 
     machine, pair = point.machine, np.flatnonzero(far)

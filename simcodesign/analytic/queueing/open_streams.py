@@ -33,7 +33,7 @@ from simcodesign.describe.design_point import DesignPoint
 
 
 def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
-    """The forecast of a program of arrivals; arrays of ``setting.shape`` for several design points.
+    """Return the forecast of a program of arrivals; arrays of ``setting.shape`` for several design points.
 
     Without ``queueing`` no request waits or is blocked, as in a simulation with every effect off.
 
@@ -57,7 +57,7 @@ def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
 
 
 def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Result:
-    """The Result of all steps: the last one to end makes the makespan."""
+    """Return the Result of all steps: the last one to end makes the makespan."""
     design_point = evaluation.design_point
     ends = np.stack(np.broadcast_arrays(*(np.asarray(part.last_s + part.response_s) for part in parts)))
     longest = np.argmax(ends, axis=0)
@@ -92,7 +92,7 @@ def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Re
 
 
 def _with_power(result: Result, busy_j: FloatOrArray, evaluation: OpenEvaluation) -> Result:
-    """The Result with energy and power, if the machine states any: at most, all servers are at work."""
+    """Return the Result with energy and power, if the machine states any: at most, all servers are at work."""
     design_point, machine = evaluation.design_point, evaluation.design_point.machine
     if not design_point.has_power:
         return result
@@ -152,7 +152,10 @@ def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
 def _message(
     step: Arrivals, evaluation: OpenEvaluation, count: NDArray[np.float64], size: NDArray[np.float64]
 ) -> tuple[Message, FloatOrArray]:
-    """The message of every rank, or where links differ of every pair of ranks, and how many of each there are."""
+    """Return the message of every rank, or where links differ of every pair of ranks.
+
+    And how many of each there are.
+    """
     machine, ranks = evaluation.machine, np.asarray(float(evaluation.ranks))
     if not machine.paths_differ:
         return price(machine.network, ranks).message(size), count
@@ -162,5 +165,5 @@ def _message(
 
 
 def _of_points(constant: FloatOrArray) -> FloatOrArray:
-    """A constant of the machine without the axis of ranks."""
+    """Return a constant of the machine without the axis of ranks."""
     return np.asarray(constant)[..., 0] if np.ndim(constant) else constant

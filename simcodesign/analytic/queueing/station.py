@@ -124,8 +124,10 @@ def allen_cunneen(
     arrival_variation: ArrayLike = 1.0,
     service_variation: ArrayLike = 1.0,
 ) -> Queue:
-    """GI/G/c, an approximation: the wait of M/M/c x (va^2 + vs^2) / 2, of the coefficients of variation of the times
-    between arrivals and of the services (Allen, Probability, Statistics and Queueing Theory, 1990, Sec. 5.3.5).
+    """Return the wait in GI/G/c, an approximation: the wait of M/M/c x (va^2 + vs^2) / 2.
+
+    va and vs are the coefficients of variation of the times between arrivals and of the services (Allen, Probability,
+    Statistics and Queueing Theory, 1990, Sec. 5.3.5).
 
     Exact for M/M/c and M/G/1; for GI/G/1 the heavy-traffic formula of Kingman (1961).
     """
@@ -155,8 +157,10 @@ def stable(station: str, utilisation: FloatOrArray, place: Place | None = None) 
 
 
 def _erlang_b(servers: _Floats, offered: _Floats) -> _Floats:
-    """Erlang's B by its recursion over servers, B_k = a B_{k-1} / (k + a B_{k-1}): every term positive, so stable for
-    any c."""
+    """Return Erlang's B by its recursion over servers, B_k = a B_{k-1} / (k + a B_{k-1}).
+
+    Every term is positive, so it is stable for any c.
+    """
     servers, offered = np.broadcast_arrays(servers, offered)
     result = np.ones(offered.shape)
     loss: _Floats = np.ones(offered.shape)
@@ -196,7 +200,7 @@ def _queue(
     delayed: _Floats,
     square: _Floats,
 ) -> Queue:
-    """The rest of a station by Little's law."""
+    """Return the rest of a station by Little's law."""
     response = waiting + service
     return Queue(
         formula=formula,
@@ -212,7 +216,7 @@ def _queue(
 
 
 def _times(one: _Floats, other: _Floats) -> _Floats:
-    """The product, if nothing of an infinite is nothing: no arrivals do not queue."""
+    """Return the product, if nothing of an infinite is nothing: no arrivals do not queue."""
     with np.errstate(invalid="ignore"):
         return np.where((one == 0) | (other == 0), 0.0, one * other)
 

@@ -46,8 +46,10 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class UniformTraffic:
-    """Loads for one message per second from every host: K kinds of links, ``links[k]`` of them with ``load[k]``
-    messages per second each; ``mean_hops``; ``direct``: share of the messages that have one hop only.
+    """Loads for one message per second from every host.
+
+    K kinds of links, ``links[k]`` of them with ``load[k]`` messages per second each; ``mean_hops``; ``direct``: share
+    of the messages that have one hop only.
 
     ``merged[k]``, ``merged_square[k]``: means of m and m^2 over the links of a kind, m the sum of the squared shares of
     their messages by the preceding link; ``arriving``: the mean of m of the messages that arrive at a host.
@@ -89,8 +91,10 @@ class Latency:
 
 
 def uniform_traffic(topology: Topology, doors: bool = False, by_group: bool = False) -> UniformTraffic:
-    """The load of every link. ``doors``: what a host sends comes from its interface, no faster than a link takes it,
-    and so counts as one more link before. ``by_group``: links of different groups of the topology are not one kind.
+    """Return the load of every link.
+
+    ``doors``: what a host sends comes from its interface, no faster than a link takes it, and so counts as one more
+    link before. ``by_group``: links of different groups of the topology are not one kind.
 
     InputError for a single host, and for too many where routes have to be counted.
     """
@@ -157,8 +161,10 @@ def _counted(topology: Topology, doors: bool) -> tuple[Kinds, float, float]:
 def saturation_per_s(
     network: Network, size_bytes: ArrayLike, *, links: bool = True, interfaces: bool = True
 ) -> FloatOrArray:
-    """The rate of every host at which the first interface is busy all the time, or the first link for the fraction
-    ``network.saturation``; ``inf`` if none ever is. Links may differ."""
+    """Return the rate of every host at which the first interface or link is saturated; ``inf`` if none ever is.
+
+    An interface when it is busy all the time, a link for the fraction ``network.saturation``. Links may differ.
+    """
     law = None if network.links_differ else busiest_link(network.topology)
     service = _Service.of(network, size_bytes, links, interfaces)
     if law is None:
@@ -179,8 +185,10 @@ def uniform_latency(
     interfaces: bool = True,
     independent: bool = False,
 ) -> Latency:
-    """The mean latency of messages of ``size_bytes`` in the mean (coefficient of variation ``variation``), of which
-    every host sends ``rate_per_s``, one rank on each host and nothing else on the network. All broadcast.
+    """Return the mean latency of messages of ``size_bytes``, of which every host sends ``rate_per_s``.
+
+    ``size_bytes`` is a mean, with the coefficient of variation ``variation``. One rank is on each host and nothing else
+    on the network. All broadcast.
 
     ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are counted on the
     routes. A full-duplex interface serves what its node sends and what it receives apart, a half-duplex one both.
@@ -229,8 +237,11 @@ def _link_waits_s(traffic: UniformTraffic, rate: _Floats, service: _Service, spr
 def _interface_waits_s(
     traffic: UniformTraffic, rate: _Floats, service: _Service, spread: _Floats, merging: bool
 ) -> _Floats:
-    """At both interfaces of a message. What is injected arrives at random, what is ejected comes over links; of what a
-    half-duplex interface serves, half is the one and half the other."""
+    """At both interfaces of a message.
+
+    What is injected arrives at random, what is ejected comes over links; of what a half-duplex interface serves, half
+    is the one and half the other.
+    """
     here = rate * (1.0 if service.full_duplex else 2.0)
     injected = ejected = np.asarray(mg1(here, service.interface_s, spread).waiting_s)
     if merging:
@@ -241,15 +252,17 @@ def _interface_waits_s(
 
 
 def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
-    """Times a factor, where also no part of an infinite wait is infinite."""
+    """Return times a factor, where also no part of an infinite wait is infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(factor > 0, waits * factor, np.where(np.isinf(waits), np.inf, 0.0))
 
 
 def check_closed_form(network: Network, place: Place | None = None, *, have_own: bool = False) -> None:
-    """InputError if waits have no closed form: at interfaces, when the messages that one of several takes round robin
-    do not arrive at random (unless ranks ``have_own`` ones); at links, when routes are not known or lead over several
-    rails."""
+    """Raise InputError if waits have no closed form.
+
+    At interfaces, when the messages that one of several takes round robin do not arrive at random (unless ranks
+    ``have_own`` ones); at links, when routes are not known or lead over several rails.
+    """
     if not network.routing.has_fixed_links:
         what = "open streams over random routes have no closed form"
         allowed = f"network.routing: {MINIMAL}; or simulate it"
@@ -265,9 +278,11 @@ def check_closed_form(network: Network, place: Place | None = None, *, have_own:
 
 @dataclass(frozen=True)
 class _Service:
-    """How long a message occupies each link and each interface; 0 if they are not shared. ``link_s``: the slowest
-    link, ``group_s`` (..., G): one of each group of the topology, or of the only kind where links are alike. Links
-    carry no more than the fraction ``saturation`` of what they could."""
+    """How long a message occupies each link and each interface.
+
+    0 if they are not shared. ``link_s``: the slowest link, ``group_s`` (..., G): one of each group of the topology, or
+    of the only kind where links are alike. Links carry no more than the fraction ``saturation`` of what they could.
+    """
 
     link_s: _Floats
     interface_s: _Floats
@@ -299,7 +314,7 @@ class _Service:
         return np.asarray((1 if self.full_duplex else 2) / self.interfaces * self.interface_s)
 
     def saturation_per_s(self, links_busy: _Floats) -> _Floats:
-        """The rate of every host at which an interface is busy all the time, or a link as long as it can be."""
+        """Return the rate of every host at which an interface is busy all the time, or a link as long as it can be."""
         with np.errstate(divide="ignore"):
             return np.asarray(1 / np.maximum(links_busy / self.saturation, self.interface_busy))
 
@@ -307,8 +322,10 @@ class _Service:
 def _empty_s(
     network: Network, traffic: UniformTraffic, size_bytes: ArrayLike, service: _Service, links: bool
 ) -> FloatOrArray:
-    """Mean latency without waiting: the head of a message sets out after the startup and takes a latency each hop;
-    its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored."""
+    """Mean latency without waiting: the head of a message sets out after the startup and takes a latency each hop.
+
+    Its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored.
+    """
     size = np.asarray(size_bytes, dtype=np.float64)
     network, hops = at_size(network, size), traffic.mean_hops
     head, tail = forecast_messages(network).head_and_tail_s(network, size, hops)

@@ -61,9 +61,12 @@ class Expressions(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """``rows``: of the moments, in order; the first moment of all is 0. ``ends``: the moments at which ranks are done.
-    ``sizes``: parts and blocks of a size by its number; ``loads``: likewise. ``messages``: their codes (load, level and
-    size), ``counts``: how many there are of each in all groups; ``copied``: blocks that every rank copies."""
+    """``rows``: of the moments, in order; the first moment of all is 0.
+
+    ``ends``: the moments at which ranks are done. ``sizes``: parts and blocks of a size by its number; ``loads``:
+    likewise. ``messages``: their codes (load, level and size), ``counts``: how many there are of each in all
+    groups; ``copied``: blocks that every rank copies.
+    """
 
     rows: Sequence[Expressions]
     ends: Ints
@@ -87,10 +90,13 @@ def course(
     copies: bool = False,
     shared: Shared | None = None,
 ) -> Course | None:
-    """The moments of ranks in groups (G, n) of which there are ``counts`` (G,). ``labels`` (D, G, n): members of a
-    group that have the same first k labels are on level k with each other. ``waits``: whether senders may wait for
-    receivers; ``by_rank``: the size of a message depends on its owner; ``copies``: whether messages may hold their
-    receivers; ``shared``: what messages load together. None if there would be too many."""
+    """Return the moments of ranks in groups (G, n) of which there are ``counts`` (G,).
+
+    ``labels`` (D, G, n): members of a group that have the same first k labels are on level k with each other.
+    ``waits``: whether senders may wait for receivers; ``by_rank``: the size of a message depends on its owner;
+    ``copies``: whether messages may hold their receivers; ``shared``: what messages load together. None if there
+    would be too many.
+    """
     maker = _Maker(labels, counts, waits, by_rank, copies, shared)
     try:
         for step in steps:
@@ -141,7 +147,7 @@ class _Maker:
             self.step(step)
 
     def step(self, step: Step) -> None:
-        """Copies of all ranks, messages, and copies."""
+        """Follow copies of all ranks, messages, and copies."""
         self._copy(step.packed)
         if len(step.source):
             self._pass(step)
@@ -156,7 +162,7 @@ class _Maker:
             self.now = self._moment(self.now, np.full_like(self.now, _term(PACKING, blocks)))
 
     def _pass(self, step: Step) -> None:
-        """A rank that sends continues; a rank that receives takes up the message after that."""
+        """Let a rank that sends continue; a rank that receives takes up the message after that."""
         source, target, now = step.source, step.target, self.now
         code = self._code(source, target, self._size(step))
         if self.shared is not None:
@@ -213,8 +219,11 @@ class _Maker:
             self.now[:, who] = self._latest(self.now[:, who])
 
     def burst(self, burst: Burst) -> None:
-        """All sends one after another, then all receives. Nothing follows, so that no rank has to be held. All messages
-        are in flight together: shared stations serve them in this order."""
+        """All sends one after another, then all receives.
+
+        Nothing follows, so that no rank has to be held. All messages are in flight together: shared stations serve them
+        in this order.
+        """
         rank, now, begun = np.arange(self.now.shape[1]), self.now, []
         loads, queued = [np.zeros((*now.shape, 2))], []
         number = np.zeros((len(rank), len(rank)), np.int64)  # of the message of a source to a target, by both
@@ -328,7 +337,7 @@ def _term(kind: int, code: IntsT) -> IntsT:
 
 
 def _distinct(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The first place of every distinct row, and which of these each row is."""
+    """Return the first place of every distinct row, and which of these each row is."""
     code, distinct = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         if column[0] == column[-1] and (column == column[0]).all():
@@ -345,9 +354,11 @@ def _distinct(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class Followed:
-    """When the last rank of all groups is done, for how long operators are at work on the longest path to it (None
-    if that is not followed), and for how long all ranks of all groups are at work on messages; at some design points
-    (n,)."""
+    """When the last rank of all groups is done, and the work up to then.
+
+    For how long operators are at work on the longest path to it (None if that is not followed), and for how long all
+    ranks of all groups are at work on messages; at some design points (n,).
+    """
 
     time_s: Floats
     reduction_s: Floats | None
@@ -355,9 +366,12 @@ class Followed:
 
 
 class Prices:
-    """The times of a course at some design points, as ``where`` picks them from arrays that are broadcast to a shape:
-    ``prices`` by level, for bytes ``size_bytes``, which have the ranks as the last axis where ``by_rank``;
-    ``under_load(level, size, message, load)``: the message as it is if others share what it passes."""
+    """The times of a course at some design points, as ``where`` picks them from arrays.
+
+    The arrays are broadcast to a shape: ``prices`` by level, for bytes ``size_bytes``, which have the ranks as the last
+    axis where ``by_rank``; ``under_load(level, size, message, load)``: the message as it is if others share what it
+    passes.
+    """
 
     def __init__(
         self,
@@ -426,7 +440,7 @@ class Prices:
 
 
 def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> Followed:
-    """A course at all design points that ``prices`` picks."""
+    """Return a course at all design points that ``prices`` picks."""
     terms = np.unique(np.concatenate([np.concatenate([row.term, row.other_term, row.last]) for row in one.rows]))
     reduced = np.unique(np.concatenate([row.reduced for row in one.rows]))
     numbered = [

@@ -75,8 +75,11 @@ class HaloLevels:
         return self._in_order_s(times, whole) if whole == [*counts] else np.full(times.shape[-1], np.nan)
 
     def _in_order_s(self, times: Floats, counts: Sequence[int]) -> Floats:
-        """A rank waits for what its neighbours send before they receive anything. So ranks take as long as each other
-        if their neighbours are on the same levels, and the neighbours of these as well: these are followed as one."""
+        """Return the seconds of the exchanges if messages are sent in order; nan for too many messages.
+
+        A rank waits for what its neighbours send before they receive anything. So ranks take as long as each other if
+        their neighbours are on the same levels, and the neighbours of these as well: these are followed as one.
+        """
         pairs = zip(self.dims, self.levels, strict=True)
         if sum(int((row != NOBODY).sum()) * counts[dim] for dim, row in pairs) > MOST_MESSAGES:
             return np.full(times.shape[-1], np.nan)
@@ -104,8 +107,10 @@ class HaloLevels:
 
 
 def _of_alike_s(dims: Sequence[int], times: Floats, counts: Sequence[int], kinds: Ints, alike: Ints) -> Floats:
-    """``kinds`` (L, A): the levels of A kinds of ranks. ``alike`` (1 + L, B): of B kinds that also differ in their
-    neighbours which of the A kinds they are, and these."""
+    """``kinds`` (L, A): the levels of A kinds of ranks.
+
+    ``alike`` (1 + L, B): of B kinds that also differ in their neighbours which of the A kinds they are, and these.
+    """
     now = np.zeros((kinds.shape[1], times.shape[-1]))
     begun: list[list[Floats]] = []
     for dim, level in zip(dims, kinds, strict=True):
@@ -128,7 +133,7 @@ def _of_alike_s(dims: Sequence[int], times: Floats, counts: Sequence[int], kinds
 
 
 def _kinds(rows: Ints) -> tuple[Ints, Ints]:
-    """The distinct columns (L, A) of ``rows`` (L, N), and which of them each is (N,)."""
+    """Return the distinct columns (L, A) of ``rows`` (L, N), and which of them each is (N,)."""
     which = np.zeros(rows.shape[1], np.int64)
     for row in rows:
         _, which = np.unique(which * (row.max(initial=0) + 2) + (row - NOBODY), return_inverse=True)

@@ -47,8 +47,11 @@ class Lengths(NamedTuple):
 
 
 def by_paths(rows: Sequence[Row], ends: Ints, seconds: Sequence[Floats], operators: Sequence[Floats]) -> Lengths | None:
-    """Return the longest path to the ``ends``; None if there are too many paths. The columns of ``rows`` are places in
-    ``seconds`` (n,), and ``reduced`` in ``operators`` (n,). An ``other_term`` can be minus infinity at some points."""
+    """Return the longest path to the ``ends``; None if there are too many paths.
+
+    The columns of ``rows`` are places in ``seconds`` (n,), and ``reduced`` in ``operators`` (n,). An ``other_term`` can
+    be minus infinity at some points.
+    """
     term_of, kept = distinct_terms(seconds)
     operator_of, worked = distinct_terms(operators)
     operator_of = np.where(operator_of > 0, operator_of + len(kept) - 1, 0)

@@ -13,8 +13,10 @@ Floats = NDArray[np.float64]
 
 
 class Load(NamedTuple):
-    """Number of concurrent messages at a part that a message passes: a memory controller of its node, or an interface
-    of it."""
+    """Number of concurrent messages at a part that a message passes.
+
+    A memory controller of its node, or an interface of it.
+    """
 
     memory: float = 0.0
     interface: float = 0.0
@@ -22,9 +24,12 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True)
 class Shared:
-    """The ``node`` of each member of groups (G, n), its ``memory`` controller, by its number among all, and the
-    ``interface`` by which messages of the member leave and reach its node: one, or ``parts`` that take them
-    alternately. Interfaces send and receive at the same time if ``is_full_duplex``."""
+    """The node, memory controller and interface of each member of groups.
+
+    The ``node`` (G, n), its ``memory`` controller, by its number among all, and the ``interface`` by which messages of
+    the member leave and reach its node: one, or ``parts`` that take them alternately. Interfaces send and receive at
+    the same time if ``is_full_duplex``.
+    """
 
     node: Ints
     memory: Ints
@@ -33,8 +38,10 @@ class Shared:
     is_full_duplex: bool = True
 
     def loads(self, source: Ints, target: Ints) -> Floats:
-        """(G, m, 2) the loads of concurrent messages between members (m,). Half of a message within
-        a node loads the memory controller of either end."""
+        """(G, m, 2) the loads of concurrent messages between members (m,).
+
+        Half of a message within a node loads the memory controller of either end.
+        """
         is_inside = self.node[:, source] == self.node[:, target]
         ends = self.memory[:, source], self.memory[:, target]
         half = _count(ends[0][is_inside], self.memory) + _count(ends[1][is_inside], self.memory)

@@ -39,8 +39,11 @@ def pairwise_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
 
 
 def burst_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray | None:
-    """Seconds if every rank sends P - 1 messages, to its right neighbour first, and then receives as many, from its
-    left neighbour first; None in LogGOPS, and where senders wait for their receivers."""
+    """Return the seconds if every rank sends P - 1 messages and then receives as many.
+
+    To its right neighbour first, and from its left neighbour first. None in LogGOPS, and where senders wait for their
+    receivers.
+    """
     m, ranks = p.message(sizes_bytes), np.shape(sizes_bytes)[-1]
     if not _in_order(m):
         return None
@@ -75,8 +78,10 @@ def ring_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
 
 
 def _followed_ring_s(m: Message) -> NDArray[np.float64]:
-    """(n,) seconds of P - 1 rounds: at first every rank passes on its own message, then the last one to arrive. Times
-    are (n, P), by the rank whose block it is."""
+    """(n,) seconds of P - 1 rounds: at first every rank passes on its own message, then the last one to arrive.
+
+    Times are (n, P), by the rank whose block it is.
+    """
     now = np.zeros_like(m.send_s)
     for place in range(np.shape(now)[1] - 1):
         parts = (m.send_s, m.arrival_s, m.receive_s, m.waits)
@@ -93,7 +98,7 @@ def _ring_s(m: Message, ranks: int) -> FloatOrArray:
 
 
 def longest_times(m: Message) -> Message:
-    """A message with the longest times among all ranks, (..., P)."""
+    """Return a message with the longest times among all ranks, (..., P)."""
 
     def longest(time: FloatOrArray) -> FloatOrArray:
         return np.max(time, axis=-1, keepdims=True) if np.ndim(time) else time

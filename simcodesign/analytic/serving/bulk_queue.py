@@ -1,5 +1,7 @@
-"""A queue that is served in batches: Poisson arrivals, one server, batches of all that wait, at most B; an idle server
-begins with the first arrival. M/G(1,B)/1: Bailey, J. R. Statist. Soc. B 16, 1954; Neuts, Ann. Math. Statist. 38, 1967.
+"""A queue that is served in batches: Poisson arrivals, one server, batches of all that wait, at most B.
+
+An idle server begins with the first arrival. M/G(1,B)/1: Bailey, J. R. Statist. Soc. B 16, 1954; Neuts, Ann. Math.
+Statist. 38, 1967.
 
 The number left at the ends of batches is a Markov chain; what is between two ends is integrated over the Poisson
 process. Means are exact if the time of a batch depends on its size and on independent chance. B = 1 is M/G/1.
@@ -55,7 +57,7 @@ class BulkQueue:
                 raise CapacityError(what, value=states, allowed="a rate further below saturation")
 
     def _solved(self, states: int) -> Floats:
-        """The stationary probabilities of a chain that is cut off: its last state has all that is beyond."""
+        """Return the stationary probabilities of a chain that is cut off: its last state has all that is beyond."""
         chain = np.zeros((states, states))
         for size, service in enumerate(self.services, start=1):
             arrivals = _poisson_mixture(self.rate_per_s * service.values, service.weights, states)
@@ -107,9 +109,12 @@ class BulkQueue:
         return float(np.sum(served * self.sizes) / served.sum())
 
     def samples(self) -> Samples:
-        """Return waits of requests, each as likely: the wait is the rest of the batch that is served, and full batches
-        until the own one. Exact for services that are constant or exponential; otherwise times of several batches are
-        taken for gamma distributed, with their mean and variance."""
+        """Return waits of requests, each as likely.
+
+        The wait is the rest of the batch that is served, and full batches until the own one. Exact for services that
+        are constant or exponential; otherwise times of several batches are taken for gamma distributed, with their mean
+        and variance.
+        """
         draws = stats.qmc.Sobol(6, scramble=False).random(POINTS) + 0.5 / POINTS
         seen, rest, others, sums, later, own = draws.T
         served_s = self._of_sizes(1)
@@ -158,13 +163,13 @@ def _poisson_mixture(means: Floats, weights: Floats, count: int) -> Floats:
 
 
 def _poisson_at(probability: Floats, mean: Floats) -> Floats:
-    """The quantile of a Poisson number."""
+    """Return the quantile of a Poisson number."""
     found = np.ceil(pdtrik(probability, np.maximum(mean, 1e-300)))
     return np.where(probability <= np.exp(-mean), 0.0, np.nan_to_num(np.maximum(found, 0.0)))
 
 
 def _sum_at(probability: Floats, count: Floats, service: Law) -> Floats:
-    """The quantile of the sum of ``count`` services."""
+    """Return the quantile of the sum of ``count`` services."""
     spread = service.squared_variation
     if spread < 1e-12:
         return count * service.mean

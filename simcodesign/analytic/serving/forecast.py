@@ -29,8 +29,9 @@ class SaturatedError(InputError):
 
 
 def forecast_server(server: Server) -> ServingResult:
-    """Return the steady state. Raises SaturatedError without one, and InputError if a mean request does not fit the
-    memory.
+    """Return the steady state.
+
+    Raises SaturatedError without one, and InputError if a mean request does not fit the memory.
 
     Arrivals are taken to be Poisson; ``basis`` states it if they are not.
     """
@@ -43,7 +44,7 @@ def forecast_server(server: Server) -> ServingResult:
 
 
 def _largest_batch(server: Server) -> int:
-    """Requests of mean lengths for which the memory has room, at most the largest batch."""
+    """Return requests of mean lengths for which the memory has room, at most the largest batch."""
     if server.room_bytes is None:
         return server.batch
     request = server.token_bytes * (server.prompt_tokens + server.output_tokens)
@@ -97,7 +98,7 @@ class _Parts:
         )
 
     def _alone(self) -> Law:
-        """The time of a request by itself, over both lengths."""
+        """Return the time of a request by itself, over both lengths."""
         prompt, output = self.prompt.condensed(PARTS * 4), self.output.condensed(PARTS * 4)
         prefill_s = self.prices.prefill_s(1, prompt.values)
         decode_s = self.prices.all_decode_s(1, prompt.values[:, None], output.values)
@@ -105,7 +106,7 @@ class _Parts:
         return law_of(prefill_s[:, None] + decode_s, weights).condensed(PARTS * 4)
 
     def continuous(self) -> ServingResult:
-        """Requests that join and leave the batch between steps."""
+        """Return requests that join and leave the batch between steps."""
         prompt, output = self.prompt.condensed(PARTS), self.output.condensed(PARTS)
         weights = prompt.weights[:, None] * output.weights
         sizes = np.arange(1, self.largest + 1)
@@ -166,7 +167,7 @@ class _Parts:
         saturation_per_s: float,
         basis: tuple[str, ...],
     ) -> ServingResult:
-        """The answer; numbers in the system are by Little's law."""
+        """Return the answer; numbers in the system are by Little's law."""
         server = self.server
         further = self.output.mean - 1
         if server.serving.between.name != "exponential":

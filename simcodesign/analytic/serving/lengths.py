@@ -46,8 +46,10 @@ class Law:
         return Law(self.values, np.diff(below, prepend=0.0))
 
     def condensed(self, count: int) -> Law:
-        """Return a law of at most 2 ``count`` values with the same mean: means of parts of equal probability, which are
-        finer in the upper tail."""
+        """Return a law of at most 2 ``count`` values with the same mean.
+
+        Means of parts of equal probability, which are finer in the upper tail.
+        """
         if len(self.values) <= 2 * count:
             return self
         ends = np.concatenate([np.linspace(0, 0.99, count), 1 - np.geomspace(1e-2, 1e-7, count)[1:]])
@@ -85,7 +87,7 @@ def law_of_length(mean: float, length: Length) -> Law:
 
 
 def _factor(name: str, parameters: Any) -> Any:
-    """The factor of mean 1, as SciPy has it."""
+    """Return the factor of mean 1, as SciPy has it."""
     match name:
         case "exponential":
             return stats.expon()

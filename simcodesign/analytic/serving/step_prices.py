@@ -15,8 +15,10 @@ MAX_LENGTHS, MAX_PRICES = 512, 50_000_000
 
 
 class StepPrices:
-    """Seconds of prefills, and of all decode steps of a request, on ``server`` with batches of 1 to ``largest_batch``
-    and up to ``longest`` tokens in the cache of a request."""
+    """Seconds of prefills, and of all decode steps of a request, on ``server``.
+
+    With batches of 1 to ``largest_batch`` and up to ``longest`` tokens in the cache of a request.
+    """
 
     def __init__(self, server: Server, largest_batch: int, longest: int) -> None:
         self.server = server

@@ -56,7 +56,7 @@ class AspenRung:
     simulation: Result
 
     def json_fields(self) -> dict[str, Any]:
-        """A row of the ladder."""
+        """Return a row of the ladder."""
         return fields_of(self, without=("simulation",))
 
 
@@ -177,7 +177,7 @@ def compare_aspen(
     seed: int = 0,
     engine: str = AUTO,
 ) -> AspenComparison:
-    """The closed form, then simulations with no effect and with the effects switched on one after another.
+    """Return the closed form, then simulations with no effect and with the effects switched on one after another.
 
     Raises InputError as ``run_time`` and ``aspen_schedule`` do.
     """

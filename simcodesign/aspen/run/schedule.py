@@ -40,7 +40,7 @@ class PlacedBlock:
     spread: float
 
     def waves(self, use: Use) -> float:
-        """Rounds of items on the instances. InputError for more than a float can count."""
+        """Return rounds of items on the instances. InputError for more than a float can count."""
         rounds = self.block.items * self.spread / use.instances
         if not math.isfinite(rounds):
             what = f"items of all iterations for each of the instances of {use.resource}"
@@ -48,7 +48,7 @@ class PlacedBlock:
         return float(math.ceil(rounds))
 
     def rest(self, use: Use) -> float:
-        """The fraction of the instances that the last round keeps busy, above 0 and up to 1."""
+        """Return the fraction of the instances that the last round keeps busy, above 0 and up to 1."""
         return self.block.items * self.spread / use.instances - (self.waves(use) - 1)
 
 
@@ -84,7 +84,7 @@ class Rules:
 
 
 def schedule_of_work(work: Work, name: str, place: Place, rules: Rules) -> Schedule:
-    """The schedule. InputError for more than ``MAX_OPERATIONS`` operations."""
+    """Return the schedule. InputError for more than ``MAX_OPERATIONS`` operations."""
     operations = _Operations(place)
     _Writer(operations, rules).write(_placed(work, 1.0, 1.0, rules, False, False), [])
     return operations.schedule(name)
@@ -162,7 +162,7 @@ class _Region:
         self.shares = {pool: self._shares(pool, parts) for pool in reached}
 
     def _deal(self, part: PlacedBlock, reached: dict[int, float], own: dict[tuple[int, int], float]) -> None:
-        """The last round of items goes to the instances that come next; the others keep all instances busy.
+        """Deal the last round of items to the instances that come next; the others keep all instances busy.
 
         Batches of one block start where the previous batch ended, so that they are spread like the whole.
         """
@@ -178,7 +178,7 @@ class _Region:
         self.spans[id(part)] = tuple(spans)
 
     def _shares(self, pool: int, parts: Sequence[PlacedBlock]) -> list[tuple[float, float]]:
-        """The pool cut wherever a span of it begins or ends."""
+        """Return the pool cut wherever a span of it begins or ends."""
         cuts = {0.0, 1.0}
         for part in parts:
             for use, spans in zip(part.block.uses, self.spans[id(part)], strict=True):
@@ -266,7 +266,7 @@ class _Writer:
     rules: Rules
 
     def write(self, placed: Placed, after: list[int], region: _Region | None = None) -> list[int]:
-        """Writes ``placed`` to begin after these operations; returns those that the next part waits for."""
+        """Write ``placed`` to begin after these operations; return those that the next part waits for."""
         match placed:
             case PlacedBlock():
                 return self.alone(placed, after) if region is None else self.beside(placed, after, region)

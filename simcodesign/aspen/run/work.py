@@ -88,7 +88,7 @@ def work_of(
     kernel: str,
     random: np.random.Generator | None = None,
 ) -> Work:
-    """The work of a kernel.
+    """Return the work of a kernel.
 
     With ``random``, samples and cases with a probability are drawn each time that they come up; without, samples are at
     their means and each case has its share.
@@ -231,7 +231,7 @@ def chain(parts: list[Work]) -> Work:
 
 
 def _repeated(is_map: bool, runs: list[tuple[float, Work]]) -> Work:
-    """Iterations, those that follow each other and are alike together."""
+    """Return iterations, those that follow each other and are alike together."""
     kind = Iterations if is_map else Repeated
     parts = [body if times == 1 else kind(times, body) for times, body in runs if body != NOTHING]
     return Branches(tuple(parts)) if is_map and len(parts) > 1 else chain(parts)

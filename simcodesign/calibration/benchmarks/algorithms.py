@@ -86,7 +86,10 @@ def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tup
 
 
 def _times(tables: Iterable[BenchmarkTable]) -> dict[str, list[_Time]]:
-    """The measured times of each collective operation that has bytes, in the order in which these are registered."""
+    """Return the measured times of each collective operation that has bytes.
+
+    In the order in which these are registered.
+    """
     times: dict[str, list[_Time]] = {}
     for table in tables:
         for row in table.rows:
@@ -99,8 +102,10 @@ def _times(tables: Iterable[BenchmarkTable]) -> dict[str, list[_Time]]:
 
 
 def collective_evidence(tables: Iterable[BenchmarkTable], machine: Machine, used: Lines) -> tuple[Evidence, ...]:
-    """Return, for each collective operation and number of ranks, how far forecasts on a calibrated ``machine`` are from
-    the rows that are not among those ``used``. The algorithm is the one that ``algorithm: auto`` takes there."""
+    """Return how far forecasts on a calibrated ``machine`` are from the rows that are not among those ``used``.
+
+    For each collective operation and number of ranks. The algorithm is the one that ``algorithm: auto`` takes there.
+    """
     known = {file: {*lines} for file, lines in used.items()}
     found = []
     for operation, every in _times(tables).items():
@@ -118,8 +123,10 @@ def collective_evidence(tables: Iterable[BenchmarkTable], machine: Machine, used
 
 
 def decision_table(choices: Sequence[AlgorithmChoice]) -> dict[str, list[dict[str, object]]]:
-    """Return the key ``collectives`` of a machine file that takes these algorithms: the sizes between two ranges belong
-    to the lower one."""
+    """Return the key ``collectives`` of a machine file that takes these algorithms.
+
+    Sizes between two ranges belong to the lower one.
+    """
     table: dict[str, list[dict[str, object]]] = {}
     for one, after in zip_longest(choices, choices[1:]):
         same = after if after is not None and after.operation == one.operation else None
@@ -130,7 +137,7 @@ def decision_table(choices: Sequence[AlgorithmChoice]) -> dict[str, list[dict[st
 
 
 def _of_operation(operation: str, times: Sequence[_Time], machine: Machine) -> Iterable[AlgorithmChoice]:
-    """The ranges of one operation; none if no algorithm has forecasts."""
+    """Return the ranges of one operation; none if no algorithm has forecasts."""
     ratios = {
         algorithm: logs
         for name, algorithm in every_algorithm()
@@ -162,8 +169,10 @@ def _log_ratios(operation: str, algorithm: str, times: Sequence[_Time], machine:
 
 
 def _sums_of_squares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(rows + 1, rows + 1): of rows low to high - 1 the least sum of squared deviations from a mean, of any
-    algorithm."""
+    """Return the least sums of squared deviations from a mean, of any algorithm, (rows + 1, rows + 1).
+
+    Of rows low to high - 1.
+    """
     count = logs.shape[1]
     sums, squares = (
         np.concatenate([np.zeros((len(logs), 1)), np.cumsum(one, axis=1)], axis=1) for one in (logs, logs**2)
@@ -176,8 +185,10 @@ def _sums_of_squares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _ends(sizes: NDArray[np.float64], squares: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """The first row of each range, and the one behind its last, by dynamic programming: rows of one size stay
-    together."""
+    """Return the first row of each range, and the one behind its last, by dynamic programming.
+
+    Rows of one size stay together.
+    """
     count = len(sizes)
     cuts = [0, *(at for at in range(1, count) if sizes[at] != sizes[at - 1]), count]
     best: dict[tuple[int, int], tuple[float, list[tuple[int, int]]]] = {(0, 0): (0.0, [])}
@@ -201,7 +212,7 @@ def _ends(sizes: NDArray[np.float64], squares: NDArray[np.float64]) -> list[tupl
 
 
 def _choice(operation: str, names: Sequence[str], logs: NDArray[np.float64], times: Sequence[_Time]) -> AlgorithmChoice:
-    """The best algorithm of some rows, and the others by their spread."""
+    """Return the best algorithm of some rows, and the others by their spread."""
     spreads = np.std(logs, axis=1)
     first = int(np.flatnonzero(spreads <= spreads.min() + _LEAST_SPREAD)[0])  # of equals, the usual one
     others = [one for one in np.argsort(spreads, kind="stable").tolist() if one != first]

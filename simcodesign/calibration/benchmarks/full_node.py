@@ -1,5 +1,6 @@
-"""Constants that messages of a full node show and messages alone do not: whether both ends are held, and the node's
-memory.
+"""Constants that messages of a full node show and messages alone do not.
+
+Whether both ends are held, and the node's memory.
 
 A round in which all k ranks of a node send and receive m bytes takes ``max(2 t(m), k m / R_m)`` with the time t of a
 message alone, 2 only if a message holds both of its ends, and the rate R_m of the memory, if the operation touches more
@@ -40,8 +41,10 @@ NOT_LIMITED = 1.05
 
 @dataclass(frozen=True)
 class FullNode:
-    """``holds_receiver``: None if nothing shows it, and ``lines`` the rows that do. ``copies``: None where no row
-    determines it."""
+    """``holds_receiver``: None if nothing shows it, and ``lines`` the rows that do.
+
+    ``copies``: None where no row determines it.
+    """
 
     holds_receiver: bool | None = None
     lines: Lines = field(default_factory=dict)
@@ -57,8 +60,11 @@ def has_full_node(tables: Sequence[BenchmarkTable], machine: Machine) -> bool:
 def full_node(
     tables: Sequence[BenchmarkTable], machine: Machine, memory: MachineConstant | None, cache: float | None = None
 ) -> FullNode:
-    """Return what messages of a full node show. ``memory``: the time per byte by STREAM, None for the machine's own;
-    ``cache``: a rank's share of the last cache, None for the machine's own."""
+    """Return what messages of a full node show.
+
+    ``memory``: the time per byte by STREAM, None for the machine's own; ``cache``: a rank's share of the last cache,
+    None for the machine's own.
+    """
     cache = _cache_bytes(machine) if cache is None else cache
     holds, words, lines = _holds_receiver(tables, machine, cache)
     notes = [words] if words else []
@@ -80,7 +86,7 @@ def full_node(
 def _in_node(
     tables: Sequence[BenchmarkTable], operation: str, machine: Machine, quantity: str = "time"
 ) -> list[Sample]:
-    """Samples of one node, of host memory and messages that have bytes."""
+    """Return samples of one node, of host memory and messages that have bytes."""
     rows = [
         replace(table, rows=tuple(row for row in table.rows if level_of(row, machine) not in ("", OUTSIDE)))
         for table in tables
@@ -89,7 +95,7 @@ def _in_node(
 
 
 def _taken(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
-    """Samples of an operation of all ranks of one node."""
+    """Return samples of an operation of all ranks of one node."""
     quantity, _ = LOADED[operation]
     every = _in_node(tables, operation, machine, quantity)
     return [one for one in every if _ranks(one) == machine.processors_per_node > 1]
@@ -111,7 +117,7 @@ def _partly_filled(tables: Sequence[BenchmarkTable], machine: Machine) -> str:
 
 
 def _cache_bytes(machine: Machine) -> float | None:
-    """A rank's share of the last cache, if the machine states it."""
+    """Return a rank's share of the last cache, if the machine states it."""
     if machine.node_memory is not None:
         return float(np.max(machine.message_cache_bytes))
     caches = () if machine.memory is None else machine.memory.caches
@@ -121,8 +127,10 @@ def _cache_bytes(machine: Machine) -> float | None:
 def _holds_receiver(
     tables: Sequence[BenchmarkTable], machine: Machine, cache: float | None
 ) -> tuple[bool | None, str, Lines]:
-    """Return whether messages hold both ends, by how much longer both ways take than one way, the words for it, and the
-    rows that show it."""
+    """Return whether messages hold both ends, by how much longer both ways take than one way.
+
+    And the words for it, and the rows that show it.
+    """
     largest = SMALL_BYTES if cache is None else cache / 2  # a Sendrecv touches twice its bytes
     both, alone = _taken(tables, "sendrecv", machine), _in_node(tables, "ping_pong", machine)
     one_way = _slowest(alone)
@@ -145,7 +153,7 @@ def _holds_receiver(
 
 
 def _slowest(taken: Sequence[Sample]) -> dict[float, Sample]:
-    """The samples by size: of several of one size, the slowest."""
+    """Return the samples by size: of several of one size, the slowest."""
     return {_size(one): one for one in sorted(taken, key=lambda one: one.median)}
 
 

@@ -87,7 +87,7 @@ def _products(tables: Sequence[BenchmarkTable], machine: Machine, accelerator: A
 
 
 def _format_of(accelerator: Accelerator, place: Place) -> str:
-    """The format of rows that state none: of 16 bits, whose rates do not differ, or the only one."""
+    """Return the format of rows that state none: of 16 bits, whose rates do not differ, or the only one."""
     stated = accelerator.rates.stated()
     for name in ("bf16", "fp16"):
         if name in stated:

@@ -38,8 +38,10 @@ MOST_BYTES, LEAST_BYTES = 2.0**20, 2.0**16
 def loaded_interfaces(
     tables: Sequence[BenchmarkTable], machine: Machine
 ) -> tuple[MachineConstant | None, tuple[str, ...]]:
-    """Return the time per byte of an interface under load, with what was assumed. ``machine``: with all constants of
-    messages that were determined."""
+    """Return the time per byte of an interface under load, with what was assumed.
+
+    ``machine``: with all constants of messages that were determined.
+    """
     every = samples(tables, OPERATION, by=("bytes", "P", NODES))
     each = machine.processors_per_node
     full = [one for one in every if one.parameters[NODES] == 2 and one.parameters["P"] == 2 * each]
@@ -77,8 +79,10 @@ def _unused(tables: Sequence[BenchmarkTable], machine: Machine) -> tuple[str, ..
 
 @dataclass(frozen=True)
 class PairwiseRounds:
-    """Times of the rounds of a pairwise exchange on two full nodes: outside alone and inside (R,), and bytes in seconds
-    per (byte/s) that leave a node in each."""
+    """Times of the rounds of a pairwise exchange on two full nodes.
+
+    Outside alone and inside (R,), and bytes in seconds per (byte/s) that leave a node in each.
+    """
 
     outside_s: float
     per_byte_s: float
@@ -88,7 +92,7 @@ class PairwiseRounds:
 
     @classmethod
     def of(cls, machine: Machine, size_bytes: float) -> PairwiseRounds:
-        """The rounds of messages of this size on a machine."""
+        """Return the rounds of messages of this size on a machine."""
         each = machine.processors_per_node
         turn = np.arange(1, 2 * each, dtype=float)
         leaving = np.minimum(np.minimum(turn, float(each)), 2 * each - turn)
@@ -99,12 +103,12 @@ class PairwiseRounds:
         return cls(alone_s, per_byte_s, _inside_s(machine, size_bytes, each - leaving), size_bytes, both_ways * leaving)
 
     def seconds(self, rate: float) -> float:
-        """The time of all rounds with this rate of a node's interfaces."""
+        """Return the time of all rounds with this rate of a node's interfaces."""
         load_s = np.maximum(self.leaving / rate - self.per_byte_s, 0.0) * self.size_bytes
         return float(np.sum(np.maximum(self.outside_s + load_s, self.inside_s)))
 
     def rate(self, seconds: float) -> float | None:
-        """The rate of a node's interfaces with which the rounds take ``seconds``; None if there is none."""
+        """Return the rate of a node's interfaces with which the rounds take ``seconds``; None if there is none."""
         least, most = 1e-3 / self.per_byte_s, float(np.max(self.leaving)) / self.per_byte_s
         if not self.seconds(most) < seconds < self.seconds(least):
             return None
@@ -114,12 +118,12 @@ class PairwiseRounds:
 
 
 def _alone_s(network: Network, size_bytes: float, hops: float) -> float:
-    """The time of a message alone, one way."""
+    """Return the time of a message alone, one way."""
     return float(np.max(price(network, 2.0, hops).message(size_bytes).whole_s))
 
 
 def _inside_s(machine: Machine, size_bytes: float, count: FloatArray) -> FloatArray:
-    """The time of ``count`` messages within each node in a round, (R,); 0 if there are none."""
+    """Return the time of ``count`` messages within each node in a round, (R,); 0 if there are none."""
     network = machine.node_network
     if network is None:
         local = machine.network.node

@@ -80,8 +80,11 @@ _NETWORK = "network."
 
 @dataclass(frozen=True, eq=False)
 class MachineCalibration:
-    """``name``: of the machine that was calibrated; ``messages``: of ping-pongs, if there are any; ``constants``: all
-    others; ``duplex``: of its interfaces, None if it was not measured. ``tables``: what was read."""
+    """``name``: of the machine that was calibrated.
+
+    ``messages``: of ping-pongs, if there are any; ``constants``: all others; ``duplex``: of its interfaces, None if it
+    was not measured. ``tables``: what was read.
+    """
 
     name: str
     machine: Machine
@@ -205,7 +208,7 @@ def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[Be
 
 
 def _calibrated(calibration: MachineCalibration) -> Machine:
-    """The machine with the constants that are determined so far."""
+    """Return the machine with the constants that are determined so far."""
     return load_machine(calibration.name, machine_changes(calibration))
 
 
@@ -265,7 +268,7 @@ def _no_constant(calibration: MachineCalibration) -> NoConstantError:
 
 
 def _receive_overhead_s(messages: PointToPoint | None, base: Machine) -> float:
-    """The receive overhead that the calibrated machine has."""
+    """Return the receive overhead that the calibrated machine has."""
     found = () if messages is None else messages.constants
     own = float(np.max(base.constants().get(RECEIVE, 0.0)))
     return next((one.value for one in found if one.path == RECEIVE), own)
@@ -274,8 +277,10 @@ def _receive_overhead_s(messages: PointToPoint | None, base: Machine) -> float:
 def _others(
     tables: Sequence[BenchmarkTable], far: Sequence[BenchmarkTable], base: Machine, level: float, notes: list[str]
 ) -> tuple[list[MachineConstant], str | None]:
-    """Determine all but the constants of messages, and the duplex of interfaces; messages of several nodes alone,
-    ``far``, pass these."""
+    """Determine all but the constants of messages, and the duplex of interfaces.
+
+    Messages of several nodes alone, ``far``, pass these.
+    """
     constants = [one for one in (interface_bandwidth(far, level),) if one is not None]
     memory = memory_bandwidth(tables, 1 if base.memory is None else base.memory.controllers)
     if memory is not None and base.memory is None:
@@ -324,8 +329,10 @@ def constants_of_all(calibration: MachineCalibration) -> tuple[MachineConstant, 
 
 
 def shared_by_segments(calibration: MachineCalibration) -> dict[str, float]:
-    """Constants of every segment of a network in LogGOPS other than L and G, by key: o, g and O, as determined or as
-    the machine has them."""
+    """Return the constants of every segment of a network in LogGOPS other than L and G, by key.
+
+    o, g and O, as determined or as the machine has them.
+    """
     if calibration.messages is None or not calibration.machine.network.message_model.has_gaps:
         return {}
     stated = {path: float(np.max(value)) for path, value in calibration.machine.constants().items() if path in IN_EACH}
@@ -334,7 +341,7 @@ def shared_by_segments(calibration: MachineCalibration) -> dict[str, float]:
 
 
 def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
-    """Changes of the machine's file, by dotted paths; sizes, times and bandwidths in SI units."""
+    """Return the changes of the machine's file, by dotted paths; sizes, times and bandwidths in SI units."""
     changes: dict[str, object] = {}
     messages = calibration.messages
     if messages is not None and len(messages.segments) == 1:

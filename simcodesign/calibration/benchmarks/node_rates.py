@@ -15,8 +15,10 @@ KERNEL = "stream triad"
 
 
 def memory_bandwidth(tables: Sequence[BenchmarkTable], controllers: int = 1) -> MachineConstant | None:
-    """The time per byte of each memory controller of a node: STREAM's triad with the most threads, which use all
-    controllers, from its shortest repetition to its longest."""
+    """Return the time per byte of each memory controller of a node.
+
+    STREAM's triad with the most threads, which use all controllers, from its shortest repetition to its longest.
+    """
     rows = [(table.file, row) for table in tables for row in table.rows if row.operation == KERNEL]
     if not rows:
         return None
@@ -30,7 +32,7 @@ def memory_bandwidth(tables: Sequence[BenchmarkTable], controllers: int = 1) -> 
 
 
 def processor_rate(tables: Sequence[BenchmarkTable], level: float) -> tuple[MachineConstant | None, str]:
-    """The rate of a processor, and notes on it.
+    """Return the rate of a processor, and notes on it.
 
     The time of Linpack is ``(2/3 n^3 + 3/2 n^2) / (P rate)`` and what its messages take, which grows with n^2 / sqrt P:
     fitted with both terms if there are three sizes or more. Fewer give a lower bound of the rate, no constant.
@@ -56,6 +58,6 @@ def processor_rate(tables: Sequence[BenchmarkTable], level: float) -> tuple[Mach
 
 
 def _flops(one: Sample) -> float:
-    """The operations of the factorisation and the solution as HPL counts them."""
+    """Return the operations of the factorisation and the solution as HPL counts them."""
     n = one.parameters["n"]
     return 2 / 3 * n**3 + 3 / 2 * n**2

@@ -36,8 +36,10 @@ Intervals = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Segment:
-    """Messages up to ``up_to`` bytes (infinite: the last) that are no part of the segments before; the change lies
-    between two sizes, ``up_to_range``. ``startup`` and ``per_byte`` are L and G in LogGOPS."""
+    """Messages up to ``up_to`` bytes (infinite: the last) that are no part of the segments before.
+
+    The change lies between two sizes, ``up_to_range``. ``startup`` and ``per_byte`` are L and G in LogGOPS.
+    """
 
     up_to: float
     up_to_range: tuple[float, float]
@@ -47,8 +49,10 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class PointToPoint:
-    """Constants of messages, of each segment of sizes and of all. ``all_unknown``: the fit in which nothing is taken as
-    known, which shows the constants that cannot be separated."""
+    """Constants of messages, of each segment of sizes and of all.
+
+    ``all_unknown``: the fit in which nothing is taken as known, which shows the constants that cannot be separated.
+    """
 
     segmentation: Segmentation
     segments: tuple[Segment, ...]
@@ -98,7 +102,7 @@ def _with_hops(tables: Sequence[BenchmarkTable], hops: float) -> list[Sample]:
 
 
 def cut_sizes(taken: Sequence[Sample], segments: int | None, level: float) -> Segmentation:
-    """The segments of ping-pongs, less what their hops add if these differ, one time for each size."""
+    """Return the segments of ping-pongs, less what their hops add if these differ, one time for each size."""
     size, hops, seconds = columns(taken, "bytes", HOPS)
     if len(np.unique(hops)) > 1:
         seconds = np.maximum(seconds - _hop_latency(size, hops, seconds) * (hops - hops.min()), seconds * 1e-3)
@@ -285,7 +289,7 @@ def _place(sample: Sample) -> str:
 
 
 def _of_one_protocol(taken: Sequence[Sample], level: float) -> list[Sample]:
-    """The samples of the first segment of sizes; few ones as they are."""
+    """Return the samples of the first segment of sizes; few ones as they are."""
     if len(taken) < 2 * LEAST_SIZES:
         return list(taken)
     size, seconds = columns(taken, "bytes")

@@ -72,7 +72,7 @@ def reduction_rate(
 
 
 def _usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
-    """Samples with bytes and ranks that the machine can have."""
+    """Return samples with bytes and ranks that the machine can have."""
     rows = [tuple(row for row in table.rows if _as_placed(row, machine)) for table in tables]
     placed = [replace(table, rows=some) for table, some in zip(tables, rows, strict=True)]
     taken = samples(placed, operation, by=("bytes", "P"))
@@ -104,12 +104,12 @@ def _point(one: Sample) -> tuple[float, float]:
 
 
 def _named(tables: Sequence[BenchmarkTable], operation: str) -> set[str]:
-    """The algorithms of the rows of an operation, empty for rows that name none."""
+    """Return the algorithms of the rows of an operation, empty for rows that name none."""
     return {row.labels.get("algorithm", "") for table in tables for row in table.rows if row.operation == operation}
 
 
 def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, str]:
-    """The algorithm that the tables name, if it is one of ours; otherwise the default, and a note on it."""
+    """Return the algorithm that the tables name, if it is one of ours; otherwise the default, and a note on it."""
     named = _named(tables, operation)
     ours = [name for name in ALGORITHMS[operation] if name in named]
     if len(named) > 1 and ours:
@@ -121,7 +121,10 @@ def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, s
 
 
 def _by_algorithm(tables: Sequence[BenchmarkTable], operation: str, algorithm: str) -> list[BenchmarkTable]:
-    """The tables with the rows of this algorithm alone, if they name it among others: others are other samples."""
+    """Return the tables with the rows of this algorithm alone, if they name it among others.
+
+    Others are other samples.
+    """
     if algorithm not in _named(tables, operation):
         return [*tables]
     return [

@@ -41,7 +41,7 @@ def is_of_rings(table: BenchmarkTable) -> bool:
 
 
 def _step(row: BenchmarkRow, machine: Machine) -> BenchmarkRow:
-    """A step of a ring as a ping-pong one way, less the operator on its block; other rows as they are.
+    """Return a step of a ring as a ping-pong one way, less the operator on its block; other rows as they are.
 
     A step of messages that hold both ends is two messages: every rank sends and receives.
     """

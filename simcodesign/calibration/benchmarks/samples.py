@@ -48,7 +48,10 @@ class Sample:
         return float(np.median(self.values))
 
     def median_interval(self, level: float) -> tuple[float, float]:
-        """The order statistics between which the median is at this level or above; of few, the least and the most."""
+        """Return the order statistics between which the median is at this level or above.
+
+        Of few, the least and the most.
+        """
         ordered = np.sort(self.values)
         below = max(int(binom.ppf((1 - level) / 2, len(ordered), 0.5)) - 1, 0)
         return float(ordered[below]), float(ordered[len(ordered) - 1 - below])
@@ -161,7 +164,7 @@ def of_one_memory(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTabl
 
 
 def _device(row: BenchmarkRow) -> str:
-    """The kind of accelerators' buffers of a row, empty for host memory; nccl-tests has no others."""
+    """Return the kind of accelerators' buffers of a row, empty for host memory; nccl-tests has no others."""
     return row.labels.get(DEVICE, "nccl-tests" if PLACEMENT in row.labels else "")
 
 

@@ -59,7 +59,7 @@ def _nodes(table: BenchmarkTable) -> float:
 
 
 def _most(taken: Sequence[Sample], *names: str) -> list[Sample]:
-    """The samples of the largest value of each parameter, one parameter after another."""
+    """Return the samples of the largest value of each parameter, one parameter after another."""
     kept = [*taken]
     for name in names:
         most = max((one.parameters.get(name, 0.0) for one in kept), default=0.0)
@@ -68,7 +68,7 @@ def _most(taken: Sequence[Sample], *names: str) -> list[Sample]:
 
 
 def _least(taken: Sequence[Sample], name: str) -> list[Sample]:
-    """The samples of the smallest value of a parameter."""
+    """Return the samples of the smallest value of a parameter."""
     least = min((one.parameters.get(name, 0.0) for one in taken), default=0.0)
     return [one for one in taken if one.parameters.get(name, 0.0) == least]
 

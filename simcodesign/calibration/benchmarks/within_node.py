@@ -50,8 +50,10 @@ class WithinNode:
 
 
 def with_levels(name: str | Path, machine: Machine, tables: Sequence[BenchmarkTable]) -> tuple[Machine, bool, str]:
-    """Return the machine with a network inside nodes if rows of a full node need one, whether it was added, and a note
-    if they cannot have one."""
+    """Return the machine with a network inside nodes if rows of a full node need one.
+
+    And whether it was added, and a note if they cannot have one.
+    """
     if machine.has_levels or not has_full_node(tables, machine):
         return machine, False, ""
     unused = "Messages of a full node are not used"
@@ -110,8 +112,10 @@ def within_node(
 
 
 def _known(inner: Network | None, receive_overhead_s: float) -> tuple[dict[str, float], float]:
-    """Time of messages within a node without startup and bytes, and their hops: from the network inside, or the
-    receive overhead of all messages."""
+    """Return the time of messages within a node without startup and bytes, and their hops.
+
+    From the network inside, or the receive overhead of all messages.
+    """
     if inner is None:
         return {LATENCY: 0.0, RECEIVE: receive_overhead_s}, 0.0
     overhead_s = getattr(inner.message_model, "receive_overhead_s", 0.0)
@@ -129,7 +133,7 @@ def _ping_pongs(table: BenchmarkTable) -> tuple[BenchmarkRow, ...]:
 
 
 def _of_path(segment: Segment, path: str) -> Segment:
-    """The segment with its constants under the path of its level."""
+    """Return the segment with its constants under the path of its level."""
     where = "socket" if path == SOCKET else "node"
     startup, per_byte = (
         replace(part, path=f"{path}.{key}", how=f"{part.how} within a {where}")

@@ -74,7 +74,7 @@ def _one(options: ServeOptions, files: RequestedFiles) -> None:
 
 
 def _points(options: ServeOptions, files: RequestedFiles) -> None:
-    """A server at every point of a grid. Raises InputError if no point has an answer."""
+    """Evaluate a server at every point of a grid. Raises InputError if no point has an answer."""
     from simcodesign.cli.run.scenario import note_implied, parsed_level, parsed_settings
     from simcodesign.core.errors import InputError
     from simcodesign.report.common.progress import ProgressBar

@@ -56,7 +56,7 @@ class FitOptions(ModelOptions):
     jobs: Jobs = None
 
     def requested(self) -> RequestedFiles:
-        """The files to write. InputError if one cannot be written, or for options of a workload that is not."""
+        """Return the files to write. InputError if one cannot be written, or for options of a workload that is not."""
         files = FILES.requested(self.write)
         given = {"--as": self.demands, "--neighbours": self.neighbours, "--ranks-parameter": self.ranks_parameter}
         for option, value in given.items():

@@ -124,7 +124,10 @@ class LocalityOptions:
         return self.inclusion is not None or self.no_write_allocate
 
     def requested_files(self) -> RequestedFiles:
-        """The files to write. InputError for those that cannot be written, and for options that exclude each other."""
+        """Return the files to write.
+
+        InputError for those that cannot be written, and for options that exclude each other.
+        """
         self._check_kind()
         self._check_sampling()
         self._check_caches()

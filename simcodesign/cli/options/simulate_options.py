@@ -120,7 +120,7 @@ class SimulateOptions:
         return self.jobs.scenario
 
     def requested_files(self) -> RequestedFiles:
-        """The files to write. InputError for those that could not be written, before any work is done."""
+        """Return the files to write. InputError for those that could not be written, before any work is done."""
         files = FILES.requested(self.output.write)
         for option, given in (("--from", self.since), ("--to", self.until)):
             if given is not None and "events" not in files and "gantt" not in files:

@@ -93,7 +93,7 @@ def _forecast_all_sockets(
 
 
 def _checked(answer: Answer) -> Answer:
-    """The answer. InputError for a time, or a size of data, that is negative or no number."""
+    """Return the answer. InputError for a time, or a size of data, that is negative or no number."""
     for what, value in (
         ("run time in s", answer.seconds),
         *((f"bytes of {name}", size) for name, size in answer.data_bytes.items()),

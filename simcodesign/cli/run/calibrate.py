@@ -23,21 +23,36 @@ class BenchmarkOptions(Protocol):
     """Options used here."""
 
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """Return the names of the files to read."""
+
     @property
-    def level(self) -> str | None: ...
+    def level(self) -> str | None:
+        """Return the probability of the intervals as text, None for the default."""
+
     @property
-    def segments(self) -> int | None: ...
+    def segments(self) -> int | None:
+        """Return the number of segments to use, None to choose it."""
+
     @property
-    def given(self) -> list[str]: ...
+    def given(self) -> list[str]:
+        """Return values that the files do not state, as ``KEY=VALUE``."""
+
     @property
-    def format(self) -> str | None: ...
+    def format(self) -> str | None:
+        """Return the format of the files, None to recognise it."""
+
     @property
-    def algorithms(self) -> bool: ...
+    def algorithms(self) -> bool:
+        """Return whether algorithms are chosen."""
+
     @property
-    def robust(self) -> bool: ...
+    def robust(self) -> bool:
+        """Return whether outlying times weigh less."""
+
     @property
-    def as_json(self) -> bool: ...
+    def as_json(self) -> bool:
+        """Return whether to print JSON."""
 
 
 def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, float], requested: RequestedFiles) -> None:
@@ -87,7 +102,7 @@ def _check_folder(paths: Sequence[Path], machine: str) -> None:
 
 
 def _given(items: Sequence[str], files: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The parameters of each file by [FILE:]NAME=VALUE; parameters of a file win over parameters of all."""
+    """Return the parameters of each file by [FILE:]NAME=VALUE; parameters of a file win over parameters of all."""
     given: dict[str, dict[str, float]] = {file: {} for file in files}
     for item in sorted(items, key=lambda one: ":" in one):
         where, _, value = item.rpartition("=")

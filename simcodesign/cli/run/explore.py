@@ -117,7 +117,7 @@ def _list_metrics(model: Model, as_json: bool) -> None:
 
 
 def _run_simulated(problem: Problem, search: _Search, options: ExploreOptions, files: RequestedFiles) -> None:
-    """The optimum when simulated."""
+    """Search the optimum when simulated."""
     with _searching() as on_progress:
         solution = solve(problem, **search, on_progress=on_progress)
     with ProgressBar("systems", counted=True) as on_system:
@@ -181,7 +181,7 @@ def _confirmed(solution: Solution, options: ExploreOptions, seed: int) -> Confir
 
 
 def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility | None, list[BoundSensitivity]]:
-    """The optimum, why there is none, and what each bound is worth."""
+    """Return the optimum, why there is none, and what each bound is worth."""
     with _searching() as on_progress:
         solution = solve(problem, **search, on_progress=on_progress)
         if solution.feasible:
@@ -193,7 +193,7 @@ def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility 
 
 
 def _run_front(problem: Problem, search: _Search, options: ExploreOptions, files: RequestedFiles) -> None:
-    """The Pareto front instead of one optimum."""
+    """Search the Pareto front instead of one optimum."""
     why, confirmation = None, None
     with _searching() as on_progress:
         front = pareto_front(problem, points=options.search.points or POINTS, **search, on_progress=on_progress)
@@ -224,7 +224,7 @@ def _simulation(options: ExploreOptions, seed: int) -> _Simulation:
 
 
 def _study(options: ExploreOptions) -> ExplorationStudy:
-    """The options laid over the file."""
+    """Return the options laid over the file."""
     problem = options.problem
     file = load_study(problem.file) if problem.file else ExplorationStudy()
     given = _names(options.names)
@@ -253,7 +253,7 @@ def _study(options: ExploreOptions) -> ExplorationStudy:
 
 
 def _names(names: list[str]) -> dict[str, list[str]]:
-    """The workloads and the machine among the names, by kind."""
+    """Return the workloads and the machine among the names, by kind."""
     found: dict[str, list[str]] = {"workload": [], "machine": []}
     for name in names:
         kind = _aspen_kind(name) if name.endswith(ASPEN) else kind_of(name)
@@ -282,7 +282,7 @@ def _settings(options: ExploreOptions) -> dict[str, str]:
 
 
 def _model_with_notes(study: ExplorationStudy, lists: bool) -> Model:
-    """The model, ``lists``: with all metrics that expressions may use."""
+    """Return the model, ``lists``: with all metrics that expressions may use."""
     model = _model(study, lists)
     for note in study.model_notes(model):
         complain(note)
@@ -290,7 +290,7 @@ def _model_with_notes(study: ExplorationStudy, lists: bool) -> Model:
 
 
 def _model(study: ExplorationStudy, lists: bool = False) -> Model:
-    """The model to explore: formulas, a machine alone, or a workload on a machine."""
+    """Return the model to explore: formulas, a machine alone, or a workload on a machine."""
     if study.formulas:
         return study.formula_model()
     if not study.machine:
@@ -321,7 +321,7 @@ def _runs(study: ExplorationStudy) -> list[NativeModel]:
 
 
 def _source(study: ExplorationStudy, workloads: Sequence[Workload]) -> MachineFile:
-    """The file of the machine, with what is set of it."""
+    """Return the file of the machine, with what is set of it."""
     own = {"P", *(name for one in workloads for name in one.parameters)}
     return source_of(study.machine, {name: text for name, text in study.settings.items() if name not in own})
 
@@ -331,7 +331,7 @@ def _texts(study: ExplorationStudy) -> list[str]:
 
 
 def _machine(study: ExplorationStudy) -> Machine:
-    """The machine alone, with what is set: keys of its file, and parameters of its own (``machine.NAME``)."""
+    """Return the machine alone, with what is set: keys of its file, and parameters of its own (``machine.NAME``)."""
     own = {name: text for name, text in study.settings.items() if name.startswith(PREFIX)}
     machine = load_noted_machine(
         study.machine, {name: text for name, text in study.settings.items() if name not in own}
@@ -340,7 +340,7 @@ def _machine(study: ExplorationStudy) -> Machine:
 
 
 def _aspen_model(study: ExplorationStudy) -> Model:
-    """An Aspen application on an Aspen machine, or that alone."""
+    """Return an Aspen application on an Aspen machine, or that alone."""
     given = parsed_parameters(_texts(study))
     for option, value in (("--preset", study.preset), ("--phase", study.phases)):
         if value:

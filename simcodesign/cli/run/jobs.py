@@ -46,7 +46,7 @@ def run_jobs(options: SimulateOptions, files: RequestedFiles) -> None:
 
 
 def _jobs(options: JobsOptions) -> tuple[list[Job], Machine]:
-    """The jobs, each with the settings that are parameters of its workload, and the machine with all others."""
+    """Return the jobs, each with the settings that are parameters of its workload, and the machine with all others."""
     given = options.scenario
     for option, value in (("--preset", given.preset), ("--phase", given.phases), ("-P", given.ranks)):
         if value:

@@ -61,7 +61,7 @@ def run_locality(options: LocalityOptions, files: RequestedFiles) -> None:
 
 
 def _findings(options: LocalityOptions, files: RequestedFiles) -> Findings:
-    """The locality to measure; all that can be refused is refused before a program runs or a trace is read."""
+    """Return the locality to measure; all that can be refused is refused before a program runs or a trace is read."""
     line_shift(LINE_BYTES if options.line is None else options.line)
     _check_numbers(options)
     levels = _geometries(options)
@@ -89,7 +89,7 @@ def _check_numbers(options: LocalityOptions) -> None:
 
 
 def _of_profile(options: LocalityOptions) -> Findings:
-    """Findings of a saved profile, which has no accesses any more."""
+    """Return findings of a saved profile, which has no accesses any more."""
     source = options.source[0]
     profile = load_profile(source)
     if options.line not in (None, profile.line_bytes):
@@ -104,7 +104,7 @@ def _of_profile(options: LocalityOptions) -> Findings:
 
 @contextmanager
 def _open(options: LocalityOptions, files: RequestedFiles) -> Iterator[tuple[Trace, Recording | None]]:
-    """The trace, and how it was recorded if it was."""
+    """Yield the trace, and how it was recorded if it was."""
     if options.kind == KERNEL:
         yield kernel_trace(options.generate or "", **parsed_sizes(options.settings)), None
     elif options.kind == FILE:
@@ -118,7 +118,7 @@ def _open(options: LocalityOptions, files: RequestedFiles) -> Iterator[tuple[Tra
 
 
 def _record(options: LocalityOptions, path: Path) -> Recording:
-    """The program is run; what it prints goes to standard error, apart from the report."""
+    """Run the program and record it; what it prints goes to standard error, apart from the report."""
     if sys.stderr.isatty():
         complain("recording with valgrind: the program is some hundred times slower")
     recording = record_trace(options.source, options.most or RECORDED, path, any_exit_status=options.any_exit, stdout=2)
@@ -169,7 +169,10 @@ def _of_trace(
 def _distances(
     options: LocalityOptions, trace: Trace, line_bytes: int
 ) -> tuple[_Distances, Mapping[int, StackDistanceProfile]]:
-    """The profile of all accesses, a sample or bursts, and the profiles of groups by their address if there are."""
+    """Return the profile of all accesses, a sample or bursts.
+
+    And the profiles of groups by their address if there are.
+    """
     if options.sampled_lines is not None:
         sample = sampled_profile(trace, line_bytes, options.sampled_lines, options.seed)
         return {"profile": sample.profile, "sample": sample}, {}
@@ -187,7 +190,7 @@ def _distances(
 
 
 def _named(groups: Mapping[int, StackDistanceProfile], trace: Trace) -> tuple[AccessGroup, ...]:
-    """Groups with their names: arrays of a kernel, otherwise addresses of instructions; most accesses first."""
+    """Return groups with their names: arrays of a kernel, otherwise addresses of instructions; most accesses first."""
     names = trace.group_names if isinstance(trace, KernelTrace) else {}
     return ordered(AccessGroup(group, names.get(group, f"{group:#x}"), profile) for group, profile in groups.items())
 
@@ -217,7 +220,7 @@ def _simulated(options: LocalityOptions, trace: Trace, levels: Sequence[CacheGeo
 
 
 def _geometries(options: LocalityOptions, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
-    """The caches of --caches, from L1 on."""
+    """Return the caches of --caches, from L1 on."""
     if options.caches is None:
         return ()
     line = line_bytes or (LINE_BYTES if options.line is None else options.line)

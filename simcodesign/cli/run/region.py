@@ -77,7 +77,7 @@ def _refuse(options: ExploreOptions) -> None:
 
 
 def _varied(study: ExplorationStudy) -> tuple[str, tuple[str, ...]]:
-    """The further varied name, and its values; a single region without it."""
+    """Return the further varied name, and its values; a single region without it."""
     others = [one for one in study.vary if one.text]
     if not others:
         return "", ("",)
@@ -93,7 +93,7 @@ def _varied(study: ExplorationStudy) -> tuple[str, tuple[str, ...]]:
 
 
 def _question(study: ExplorationStudy, name: str, value: str) -> FeasibilityQuestion:
-    """The question for one value of what else is varied, if anything is."""
+    """Return the question for one value of what else is varied, if anything is."""
     varied = {name: value} if name else {}
     scenario = _scenario(study, varied)
     changes = {key: text for key, text in {**study.settings, **varied}.items() if key not in scenario.parameters}
@@ -104,7 +104,7 @@ def _question(study: ExplorationStudy, name: str, value: str) -> FeasibilityQues
 
 
 def _bound(constraints: Sequence[Statement]) -> tuple[str, float]:
-    """The metric that is bounded, and its bound."""
+    """Return the metric that is bounded, and its bound."""
     if len(constraints) != 1:
         raise InputError("a region needs one bound", Place("--subject-to"), value=len(constraints), allowed=BOUNDS)
     (statement,) = constraints
@@ -128,7 +128,7 @@ def _scenario(study: ExplorationStudy, varied: dict[str, str]) -> GivenScenario:
 
 
 def _forecasts(questions: Sequence[FeasibilityQuestion], simulate: bool) -> list[Region]:
-    """A forecast that does not grow with a cost is no answer, and no obstacle to one by simulation."""
+    """Return the regions by the forecast; none if it does not grow with a cost and simulations follow."""
     try:
         return [forecast_region(question) for question in questions]
     except UnboundedError as error:
@@ -148,7 +148,10 @@ def _simulation(question: FeasibilityQuestion, effects: tuple[str, ...], points:
 
 
 def _least(question: FeasibilityQuestion, name: str, values: Sequence[str]) -> dict[str, float | None]:
-    """The value of a parameter at which the region begins to be empty, looked for a thousandfold below the least."""
+    """Return the value of a parameter at which the region begins to be empty.
+
+    Looked for a thousandfold below the least.
+    """
     parameters = question.workload.parameters
     if name not in parameters or parameters[name].whole or any(cost.path == name for cost in question.costs):
         return {}

@@ -51,7 +51,7 @@ class _Simulation(TypedDict):
 
 
 def run_requirements(options: CompareOptions, files: RequestedFiles) -> None:
-    """The largest problems and least times of machines, and with --simulate the simulated times."""
+    """Print the largest problems and least times of machines, and with --simulate the simulated times."""
     _refuse(options)
     files.refuse(["trace"], "requirements have no trace", "without --requirements")
     names, machine_names = named(options)
@@ -87,7 +87,7 @@ def _run_upgrades(
     options: CompareOptions,
     files: RequestedFiles,
 ) -> None:
-    """Requirements before and after upgrades, and with --simulate the times."""
+    """Print requirements before and after upgrades, and with --simulate the times."""
     ranks = options.scenario.ranks
     if options.requirements.simulate:
         _simulate_upgrades(workloads, machine, upgrades, given, options, files)
@@ -135,7 +135,7 @@ def _simulate_upgrades(
 
 
 def _upgrades(base: str, others: Sequence[str]) -> list[Upgrade]:
-    """The other machines as upgrades of the first; none if they are machines of their own."""
+    """Return the other machines as upgrades of the first; none if they are machines of their own."""
     variants = [split_variant(name) for name in others]
     if not variants or any(name != base or not all(map(factor_of, changes.values())) for name, changes in variants):
         return []
@@ -196,7 +196,7 @@ def _simulate_straw_men(
 
 
 def _size(workloads: Sequence[Workload], options: CompareOptions) -> str:
-    """The parameter that is the problem size of a process: as given, or as the workloads state together."""
+    """Return the parameter that is the problem size of a process: as given, or as the workloads state together."""
     stated = {one.size_parameter for one in workloads}
     return options.requirements.size or (stated.pop() if len(stated) == 1 else SIZE)
 
@@ -213,7 +213,7 @@ def _simulation(workloads: Sequence[Workload], options: CompareOptions) -> _Simu
 
 
 def _load(names: Sequence[str], settings: Sequence[str]) -> tuple[list[Workload], dict[str, float], dict[str, str]]:
-    """The workloads, parameters that some of them have, and changes of the machine."""
+    """Return the workloads, parameters that some of them have, and changes of the machine."""
     workloads = [load_workload(name) for name in names]
     given: dict[str, str] = {}
     for item in settings:

@@ -47,13 +47,19 @@ class GivenScenario(Scenario):
 
 
 def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: Iterable[str] = ()) -> GivenScenario:
-    """The scenario of the options; on another ``machine``, or with ``more`` NAME=VALUE. InputError names --set."""
+    """Return the scenario of the options; on another ``machine``, or with ``more`` NAME=VALUE.
+
+    InputError names --set.
+    """
     settings = [*options.all_settings, *more]
     return scenario_of(options.workload, machine or options.machine, settings, options.preset, options.phases)
 
 
 def run_keywords(options: SimulationOptions, machine: Machine | None = None) -> RunKeywords:
-    """The options as all that simulates takes them, noted on standard error; ``machine``: the one that runs, if one."""
+    """Return the options as all that simulates takes them, noted on standard error.
+
+    ``machine``: the one that runs, if one.
+    """
     note_implied(options.effects)
     if machine is not None:
         _note_slow_nodes(machine, options.effects)
@@ -87,7 +93,7 @@ def scenario_of(
     phases: Iterable[str] = (),
     is_first: bool = True,
 ) -> GivenScenario:
-    """The workload and the machine, with settings NAME=VALUE of either of them.
+    """Return the workload and the machine, with settings NAME=VALUE of either of them.
 
     ``is_first``: whether a command reads this workload for the first time, and notes that it executes it.
     """
@@ -214,7 +220,7 @@ def parsed_settings(settings: Iterable[str]) -> dict[str, str]:
 
 
 def parsed_share(text: str, option: str) -> float:
-    """The fraction of ``5%`` or ``0.05``. InputError for anything else."""
+    """Return the fraction of ``5%`` or ``0.05``. InputError for anything else."""
     value = parse_quantity(text, "count", Place(option))
     if value < 0 or (value > 1 and "%" not in text):
         raise InputError(_NO_FRACTION, Place(option), value=text, allowed=_FRACTIONS)
@@ -232,7 +238,7 @@ def parsed_level(text: str | None, default: float) -> float:
 
 
 def _number(name: str, value: str, parameter: Parameter | None) -> float:
-    """The number, of a choice or with a unit that the parameter has."""
+    """Return the number, of a choice or with a unit that the parameter has."""
     if parameter is not None and parameter.is_named:
         return parameter.parsed(value, Place("--set", None, name))
     try:

@@ -62,7 +62,7 @@ def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, flo
 
 
 def _built(options: CompareOptions) -> dict[str, SweepAxis]:
-    """What ``--vary`` names of the file of a machine that is no number of a forecast, by its text."""
+    """Return what ``--vary`` names of the file of a machine that is no number of a forecast, by its text."""
     workloads, machines = named(options)
     if not any(text.partition("=")[0].strip() not in ("P", "seed") for text in options.vary):
         return {}
@@ -92,7 +92,7 @@ def _scenarios(options: CompareOptions, built: Sequence[SweepAxis]) -> list[Scen
 
 
 def named(options: CompareOptions) -> tuple[list[str], list[str]]:
-    """The named workloads and machines. InputError without a machine."""
+    """Return the named workloads and machines. InputError without a machine."""
     given = options.scenario
     kinds = [(name, kind_of(name)) for name in (given.machine, *options.more)] if options.more else []
     workloads = [given.workload, *(name for name, kind in kinds if kind == "workload")]
@@ -105,7 +105,10 @@ def named(options: CompareOptions) -> tuple[list[str], list[str]]:
 
 
 def _axis(texts: Sequence[str], scenario: Scenario, settings: Iterable[str]) -> SweepAxis:
-    """The axis of ``--vary``, of a number that a forecast takes. InputError for anything else, and for what is set."""
+    """Return the axis of ``--vary``, of a number that a forecast takes.
+
+    InputError for anything else, and for what is set.
+    """
     find = lookup_in(scenario.workload, source_of(scenario.machine))
 
     def lookup(name: str) -> Known:
@@ -124,7 +127,7 @@ def _axis(texts: Sequence[str], scenario: Scenario, settings: Iterable[str]) -> 
 
 
 def _over_bandwidth(several: SeveralComparisons, name: str) -> SeveralComparisons:
-    """The comparisons over a bandwidth instead of the time per byte that it is the inverse of."""
+    """Return the comparisons over a bandwidth instead of the time per byte that it is the inverse of."""
     times_s = [one.at[several.axis] for one in several.comparisons]
     values = [1 / time_s if time_s else inf for time_s in times_s]
     candidates = [replace(one, at={name: value}) for one, value in zip(several.comparisons, values, strict=True)]
@@ -132,7 +135,7 @@ def _over_bandwidth(several: SeveralComparisons, name: str) -> SeveralComparison
 
 
 def _errors(several: SeveralComparisons, options: CompareOptions) -> dict[str, float]:
-    """The errors that count, of every candidate."""
+    """Return the errors that count, of every candidate."""
     errors = {}
     for one in several.comparisons:
         where = ", ".join([label(one, several), *(f"{name} = {value:g}" for name, value in one.at.items())])

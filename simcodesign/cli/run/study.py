@@ -81,7 +81,7 @@ class _Asked:
 
 
 def _asked(study: Study, question: Question) -> _Asked:
-    """A question as a command line. InputError for an option that its command does not have."""
+    """Return a question as a command line. InputError for an option that its command does not have."""
     command = app.get_command(click.Context(app), question.command)
     assert isinstance(command, Command)
     words = [question.command, *study.words(question)]
@@ -91,7 +91,7 @@ def _asked(study: Study, question: Question) -> _Asked:
 
 
 def _option(command: Command, key: str, entry: Entry) -> Iterator[str]:
-    """An option as the command line has it."""
+    """Yield an option as the command line has it."""
     options = {name.lstrip("-"): one for one in command.params if isinstance(one, click.Option) for name in one.opts}
     usable = {name: one for name, one in options.items() if one.name not in OWN}
     name = key if key in options else key.replace("_", "-")
@@ -116,7 +116,7 @@ def _option(command: Command, key: str, entry: Entry) -> Iterator[str]:
 
 
 def _values(option: click.Option, entry: Entry) -> list[str]:
-    """The values of an option: one, several of an option that can be repeated, NAME=VALUE of a mapping."""
+    """Return the values of an option: one, several of an option that can be repeated, NAME=VALUE of a mapping."""
     if option.nargs > 1:
         return []
     if isinstance(entry.content, dict):
@@ -130,7 +130,7 @@ def _values(option: click.Option, entry: Entry) -> list[str]:
 
 
 def _text(option: click.Option, entry: Entry) -> str:
-    """The value of NAME=VALUE: a sequence is a list of values to vary, or a list that is set."""
+    """Return the value of NAME=VALUE: a sequence is a list of values to vary, or a list that is set."""
     if not isinstance(entry.content, list):
         return entry.text()
     if option.name == "vary":
@@ -149,7 +149,7 @@ def _check_file(option: click.Option, text: str, place: Place) -> None:
 
 
 def _written(command: Command, question: Question) -> Mapping[str, Path]:
-    """The files of an answer by their words for ``--write``. InputError for a picture that there is not."""
+    """Return the files of an answer by their words for ``--write``. InputError for a picture that there is not."""
     outputs = {} if command.outputs is None else command.outputs.outputs
     usable = [name for name, one in outputs.items() if PICTURE in one.suffixes]
     for word in question.pictures:
@@ -164,7 +164,7 @@ def _shown(arguments: tuple[str, ...]) -> str:
 
 
 def _answered(asked: _Asked, jobs: int | None) -> AnsweredQuestion:
-    """The kept answer, or a new one. Raises Exit if the command was stopped."""
+    """Return the kept answer, or a new one. Raises Exit if the command was stopped."""
     question, shown = asked.question, _shown(asked.arguments)
     kept = FOLDER / f"{question.file_name}.json"
     answer = read_answer(kept, asked.with_files, __version__)

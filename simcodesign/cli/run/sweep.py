@@ -113,7 +113,7 @@ def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
 
 
 def _columns(sweep: Sweep, formulas: Iterable[str], is_measured: bool) -> list[str]:
-    """The columns that the table may have, known before any point is evaluated; ``formulas``: their names."""
+    """Return the columns that the table may have, known before any point is evaluated; ``formulas``: their names."""
     names = [column_of_formula(name) for name in formulas]
     memory = sweep.source.machine.memory
     caches = () if memory is None else memory.level_names[:-1]
@@ -157,7 +157,7 @@ def _sweep(options: SweepOptions) -> Sweep:
 
 
 def _notes(sweep: Sweep) -> Iterator[str]:
-    """Notes for a user before the work begins."""
+    """Yield notes for a user before the work begins."""
     if sweep.design.note:
         yield sweep.design.note
     yield from _first_rows(sweep)
@@ -169,7 +169,7 @@ def _notes(sweep: Sweep) -> Iterator[str]:
 
 
 def _first_rows(sweep: Sweep) -> Iterator[str]:
-    """That values of P are on the first rows of a larger mesh or torus, where the machine is the same for all."""
+    """Note that values of P are on the first rows of a larger mesh or torus, if the machine is the same for all."""
     settings, machine = sweep.design.settings, sweep.source.machine
     if any(axis.known.path.partition(".")[0] in ("nodes", "mapping", "processors_per_node") for axis in settings):
         return
@@ -185,7 +185,7 @@ def _first_rows(sweep: Sweep) -> Iterator[str]:
 
 
 def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
-    """The file of the store, None for a sweep that needs none; by default each grid has one of its own."""
+    """Return the file of the store, None for a sweep that needs none; by default each grid has one of its own."""
     names = (sweep.workload.name, sweep.source.machine.label)
     name = "-".join(safe_file_name(name.replace(WITH, "-").replace(" ", "")) for name in names)
     usual = Path(STORE_FOLDER, f"{name}-{digest(sweep.meta())[:_DIGITS]}{STORE_ENDING}")
@@ -222,7 +222,7 @@ def _show(
 
 
 def _workload_label(options: SweepOptions, sweep: Sweep) -> str:
-    """The workload, with what is set of it."""
+    """Return the workload, with what is set of it."""
     given = parsed_settings(options.scenario.all_settings)
     return variant_label(
         sweep.workload.name, [f"{name}={text}" for name, text in given.items() if name in sweep.workload.parameters]
@@ -241,7 +241,10 @@ def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, SweepO
 
 
 def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFrame, SweepOutcome]:
-    """The table and the outcome of a sweep that is kept in a store; when it is stopped, the command ends here."""
+    """Return the table and the outcome of a sweep that is kept in a store.
+
+    When it is stopped, the command ends here.
+    """
     again = resuming_command(options.arguments, file)
     with ExitStack() as stack:
         stop = stack.enter_context(StopSignals())
@@ -258,7 +261,7 @@ def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFra
 
 
 def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
-    """The store, which belongs to this sweep."""
+    """Return the store, which belongs to this sweep."""
     if options.store is not None and file.exists():
         with Store.open(file, write=False) as known:  # a sweep cannot continue with the store of another one
             known.check_sweep(sweep)
@@ -311,7 +314,7 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
 
 
 def _so_far(sweep: Sweep, store: Store, file: Path) -> str:
-    """Stored part, if the store can still be read."""
+    """Return the stored part, if the store can still be read."""
     try:
         return outcome_line(outcome_of(store, sweep), str(file))
     except SimcodesignError:

@@ -30,7 +30,7 @@ def measured_tables(options: VerdictOptions) -> list[MeasuredTable]:
 
 
 def tolerance_of(options: VerdictOptions, with_formulas: bool) -> float | None:
-    """The fraction that an error may have; None if none is given. InputError for what cannot be judged."""
+    """Return the fraction that an error may have; None if none is given. InputError for what cannot be judged."""
     known = JUDGED if with_formulas else (FORECAST, SIMULATION)
     for name in options.tolerance_of:
         if name not in known:

@@ -40,7 +40,7 @@ def what_helps(scenario: Scenario, options: SimulationOptions, simulation: Resul
 
 
 def with_why(answer: PlainResult, helps: Elasticities | None) -> object:
-    """The answer for JSON, with what would help under ``why`` if that was requested."""
+    """Return the answer for JSON, with what would help under ``why`` if that was requested."""
     return answer if helps is None else answer.to_dict() | {"why": helps}
 
 

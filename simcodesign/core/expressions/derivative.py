@@ -29,7 +29,7 @@ STEPS = ("ceil", "floor", "round")
 
 
 def derivative(node: Node, name: str) -> Node:
-    """The derivative of a node by a name, as a tree over the same names."""
+    """Return the derivative of a node by a name, as a tree over the same names."""
     match node:
         case Name(other):
             return ONE if other == name else ZERO
@@ -158,7 +158,7 @@ def _folded(symbol: str, a: Node, b: Node) -> Node:
 
 
 def names_in(node: Node) -> tuple[str, ...]:
-    """The names of a tree, each once, in the order in which they are written."""
+    """Return the names of a tree, each once, in the order in which they are written."""
     match node:
         case Name(name):
             return (name,)
@@ -168,7 +168,7 @@ def names_in(node: Node) -> tuple[str, ...]:
 
 
 def parts_of(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below one."""
+    """Return the nodes directly below one."""
     match node:
         case Negation(operand):
             return (operand,)
@@ -180,7 +180,7 @@ def parts_of(node: Node) -> tuple[Node, ...]:
 
 
 def with_nodes(node: Node, nodes: Mapping[str, Node]) -> Node:
-    """The tree with some of its names replaced by other trees."""
+    """Return the tree with some of its names replaced by other trees."""
     match node:
         case Name(name):
             return nodes.get(name, node)

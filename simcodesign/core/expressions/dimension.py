@@ -67,15 +67,20 @@ PLAIN = Dimension()
 
 @dataclass(frozen=True, slots=True)
 class OnlyTime:
-    """Partial dimension of a product that contains names without a unit: only the exponent of s is known. It may also
-    have bytes or flops."""
+    """Partial dimension of a product that contains names without a unit: only the exponent of s is known.
+
+    It may also have bytes or flops.
+    """
 
     time: Fraction
 
 
 @cache
 def dimension_of_unit(unit: str) -> Dimension | None:
-    """The dimension of a base unit or a quotient of two (``B``, ``FLOP/s``, ``s/FLOP``, ``W``); None of any other."""
+    """Return the dimension of a base unit or a quotient of two (``B``, ``FLOP/s``, ``s/FLOP``, ``W``).
+
+    None of any other.
+    """
     match = _UNIT.fullmatch(unit)
     above, below = match.groups() if match else ("", None)
     known = {*BASES, *_DERIVED}

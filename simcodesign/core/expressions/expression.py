@@ -103,6 +103,7 @@ class Number:
     dimension: str = ""
 
     def evaluate(self, values: Values) -> Value:
+        """Return the number."""
         return self.value
 
 
@@ -111,6 +112,7 @@ class Name:
     name: str
 
     def evaluate(self, values: Values) -> Value:
+        """Return the value of the name."""
         return values[self.name]
 
 
@@ -119,6 +121,7 @@ class Negation:
     operand: Node
 
     def evaluate(self, values: Values) -> Value:
+        """Return the operand with the other sign."""
         return -self.operand.evaluate(values)
 
 
@@ -129,6 +132,7 @@ class Operation:
     right: Node
 
     def evaluate(self, values: Values) -> Value:
+        """Return the result of the operation on both sides."""
         result: Value = _OPERATIONS[self.symbol](self.left.evaluate(values), self.right.evaluate(values))
         return result
 
@@ -141,6 +145,7 @@ class Comparison:
     operands: tuple[Node, ...]
 
     def evaluate(self, values: Values) -> Value:
+        """Return whether all comparisons of the chain hold."""
         operands = [operand.evaluate(values) for operand in self.operands]
         holds = [_COMPARISONS[s](a, b) for s, a, b in zip(self.symbols, operands, operands[1:], strict=False)]
         result: Value = functools.reduce(operator.and_, holds) * np.float64(1.0)
@@ -153,6 +158,7 @@ class Call:
     arguments: tuple[Node, ...]
 
     def evaluate(self, values: Values) -> Value:
+        """Return the function at the values of its arguments."""
         return FUNCTIONS[self.function].numeric(*[argument.evaluate(values) for argument in self.arguments])
 
 
@@ -166,7 +172,7 @@ class Expression:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def evaluate(self, values: Mapping[str, float | NDArray[Any]]) -> float | NDArray[np.float64]:
-        """The value for these names, which may be more than needed; real numbers or arrays that broadcast.
+        """Return the value for these names, which may be more than needed; real numbers or arrays that broadcast.
 
         A float if every value used is a number, otherwise an array. Division by zero, overflow, logarithms of
         negative numbers and the like give inf or nan. Raises InputError for a missing name, a value that is
@@ -319,8 +325,10 @@ def _too_deep(text: str, place: Place | None) -> InputError:
 
 
 class _Builder:
-    """Translates a syntax tree and collects the names it meets; ``literals``: quantities by column, None where neither
-    these nor names with dots are allowed."""
+    """Translates a syntax tree and collects the names it meets.
+
+    ``literals``: quantities by column, None where neither these nor names with dots are allowed.
+    """
 
     def __init__(self, text: str, place: Place | None, literals: Mapping[int, QuantityLiteral] | None) -> None:
         self.text, self.place = text, place

@@ -37,7 +37,7 @@ def to_sympy(expression: Expression) -> Any:
 
 
 def to_latex(expression: Expression) -> str:
-    """The formula in LaTeX. Raises InputError like ``to_sympy``."""
+    """Return the formula in LaTeX. Raises InputError like ``to_sympy``."""
     formula = to_sympy(expression)
     try:
         return str(_import_sympy().latex(formula, order="none"))
@@ -101,7 +101,7 @@ class _NestedConditionError(Exception):
 
 
 def _comparison(sympy: Any, node: Comparison) -> Any:
-    """The comparison as a SymPy condition."""
+    """Return the comparison as a SymPy condition."""
     operands = [_operand(sympy, operand) for operand in node.operands]
     neighbours = zip(node.symbols, operands, operands[1:], strict=False)
     # Comparisons of two literals are decided here: SymPy cannot substitute into a chain that keeps an open 2 < 9.
@@ -130,7 +130,7 @@ def _operand(sympy: Any, node: Node) -> Any:
 
 
 def _terms(kind: Any, formula: Any) -> tuple[Any, ...]:
-    """``a + b`` as its terms, so that ``a + b + c`` is one flat sum without brackets."""
+    """Return ``a + b`` as its terms, so that ``a + b + c`` is one flat sum without brackets."""
     return tuple(formula.args) if isinstance(formula, kind) else (formula,)
 
 

@@ -20,7 +20,7 @@ _BINDING = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, 
 
 
 def text_of(node: Node) -> str:
-    """The node as an expression, which parses to the same tree."""
+    """Return the node as an expression, which parses to the same tree."""
     match node:
         case Number(value, written):
             return written or repr(float(value))
@@ -51,7 +51,7 @@ def product_text(factors: Iterable[tuple[Node, bool]]) -> str:
 
 
 def _within(node: Node, binding: int) -> str:
-    """The text of an operand, in brackets unless it binds at least so closely."""
+    """Return the text of an operand, in brackets unless it binds at least so closely."""
     text = text_of(node)
     return text if _binding(node) >= binding else f"({text})"
 

@@ -78,14 +78,16 @@ class Interval:
 
 
 def point(value: float | Floats) -> Interval:
-    """The interval of one value."""
+    """Return the interval of one value."""
     array = np.asarray(value, dtype=np.float64)
     return _known_where(np.isfinite(array), Interval(array, array))
 
 
 def bounds(expression: Expression, intervals: Mapping[str, Interval]) -> Interval:
-    """Bounds of an expression whose names lie in these intervals, arrays that broadcast. Names that are missing are
-    unknown."""
+    """Bounds of an expression whose names lie in these intervals, arrays that broadcast.
+
+    Names that are missing are unknown.
+    """
     with np.errstate(all="ignore"):
         return _bounds(expression.tree, intervals)
 
@@ -162,8 +164,10 @@ def _raised(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _of_corners(function: Bounded, a: Interval, b: Interval) -> Interval:
-    """Bounds of a function that is monotone in each argument while the other one is constant: extremes are at
-    corners."""
+    """Return bounds of a function that is monotone in each argument while the other one is constant.
+
+    Extremes are at corners.
+    """
     corners = [function(one, other) for one in (a.low, a.high) for other in (b.low, b.high)]
     low, high = [corner[0] for corner in corners], [corner[1] for corner in corners]
     return _known(functools.reduce(np.minimum, low), functools.reduce(np.maximum, high))
@@ -254,7 +258,7 @@ def _largest(*intervals: Interval) -> Interval:
 
 
 def where(condition: NDArray[np.bool_], a: Interval, b: Interval) -> Interval:
-    """``a`` where the condition holds, ``b`` elsewhere."""
+    """Return ``a`` where the condition holds, ``b`` elsewhere."""
     return Interval(np.where(condition, a.low, b.low), np.where(condition, a.high, b.high))
 
 

@@ -30,7 +30,10 @@ class QuantityLiteral:
 
 
 def quantity_literals(text: str, place: Place | None) -> dict[int, QuantityLiteral]:
-    """The quantities of an expression by their columns (from 0). InputError for a number with an unknown unit."""
+    """Return the quantities of an expression by their columns (from 0).
+
+    InputError for a number with an unknown unit.
+    """
     units = units_with_dimension()
     found = {}
     for match in _LITERAL.finditer(text):

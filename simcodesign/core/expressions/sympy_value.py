@@ -43,9 +43,11 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def value_of(expression: Any, values: Mapping[str, Any]) -> Any:
-    """Evaluate a SymPy expression: a number, or an array if any value is one. ``values`` maps symbol names to values.
-    Results that have no finite real value are inf or nan. InputError for a missing symbol, and for unsupported
-    functions."""
+    """Evaluate a SymPy expression: a number, or an array if any value is one.
+
+    ``values`` maps symbol names to values. Results that have no finite real value are inf or nan. InputError for a
+    missing symbol, and for unsupported functions.
+    """
     with np.errstate(all="ignore"):
         return _value(expression, values)
 
@@ -71,7 +73,7 @@ def _value(expression: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _piecewise(pieces: Any, values: Mapping[str, Any]) -> Any:
-    """The first whose condition holds, nan if none does."""
+    """Return the first whose condition holds, nan if none does."""
     result: Any = np.float64("nan")
     for value, condition in reversed(pieces):
         result = np.where(_value(condition, values), _value(value, values), result)[()]

@@ -58,7 +58,10 @@ class TakenUnit:
 
 
 def seconds_of(expression: Expression, dimensions: Dimensions) -> tuple[TakenUnit, ...]:
-    """The bare literals that take a unit so that every term is in seconds. InputError for a term that cannot be."""
+    """Return the bare literals that take a unit so that every term is in seconds.
+
+    InputError for a term that cannot be.
+    """
     walk = _Walk(expression, dimensions)
     # In a*(b*m + 1) the term with one coefficient determines the unit of a, and the other term then the unit of b.
     for term in sorted(walk.terms(expression.tree), key=lambda term: len(term.coefficients)):
@@ -67,7 +70,10 @@ def seconds_of(expression: Expression, dimensions: Dimensions) -> tuple[TakenUni
 
 
 def condition_units(expression: Expression, dimensions: Dimensions) -> tuple[TakenUnit, ...]:
-    """The bare literals that take a unit in a condition, as ``m <= 65536``. InputError where units contradict."""
+    """Return the bare literals that take a unit in a condition, as ``m <= 65536``.
+
+    InputError where units contradict.
+    """
     walk = _Walk(expression, dimensions)
     walk.terms(expression.tree)
     return walk.taken_units()
@@ -75,7 +81,9 @@ def condition_units(expression: Expression, dimensions: Dimensions) -> tuple[Tak
 
 def dimension_of(expression: Expression, dimensions: Dimensions) -> Dimension | OnlyTime | None:
     """Return the dimension of all terms of an expression; None if it is unknown, or if a literal may have a unit.
-    If only units of names are unknown, return the known exponent of time."""
+
+    If only units of names are unknown, return the known exponent of time.
+    """
     walk = _Walk(expression, dimensions)
     try:
         terms = walk.terms(expression.tree)
@@ -90,8 +98,11 @@ def dimension_of(expression: Expression, dimensions: Dimensions) -> Dimension | 
 
 @dataclass(frozen=True)
 class Term:
-    """A product: ``factors`` and divisors (True); the bare literals among them; whether the unit of a name in it is
-    not ``known``, and whether a plain number is among them (``counts``)."""
+    """A product: ``factors`` and divisors (True).
+
+    The bare literals among them; whether the unit of a name in it is not ``known``, and whether a plain number is among
+    them (``counts``).
+    """
 
     dimension: Dimension
     factors: tuple[tuple[Node, bool], ...]
@@ -143,12 +154,12 @@ class _Walk:
         self.taken: dict[int, tuple[Number, Dimension]] = {}
 
     def taken_units(self) -> tuple[TakenUnit, ...]:
-        """The units that literals took, in the order in which they were found, each once."""
+        """Return the units that literals took, in the order in which they were found, each once."""
         units = (TakenUnit(text_of(node), dimension) for node, dimension in self.taken.values())
         return tuple(dict.fromkeys(units))
 
     def terms(self, node: Node) -> list[Term]:
-        """The terms of a node, sums within it distributed."""
+        """Return the terms of a node, sums within it distributed."""
         match node:
             case Number(dimension=named):
                 if named:
@@ -244,7 +255,7 @@ class _Walk:
         return _opaque(node, dimension, len(known) < len(terms))
 
     def _plain(self, node: Node, whole: Term) -> Term:
-        """A node that is a plain count, since ``whole`` must be one."""
+        """Return a node that is a plain count, since ``whole`` must be one."""
         if not whole.unknown:
             self.settle(whole, PLAIN)
         return _opaque(node, PLAIN, whole.unknown)
@@ -291,5 +302,5 @@ class _Walk:
 
 
 def _opaque(node: Node, dimension: Dimension, unknown: bool = False) -> Term:
-    """A node as one factor, whatever is in it."""
+    """Return a node as one factor, whatever is in it."""
     return Term(dimension, ((node, False),), unknown=unknown, counts=dimension.is_plain and not unknown)

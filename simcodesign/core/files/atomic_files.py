@@ -43,8 +43,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_text(path: Path) -> Iterator[TextIOWrapper]:
-    """Open a UTF-8 text file as ``replacing`` does, without changing line ends. Raises InputError for invalid text
-    too."""
+    """Open a UTF-8 text file as ``replacing`` does, without changing line ends.
+
+    Raises InputError for invalid text too.
+    """
     with replacing(path) as file, TextIOWrapper(file, encoding="utf-8", newline="") as text:
         try:
             yield text

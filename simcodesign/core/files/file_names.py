@@ -9,8 +9,9 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  
 
 
 def safe_file_name(text: str, max_characters: int = 40) -> str:
-    """Return a file name without a folder for any text: letters, digits, ``_``, ``-``, ``+``, ``=``,
-    ``,`` and inner dots.
+    """Return a file name without a folder for any text.
+
+    Letters, digits, ``_``, ``-``, ``+``, ``=``, ``,`` and inner dots.
 
     Different texts may give the same name: add a digest if that matters.
 

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def escaped(text: str) -> str:
-    """The text as it is written into a cell."""
+    """Return the text as it is written into a cell."""
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
@@ -27,7 +27,7 @@ def unescaped(cell: str) -> str:
 
 
 def escaped_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with its texts, and the names of its columns, as they are written into cells."""
+    """Return the table with its texts, and the names of its columns, as they are written into cells."""
     texts = frame.select_dtypes(exclude=["number", "bool"]).columns
     cells = {name: frame[name].map(lambda entry: escaped(entry) if isinstance(entry, str) else entry) for name in texts}
     return frame.assign(**cells).rename(columns=escaped)

@@ -70,7 +70,7 @@ class _LimitedFile(io.FileIO):
 
 
 def open_bytes(path: str | Path, most_bytes: int = DATA_BYTES, named_at: Place | None = None) -> BinaryIO:
-    """The file, open for reading bytes, which can be sought; ``named_at``: where another file names it.
+    """Return the file, open for reading bytes, which can be sought; ``named_at``: where another file names it.
 
     Raises InputError for what is no regular file, cannot be opened, or has more than ``most_bytes``; where a file is
     found to be longer than it was when it was opened, reading does.
@@ -107,7 +107,10 @@ def noted_files() -> Iterator[list[Path]]:
 
 
 def _regular_file(path: Path) -> int:
-    """The descriptor of a regular file. Raises OSError for what is none, without waiting for who writes a pipe."""
+    """Return the descriptor of a regular file.
+
+    Raises OSError for what is none, without waiting for who writes a pipe.
+    """
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode):
         descriptor = os.open(path, _READING)
@@ -149,8 +152,10 @@ def encoding_of(start: bytes) -> str:
 
 @contextmanager
 def open_text(path: str | Path, most_bytes: int = DATA_BYTES) -> Iterator[IO[str]]:
-    """Open the file as text, in UTF-8 or UTF-16. Raises InputError as ``open_bytes``, and if it is neither, with line
-    and byte."""
+    """Open the file as text, in UTF-8 or UTF-16.
+
+    Raises InputError as ``open_bytes``, and if it is neither, with line and byte.
+    """
     path = Path(path)
     try:
         with open_bytes(path, most_bytes) as file, _Text(file, path) as text:
@@ -178,7 +183,7 @@ def first_bytes(path: str | Path, count: int, named_at: Place | None = None) -> 
 
 
 def not_utf8(path: Path, most_bytes: int = DATA_BYTES) -> InputError:
-    """The error of a file that is not UTF-8; the file is read again to find the line and byte."""
+    """Return the error of a file that is not UTF-8; the file is read again to find the line and byte."""
     offset = 0
     allowed = "UTF-8, or UTF-16 with a byte order mark"
     what = "the file is not text in UTF-8"
@@ -220,7 +225,10 @@ def is_folder(path: str | Path) -> bool:
 
 
 def real_path(path: str | Path) -> Path:
-    """The path without symbolic links, as far as they lead somewhere (``Path.resolve`` fails on a loop of them)."""
+    """Return the path without symbolic links.
+
+    As far as they lead somewhere (``Path.resolve`` fails on a loop of them).
+    """
     return Path(os.path.realpath(path))
 
 
@@ -267,8 +275,10 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 @contextmanager
 def without_files() -> Iterator[None]:
-    """Refuse every file that a description names, and open no others than those shipped with the package, in this
-    context of execution (a thread, a task of asyncio) while this lasts. For texts that a page sends."""
+    """Refuse every file that a description names, except files shipped with the package.
+
+    In this context of execution (a thread, a task of asyncio) while this lasts. For texts that a page sends.
+    """
     token = _STANDS_ALONE.set(True)
     try:
         yield
@@ -288,8 +298,10 @@ def _check_stands_alone(path: Path, place: Place, allowed: tuple[str, ...] = ())
 
 
 def check_confined(path: Path, place: Place) -> Path:
-    """The path of a file that a description names at ``place``; InputError where ``confine`` or ``without_files``
-    forbids it."""
+    """Return the path of a file that a description names at ``place``.
+
+    InputError where ``confine`` or ``without_files`` forbids it.
+    """
     _check_stands_alone(path, place)
     folder = os.environ.get(CONFINED)
     if folder and not any(_is_inside(path, within) for within in (os.path.realpath(folder), *_SHIPPED)):

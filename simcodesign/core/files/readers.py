@@ -51,7 +51,7 @@ class FileStart:
 
 
 def no_match(start: FileStart) -> Match:
-    """The ``sniff`` of a format that only its suffix or name shows."""
+    """Return the ``sniff`` of a format that only its suffix or name shows."""
     return Match.NONE
 
 
@@ -93,7 +93,7 @@ class ReaderRegistry(Registry[str, ReaderT]):
         return tuple(suffix for reader in self.values() for suffix in reader.suffixes)
 
     def named(self, name: str, path: Path) -> ReaderT:
-        """The reader of a format. Raises InputError, with ``path`` as its place, for an unknown name."""
+        """Return the reader of a format. Raises InputError, with ``path`` as its place, for an unknown name."""
         if name not in self:
             raise InputError(
                 f"no such format of {self.content}", Place(str(path)), value=name, allowed=nearest(name, self)
@@ -101,12 +101,11 @@ class ReaderRegistry(Registry[str, ReaderT]):
         return self[name]
 
     def of_suffix(self, suffix: str) -> ReaderT | None:
-        """The reader that claims a suffix, if any."""
+        """Return the reader that claims a suffix, if any."""
         return next((reader for reader in self.values() if suffix in reader.suffixes), None)
 
     def recognised(self, start: FileStart) -> ReaderT | None:
-        """Return the reader by the first bytes, otherwise by the suffix, otherwise by what the first bytes leave
-        possible."""
+        """Return the reader by the first bytes, otherwise by the suffix, otherwise by what the first bytes allow."""
         matches = {name: reader.sniff(start) for name, reader in self.items()}
         certain, possible = (
             next((self[name] for name, match in matches.items() if match == wanted), None)

@@ -25,8 +25,10 @@ _WORDS |= {
 
 
 def split_title(title: str) -> tuple[str, str]:
-    """Return the name and the unit of a title: ``time (ms)``, ``size [KiB]``, ``time_us``, ``Time/s``; no unit in any
-    other title."""
+    """Return the name and the unit of a title: ``time (ms)``, ``size [KiB]``, ``time_us``, ``Time/s``.
+
+    No unit in any other title.
+    """
     text = title.strip()
     match = _UNIT_BEHIND.fullmatch(text)
     if match:

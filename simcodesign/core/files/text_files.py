@@ -26,7 +26,7 @@ _SEPARATOR = re.compile(rf'"?sep=([{DELIMITERS}])"?', re.IGNORECASE)
 
 
 def number(text: str, place: Place, what: str = "not a number") -> float:
-    """A finite number. Raises InputError for anything else, ``nan`` and ``inf`` included."""
+    """Return a finite number. Raises InputError for anything else, ``nan`` and ``inf`` included."""
     value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         hint = local_hint(text)
@@ -36,7 +36,10 @@ def number(text: str, place: Place, what: str = "not a number") -> float:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that hold anything, numbered from 1, without blanks around. InputError as ``open_text``."""
+    """Yield the lines of a file that hold anything, numbered from 1, without blanks around.
+
+    InputError as ``open_text``.
+    """
     with open_text(path) as file:
         for line_number, line in enumerate(file, 1):
             if stripped := line.strip():
@@ -44,8 +47,10 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def delimiter_of(header: str) -> str:
-    """Return the separator that occurs most often outside quotes in the first line of a table: comma, semicolon or
-    tab."""
+    """Return the separator that occurs most often outside quotes in the first line of a table.
+
+    Comma, semicolon or tab.
+    """
     outside = _QUOTED.sub("", header)
     return max(DELIMITERS, key=outside.count)
 

@@ -108,7 +108,7 @@ def _is_array(place: Place) -> bool:
 
 
 def _kind_of(place: Place) -> Any:
-    """The type of ctypes: of numbers, or of an address."""
+    """Return the type of ctypes: of numbers, or of an address."""
     return ctypes.c_void_p if _is_array(place) else np.ctypeslib.as_ctypes_type(NUMBERS[place.type])
 
 

@@ -85,7 +85,7 @@ def _result_of(future: Future[Any]) -> Any:
 
 
 def _run(prepare: Prepare, arguments: tuple[Any, ...], task: str) -> Any:
-    """Runs in the other process."""
+    """Run in the other process."""
     return _prepared(prepare, arguments)(task)
 
 

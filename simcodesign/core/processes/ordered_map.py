@@ -30,7 +30,7 @@ AHEAD, TRIES = 2, 3
 def map_in_order(
     task: Callable[[int], T], last: int, workers: int, spent_s: float, sure: bool = True
 ) -> Generator[T, None, None]:
-    """Yields ``task(1)``, ``task(2)`` ... ``task(last - 1)``; close the generator to stop early.
+    """Yield ``task(1)``, ``task(2)`` ... ``task(last - 1)``; close the generator to stop early.
 
     ``task``: picklable if ``workers``, the largest number of processes, is above 1. ``spent_s``: seconds that
     ``task(0)`` took. ``sure``: whether all values will be used; if not, as many more are expected as there were so far.
@@ -61,7 +61,7 @@ def _by_processes(task: Callable[[int], T], first: int, last: int, workers: int)
 
 
 def _value_of(executor: ProcessExecutor, future: Future[T], path: str, number: int) -> T:
-    """The value at ``number``, which is tried again if its process dies."""
+    """Return the value at ``number``, which is tried again if its process dies."""
     for trial in range(1, TRIES + 1):
         try:
             return future.result()

@@ -116,8 +116,11 @@ class ProcessExecutor(Executor):
         return future
 
     def stop(self, future: Future[Any]) -> None:
-        """End the work on a task of an executor without ``ahead``: one that waits is cancelled; of one that is worked
-        on the process is ended, and it fails with WorkerDied. What is done stays so; another process takes over."""
+        """End the work on a task of an executor without ``ahead``: one that waits is cancelled.
+
+        Of one that is worked on the process is ended, and it fails with WorkerDied. What is done stays so; another
+        process takes over.
+        """
         if future.cancel() or future.done():
             return
         with self._lock:
@@ -153,7 +156,7 @@ class ProcessExecutor(Executor):
     # --- What follows runs in the thread, except _wake --------------------------------------------------------
 
     def _wake(self) -> None:
-        """Makes the thread look at what has changed; call it with the lock held."""
+        """Make the thread look at what has changed; call it with the lock held."""
         if not self._woken and not self._wake_writer.closed:
             self._woken = True
             self._wake_writer.send_bytes(b"!")
@@ -216,7 +219,7 @@ class ProcessExecutor(Executor):
                     return
 
     def _give(self, worker: _Worker, small: bool) -> bool:
-        """Gives the next task to a process; whether it could."""
+        """Give the next task to a process; return whether it could."""
         while self._waiting:
             if small and len(self._waiting[0].payload) > _SMALL_BYTES:
                 return False
@@ -231,7 +234,7 @@ class ProcessExecutor(Executor):
         return False
 
     def _end_unwanted(self) -> None:
-        """Ends the processes that work on tasks which are to stop, unless they have answered."""
+        """End the processes that work on tasks which are to stop, unless they have answered."""
         while self._unwanted:
             future = self._unwanted.popleft()
             for worker in self._workers.values():
@@ -275,7 +278,7 @@ class ProcessExecutor(Executor):
             _fail(self._waiting.popleft().future, BrokenExecutor(what))
 
     def _end_of(self, worker: _Worker, grace_s: float) -> str:
-        """Waits for a process to end, and kills it after ``grace_s``; returns how it ended."""
+        """Wait for a process to end, and kill it after ``grace_s``; return how it ended."""
         process = worker.process
         process.join(grace_s)
         if process.is_alive():
@@ -288,7 +291,7 @@ class ProcessExecutor(Executor):
         return how
 
     def _end(self) -> None:
-        """Ends all processes, and cancels or fails the tasks that are left."""
+        """End all processes, and cancel or fail the tasks that are left."""
         for worker in self._workers.values():
             if self._stopping:
                 worker.process.terminate()
@@ -309,7 +312,7 @@ class ProcessExecutor(Executor):
 
 
 def _settle(future: Future[Any], reply: bytes) -> None:
-    """The result or the error that a process has sent."""
+    """Store the result or the error that a process has sent."""
     try:
         succeeded, value, where = pickle.loads(reply)
     except Exception as error:  # what was pickled there need not be readable here
@@ -349,7 +352,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Processes started in the block use one thread each and leave Ctrl-C to their parent."""
+    """Let processes started in the block use one thread each and leave Ctrl-C to their parent."""
     with _ENVIRONMENT, uninterrupted():
         before = {name: os.environ.get(name) for name in _THREADS}
         os.environ.update(dict.fromkeys(_THREADS, "1"))

@@ -14,7 +14,7 @@ from typing import Any
 
 
 def serve(connection: Connection[Any, Any]) -> None:
-    """Does tasks until an empty one comes or the parent is gone."""
+    """Do tasks until an empty one comes or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     with contextlib.suppress(EOFError, OSError):
@@ -32,7 +32,7 @@ def _reply(payload: bytes) -> bytes:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, or its text if its type cannot be pickled and read again."""
+    """Return the error, or its text if its type cannot be pickled and read again."""
     with contextlib.suppress(Exception):  # what pickling may raise has no common base
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error

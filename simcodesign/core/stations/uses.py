@@ -14,7 +14,8 @@ from simcodesign.core.to_json import fields_of
 
 @dataclass(frozen=True)
 class StationUse:
-    """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
+    """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan.
+
     ``longest_queue``: maximum number of requests at a time, including those about to be granted; ``blocked``: requests
     that were turned away because the station was full; ``background_s``: of ``busy_s``, for messages of other jobs,
     None without any.

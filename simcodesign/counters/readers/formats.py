@@ -28,7 +28,7 @@ READERS: ReaderRegistry[CounterReader] = ReaderRegistry("counters", __name__, "s
 
 
 def read_counters(path: str | Path, labels: Labels = NO_LABELS, format: str | None = None) -> CounterTable:
-    """The rows of a file. ``labels``: what the file does not say of its run; ``format`` names a reader.
+    """Return the rows of a file. ``labels``: what the file does not say of its run; ``format`` names a reader.
 
     Raises InputError naming file and line for what cannot be read.
     """
@@ -38,7 +38,10 @@ def read_counters(path: str | Path, labels: Labels = NO_LABELS, format: str | No
 
 
 def recognised(path: Path) -> CounterReader:
-    """The reader of a file, by its first lines. Raises InputError for a file that is empty or of no known format."""
+    """Return the reader of a file, by its first lines.
+
+    Raises InputError for a file that is empty or of no known format.
+    """
     with open_text(path) as file:
         start = FileStart(path.suffix.lower(), file.read(START_BYTES).encode())
     reader = READERS.recognised(start)

@@ -25,7 +25,7 @@ _ROW = re.compile(rf"({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+(?:[0-9]+\s+{_NUM
 
 
 def read_gprof(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
-    """The functions of a flat profile that took any time, a row each.
+    """Return the functions of a flat profile that took any time, a row each.
 
     ``labels.processes`` must be given. Raises InputError for a file without a flat profile or without times.
     """
@@ -55,7 +55,7 @@ def read_gprof(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
 
 
 def sniff(start: FileStart) -> Match:
-    """The title of a flat profile, or its header where the title is suppressed (``-b`` keeps both)."""
+    """Return the title of a flat profile, or its header where the title is suppressed (``-b`` keeps both)."""
     found = any(line.startswith(_TITLE) or _HEADER.search(line) for line in start.lines)
     return Match.CERTAIN if found else Match.NONE
 

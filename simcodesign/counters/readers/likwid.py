@@ -152,7 +152,7 @@ def _rows(reader: _Reader, run: Labels) -> CounterTable:
 
 
 def sniff(start: FileStart) -> Match:
-    """A line that begins a table."""
+    """Return a line that begins a table."""
     return Match.CERTAIN if any(line.startswith("TABLE,") for line in start.lines) else Match.NONE
 
 

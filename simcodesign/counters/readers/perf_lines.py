@@ -135,7 +135,7 @@ def _is_stamped(entries: list[str], separator: str) -> bool:
 
 
 def _value(entries: list[str], separator: str) -> tuple[str | None, list[str]]:
-    """The value, and the fields after it. With the comma as separator and as decimal sign it is two fields."""
+    """Return the value, and the fields after it. With the comma as separator and as decimal sign it is two fields."""
     if not entries:
         return None, []
     whole_and_part = len(entries) > 1 and _DIGITS.fullmatch(entries[0]) and _DIGITS.fullmatch(entries[1])
@@ -145,7 +145,7 @@ def _value(entries: list[str], separator: str) -> tuple[str | None, list[str]]:
 
 
 def _share_of(fields: list[str], separator: str) -> float | None:
-    """The percentage that follows the run time of the counter, which may follow a spread; as a fraction."""
+    """Return the percentage that follows the run time of the counter, which may follow a spread; as a fraction."""
     numbers = [field for field in fields if field and not field.endswith("%")]
     if separator == "," and fields and _DIGITS.fullmatch(fields[0]) and len(fields) > 1 and fields[1].endswith("%"):
         numbers = numbers[1:]  # the spread has a decimal comma
@@ -201,7 +201,10 @@ def text_line(text: str, place: Place) -> CounterLine | None:
 
 
 def _grouped(text: str, event: str, unit: str, place: Place) -> float:
-    """A number with thousands separators: counts and nanoseconds are whole, milliseconds have 2 or 6 decimals."""
+    """Return a number with thousands separators.
+
+    Counts and nanoseconds are whole, milliseconds have 2 or 6 decimals.
+    """
     digits = re.sub(r"['’\s]", "", text)
     has_decimals = unit not in ("", "ns") or event.startswith(CLOCKS)
     decimals = re.search(r"[.,]([0-9]{2}|[0-9]{6})$", digits) if has_decimals else None

@@ -84,7 +84,7 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
 
 
 def _counter_lines(path: Path, comments: list[tuple[str, Place]]) -> Iterator[CounterLine]:
-    """The counts of a file in any of the three outputs; comments are appended to ``comments``."""
+    """Yield the counts of a file in any of the three outputs; comments are appended to ``comments``."""
     with open_text(path) as file:
         is_default = is_text(file.read(START_BYTES))
 
@@ -158,7 +158,7 @@ def _weights(entries: list[CounterLine]) -> list[float]:
 
 
 def sniff(start: FileStart) -> Match:
-    """A title of the text, or a first line without ``#`` that can be one of perf stat."""
+    """Return a title of the text, or a first line without ``#`` that can be one of perf stat."""
     if is_text(start.text):
         return Match.CERTAIN
     line = next((line for line in start.lines if not line.startswith("#")), "")

@@ -113,7 +113,7 @@ def _columns(titles: list[str], place: Place) -> list[_Column]:
 
 
 def unknown_column(title: str, place: Place) -> InputError:
-    """The error of a column that is neither a counter nor an event."""
+    """Return the error of a column that is neither a counter nor an event."""
     allowed = nearest(title, (*COLUMNS, *SYNONYMS, *IGNORED))
     return InputError("unknown column", place, value=title, allowed=f"{allowed}; or an event such as PAPI_TOT_CYC")
 
@@ -156,7 +156,7 @@ def _text(value: float) -> str:
 
 
 def sniff(start: FileStart) -> Match:
-    """A known column among the titles."""
+    """Return a known column among the titles."""
     titles = titles_in(start.lines)
     is_known = any(SYNONYMS.get(title, title) in COLUMNS or event_name(title)[0] in EVENTS for title in titles)
     return Match.POSSIBLE if is_known else Match.NONE

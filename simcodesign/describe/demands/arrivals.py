@@ -31,8 +31,9 @@ _OF = {"kind": DISK, "capacity": DISK, "next": DISK, "destination": NETWORK}
 
 @dataclass(frozen=True)
 class Arrivals(Demand):
-    """Every rank sends ``requests`` of ``bytes``, ``rate`` of them per second, to the disk of its node or, as messages,
-    to other ranks.
+    """Requests that every rank sends, ``requests`` of ``bytes``, ``rate`` of them per second.
+
+    To the disk of its node or, as messages, to other ranks.
 
     ``between``: the distribution of the times between arrivals, from time 0 on. ``varies``: of a request at a disk, the
     factor of its service; of a message, the factor of its size. ``capacity``: most requests at a disk, those in service
@@ -87,8 +88,10 @@ class Arrivals(Demand):
         return not self.between.constant or uniform or bool(self.next)
 
     def check_next(self, shares: NDArray[np.float64], ranks: int) -> None:
-        """InputError unless ``shares``, the values (..., P, P) of ``next``, are chances of which every request leaves
-        some time, with a row for every rank."""
+        """Raise InputError unless ``shares``, the values (..., P, P) of ``next``, are chances.
+
+        With a row for every rank; every request must leave some time.
+        """
         rows = shares.shape[-1]
         if rows != ranks:
             raise InputError("rows of next", self.place, value=rows, allowed=f"P = {ranks} of them")

@@ -60,7 +60,7 @@ class Demand:
         yield from ()
 
     def peers(self) -> Iterator[Expression]:
-        """The ranks that it names: they differ from rank to rank, but the cost does not depend on them."""
+        """Yield the ranks that it names: they differ from rank to rank, but the cost does not depend on them."""
         yield from ()
 
     def rank_expressions(self) -> Iterator[Expression]:
@@ -68,12 +68,14 @@ class Demand:
         yield from self.peers()
 
     def data_names(self) -> Iterator[tuple[str, Place]]:
-        """The data structures of the workload that it names, and where."""
+        """Yield the data structures of the workload that it names, and where."""
         yield from ()
 
     def at(self, names: Mapping[str, FloatOrArray], machine: Machine) -> Demand:
-        """Return the demand where names have these values, on a machine: itself, unless it leaves something to be
-        chosen by them."""
+        """Return the demand where names have these values, on a machine.
+
+        Itself, unless it leaves something to be chosen by them.
+        """
         return self
 
     def expressions(self) -> Iterator[Expression]:
@@ -85,8 +87,10 @@ class Demand:
 
     @property
     def parts(self) -> frozenset[str] | None:
-        """Return the parts of the machine that it may use: those in ``uses_parts`` of its class, or the part that it
-        ``works_on``. None: any part."""
+        """Return the parts of the machine that it may use. None: any part.
+
+        The parts in ``uses_parts`` of its class, or the part that it ``works_on``.
+        """
         return self.uses_parts if self.uses_parts is not None or not self.works_on else frozenset({self.works_on})
 
     @property
@@ -115,8 +119,10 @@ class Demand:
         return None
 
     def sent_on(self, machine: Machine) -> Machine:
-        """Return the machine whose messages are sent like the demand's, and through as many interfaces; the same
-        object for all demands of this kind."""
+        """Return the machine whose messages are sent like the demand's, and through as many interfaces.
+
+        The same object for all demands of this kind.
+        """
         tuning = machine.network.tunings.get(self.collective_algorithm or ("", ""))
         return machine.sending(self.sends_as, None if tuning is None else tuning.interfaces)
 
@@ -141,7 +147,10 @@ def kind_in_words(kind: type) -> str:
 def grid_error(
     ranks: FloatOrArray, written: Sequence[Expression], extents: Sequence[FloatOrArray], place: Place
 ) -> InputError:
-    """The error for a process grid that does not hold ``ranks`` ranks: with its extents, if they are single numbers."""
+    """Return the error for a process grid that does not hold ``ranks`` ranks.
+
+    With its extents, if they are single numbers.
+    """
     several = "P" if np.size(ranks) > 1 else f"P = {int(np.asarray(ranks).item())}"
     texts = " x ".join(extent.text for extent in written)
     single = all(np.size(extent) == 1 for extent in extents)

@@ -136,13 +136,15 @@ ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
 
 def algorithm_names(operation: str) -> list[str]:
-    """What ``algorithm`` of an operation may be."""
+    """Return what ``algorithm`` of an operation may be."""
     return [*ALGORITHMS[operation], *(name for name, rules in ALL_RULES.items() if operation in rules)]
 
 
 def register_algorithm(operation: str, algorithm: str, sends: str | None = None) -> None:
-    """Make an algorithm known to workload files; the first one of a new operation is its default. ``sends``: how its
-    messages are sent in Hockney's model, None as the machine specifies."""
+    """Make an algorithm known to workload files; the first one of a new operation is its default.
+
+    ``sends``: how its messages are sent in Hockney's model, None as the machine specifies.
+    """
     if operation not in ALGORITHMS:
         ALGORITHMS.add(operation, [])
     if algorithm not in ALGORITHMS[operation]:
@@ -165,12 +167,14 @@ def every_algorithm() -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Collective(MessageDemand):
-    """A collective operation of all ranks, or of each ``group`` by itself; ``bytes`` is the size that each
-    rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
-    ``algorithm``: as it is registered (``algorithm_in_order``), or a name of ``ALL_RULES``. ``segment``: the bytes are
-    passed on in the fewest equal parts of at most this size. ``chosen_by``: the name of the rules that chose the
-    algorithm, or nothing. ``sends``: how its messages are sent (``SENDS``), None as the algorithm or machine
-    specifies."""
+    """A collective operation of all ranks, or of each ``group`` by itself.
+
+    ``bytes`` is the size that each rank contributes (to each partner), or gets from the ``root``, a rank of the group
+    (0 if it is None). ``algorithm``: as it is registered (``algorithm_in_order``), or a name of ``ALL_RULES``.
+    ``segment``: the bytes are passed on in the fewest equal parts of at most this size. ``chosen_by``: the name of
+    the rules that chose the algorithm, or nothing. ``sends``: how its messages are sent (``SENDS``), None as the
+    algorithm or machine specifies.
+    """
 
     name: str
     algorithm: str
@@ -247,7 +251,10 @@ class Collective(MessageDemand):
         return self.algorithm in ALL_RULES
 
     def choices(self, ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[Collective, Bools]]:
-        """The demand with every algorithm that it takes for any of these ranks and bytes, and a mask for each."""
+        """Return the demand with every algorithm that it takes for any of these ranks and bytes.
+
+        And a mask for each.
+        """
         if not self.is_open:
             return [(self, np.asarray(True))]
         return [(self._by(rule), where) for rule, where in chosen_rules(self.rules, ranks, size_bytes)]
@@ -258,7 +265,7 @@ class Collective(MessageDemand):
         return replace(self, algorithm=rule.algorithm, chosen_by=self.algorithm, segment=segment)
 
     def chosen(self, ranks: int, size_bytes: FloatOrArray) -> Collective:
-        """The demand with the algorithm that it takes."""
+        """Return the demand with the algorithm that it takes."""
         return self.choices(float(ranks), size_bytes)[0][0]
 
     def at(self, names: Mapping[str, FloatOrArray], machine: Machine) -> Collective:

@@ -27,8 +27,9 @@ BLOCKS = "blocks"
 
 @dataclass(frozen=True)
 class Compute(Demand):
-    """Work of a processor: ``amount`` in ``unit`` (flops, instructions, seconds, or ``BLOCKS`` that are copied), or
-    summed over ``loops`` in flops.
+    """Work of a processor: ``amount`` in ``unit``, or summed over ``loops`` in flops.
+
+    ``unit`` is flops, instructions, seconds, or ``BLOCKS`` that are copied.
 
     ``varies``, here as in other demands: each time it is done, it takes as long times a factor of its own.
     """
@@ -45,8 +46,11 @@ class Compute(Demand):
             yield from (loop.range, loop.operations)
 
     def work(self, evaluate: Evaluate) -> FloatOrArray:
-        """Amount of computation, in ``unit``: the operations of an iteration times the range, summed over the loops
-        (Armstrong and Eigenmann, SPECseis96, equation 2)."""
+        """Return the amount of computation, in ``unit``.
+
+        The operations of an iteration times the range, summed over the loops (Armstrong and Eigenmann, SPECseis96,
+        equation 2).
+        """
         if self.amount is not None:
             return evaluate(self.amount, self.unit)
         work: FloatOrArray = 0.0
@@ -61,10 +65,12 @@ PROCESSOR, ACCELERATOR, HOST = "processor", "accelerator", "host"
 
 @dataclass(frozen=True)
 class Kernel(Demand):
-    """``times`` kernels on the accelerator of a rank, one after another, each of ``flops``, or of ``seconds`` that it
-    was measured to take, during which ``bytes`` pass the memory of the accelerator. What is None is none. ``type``: the
-    number format of the flops, which has a rate of its own; empty for the one rate of the machine. ``shape``: what each
-    kernel is, instead of flops and bytes."""
+    """``times`` kernels on the accelerator of a rank, one after another.
+
+    Each of ``flops``, or of ``seconds`` that it was measured to take, during which ``bytes`` pass the memory of the
+    accelerator. What is None is none. ``type``: the number format of the flops, which has a rate of its own; empty for
+    the one rate of the machine. ``shape``: what each kernel is, instead of flops and bytes.
+    """
 
     flops: Expression | None = None
     seconds: Expression | None = None

@@ -40,9 +40,11 @@ OWN, SHARED = "own", "shared"
 
 @dataclass(frozen=True)
 class StorageAccess(Demand):
-    """``times`` reads or writes of ``bytes`` each of a striped file: a file of its ``own`` for each rank, from its
-    beginning; or a ``shared`` one, in which the parts of the ranks follow one another. ``stripe_count``: servers
-    that a file is striped over, None for the storage's default."""
+    """``times`` reads or writes of ``bytes`` each of a striped file.
+
+    A file of its ``own`` for each rank, from its beginning; or a ``shared`` one, in which the parts of the ranks follow
+    one another. ``stripe_count``: servers that a file is striped over, None for the storage's default.
+    """
 
     kind: str
     bytes: Expression
@@ -61,8 +63,10 @@ class StorageAccess(Demand):
         yield from (() if self.stripe_count is None else (self.stripe_count,))
 
     def servers_of_file(self, storage: Storage, evaluate: Evaluate) -> FloatOrArray:
-        """Servers over which each file is striped. InputError unless they are whole numbers of those that there are,
-        and one number for all of a shared file."""
+        """Return the servers over which each file is striped.
+
+        InputError unless they are whole numbers of those that there are, and one number for all of a shared file.
+        """
         if self.stripe_count is None:
             return float(storage.servers if self.file == SHARED else storage.stripe_count)
         count = np.asarray(evaluate(self.stripe_count, "stripe_count"))
@@ -75,8 +79,10 @@ class StorageAccess(Demand):
 
 @dataclass(frozen=True)
 class MetadataOperations(Demand):
-    """So many ``operations`` of the metadata server of the storage, one after another: to open, create, look up or
-    remove a file is one of them."""
+    """So many ``operations`` of the metadata server of the storage, one after another.
+
+    To open, create, look up or remove a file is one of them.
+    """
 
     operations: Expression
     works_on = STORAGE

@@ -74,8 +74,10 @@ class MessageDemand(Demand):
 
     @abstractmethod
     def touched_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
-        """Return the bytes of memory that a rank touches, by the operation alone. ``ranks``: all ranks, or the ranks
-        of the group that does it."""
+        """Return the bytes of memory that a rank touches, by the operation alone.
+
+        ``ranks``: all ranks, or the ranks of the group that does it.
+        """
 
     def footprint_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
         """Return the bytes of memory that a rank touches: as stated, otherwise by the operation."""

@@ -26,9 +26,11 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape ``kind``, one of ``SHAPES``, with its ``amounts`` in their order there. A ``gemm`` multiplies an m x k
-    by a k x n matrix; ``attention`` is exact, without a mask, for each head of each sequence; a ``normalisation``
-    scales and shifts numbers by their mean and variance."""
+    """The shape ``kind``, one of ``SHAPES``, with its ``amounts`` in their order there.
+
+    A ``gemm`` multiplies an m x k by a k x n matrix; ``attention`` is exact, without a mask, for each head of each
+    sequence; a ``normalisation`` scales and shifts numbers by their mean and variance.
+    """
 
     kind: str
     amounts: tuple[Expression, ...]

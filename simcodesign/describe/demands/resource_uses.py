@@ -22,8 +22,11 @@ from simcodesign.describe.resources import BASE, MOST_RESOURCES, Resource, Trait
 
 @dataclass(frozen=True)
 class ResourceUse:
-    """``amount`` of a ``resource`` of the machine for one item of an ``Execute``, with ``traits`` (and their argument)
-    in this order. ``data`` names the data structure that the use goes ``from`` or ``to`` (``way``)."""
+    """``amount`` of a ``resource`` of the machine for one item of an ``Execute``.
+
+    With ``traits`` (and their argument) in this order. ``data`` names the data structure that the use goes ``from`` or
+    ``to`` (``way``).
+    """
 
     resource: str
     amount: Expression
@@ -35,8 +38,10 @@ class ResourceUse:
 
 @dataclass(frozen=True)
 class Execute(Demand):
-    """``parallelism`` items of each rank, spread over the instances of the resources that they use (Aspen's execute
-    block: Spafford and Vetter, SC 2012)."""
+    """``parallelism`` items of each rank, spread over the instances of the resources that they use.
+
+    Aspen's execute block (Spafford and Vetter, SC 2012).
+    """
 
     uses: tuple[ResourceUse, ...]
     parallelism: Expression = ONE
@@ -55,8 +60,10 @@ class Execute(Demand):
 
 @dataclass(frozen=True)
 class ItemUse:
-    """One use of a block: ``amount`` and ``time_s`` of an item on one of ``instances`` of a rank. An instance at work
-    draws ``power_w``; an item takes ``energy_j`` in addition."""
+    """One use of a block: ``amount`` and ``time_s`` of an item on one of ``instances`` of a rank.
+
+    An instance at work draws ``power_w``; an item takes ``energy_j`` in addition.
+    """
 
     resource: str
     amount: FloatOrArray
@@ -67,7 +74,7 @@ class ItemUse:
 
 
 def item_uses(demand: Execute, machine: Machine, evaluate: Evaluate) -> tuple[ItemUse, ...]:
-    """The uses of a block on a machine, in their order.
+    """Return the uses of a block on a machine, in their order.
 
     Raises InputError for resources and traits that the machine has not, and times that are negative or not finite.
     """
@@ -81,7 +88,7 @@ def item_uses(demand: Execute, machine: Machine, evaluate: Evaluate) -> tuple[It
 
 
 def _resources_of(demand: Execute, machine: Machine) -> dict[str, Resource]:
-    """The resources of a block by name. InputError for resources and traits that the machine has not."""
+    """Return the resources of a block by name. InputError for resources and traits that the machine has not."""
     if len({use.resource for use in demand.uses}) > MOST_RESOURCES:
         allowed = f"up to {MOST_RESOURCES}"
         raise InputError("different resources in one block", demand.place, value=len(demand.uses), allowed=allowed)

@@ -77,7 +77,7 @@ class Wavefront(MessageDemand):
         return px, py
 
     def checked_planes(self, evaluate: Evaluate) -> FloatOrArray:
-        """The blocks of a rank in one sweep. InputError unless they are whole."""
+        """Return the blocks of a rank in one sweep. InputError unless they are whole."""
         planes = np.asarray(evaluate(self.planes, "planes"))
         odd = planes[planes != np.floor(planes)]
         if odd.size:

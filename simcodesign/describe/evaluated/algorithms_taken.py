@@ -37,8 +37,10 @@ def sizes_of_members(step: EvaluatedStep) -> Sizes:
 def algorithms_taken(
     program: EvaluatedBlock, sizes: Callable[[EvaluatedStep], Sizes] = sizes_of_members
 ) -> tuple[ChosenAlgorithm, ...]:
-    """One row for each phase, operation and algorithm, in the order of the program; of programs in Python at a single
-    design point only. InputError for bytes that cannot be."""
+    """One row for each phase, operation and algorithm, in the order of the program.
+
+    Of programs in Python at a single design point only. InputError for bytes that cannot be.
+    """
     if not any(_may_choose(step) for step in walk(program.block.body)):
         return ()
     found: dict[tuple[str, str, str], ChosenAlgorithm] = {}

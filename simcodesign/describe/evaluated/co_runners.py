@@ -15,9 +15,12 @@ from simcodesign.describe.machine_parts.memory import Ints, Memory, sharers_of
 
 @dataclass(frozen=True)
 class CoRunners:
-    """Sharers of every cache level. ``sharers``: how many ranks do the demand at one cache, a number, or one of each
-    rank in arrays with the ranks as the last axis. ``caches`` (levels, P): the number of the cache that each rank has
-    at each level; None where the ranks are no axis. ``present`` (..., P): who does the demand."""
+    """Sharers of every cache level.
+
+    ``sharers``: how many ranks do the demand at one cache, a number, or one of each rank in arrays with the ranks as
+    the last axis. ``caches`` (levels, P): the number of the cache that each rank has at each level; None where the
+    ranks are no axis. ``present`` (..., P): who does the demand.
+    """
 
     sharers: tuple[FloatOrArray, ...]
     caches: Ints | None = None
@@ -27,8 +30,11 @@ class CoRunners:
 def co_runners(
     step: EvaluatedStep, memory: Memory | None = None, here: NDArray[np.bool_] | None = None
 ) -> CoRunners | None:
-    """Co-runners of a demand: ranks of a node that do it, on processors with a common cache of a ``memory`` (None: of
-    the machine) which the ranks ``here`` have, None for all. None if there are no shared caches."""
+    """Return the co-runners of a demand, None if there are no shared caches.
+
+    Ranks of a node that do it, on processors with a common cache of a ``memory`` (None: of the machine) which the ranks
+    ``here`` have, None for all.
+    """
     evaluation = step.evaluation
     memory = step.machine.memory if memory is None else memory
     if memory is None or not memory.has_shared_caches:
@@ -46,8 +52,10 @@ def co_runners(
 
 
 def co_runners_among(machine: Machine, present: NDArray[np.bool_], memory: Memory | None = None) -> CoRunners | None:
-    """Co-runners of a demand that the ranks do which are ``present`` (..., P), by the caches of a ``memory``;
-    None: the memory of the machine."""
+    """Co-runners of a demand that the ranks do which are ``present`` (..., P), by the caches of a ``memory``.
+
+    None: the memory of the machine.
+    """
     memory = machine.memory if memory is None else memory
     if memory is None or not memory.has_shared_caches:
         return None

@@ -63,13 +63,15 @@ class OfMemory:
     here: NDArray[np.bool_] | None
 
     def each(self, amount: FloatOrArray) -> FloatOrArray:
-        """An amount of these ranks, 0 of others."""
+        """Return an amount of these ranks, 0 of others."""
         return amount if self.here is None else np.where(self.here, amount, 0.0)
 
 
 def memories_of(demand: MemoryAccesses, machine: Machine, ranks: FloatOrArray) -> list[OfMemory]:
-    """The memories that the demand needs: several where partitions have caches of their own. InputError when the
-    machine has none."""
+    """Return the memories that the demand needs: several where partitions have caches of their own.
+
+    InputError when the machine has none.
+    """
     if machine.memory is None:
         what = f"a memory demand needs a memory, which {machine.name} has not"
         raise InputError(what, demand.place, allowed="memory (and caches) in the machine file")
@@ -79,7 +81,10 @@ def memories_of(demand: MemoryAccesses, machine: Machine, ranks: FloatOrArray) -
 
 
 def remote_share(demand: MemoryAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:
-    """The fraction of its lines that are at other controllers than the processor's own. InputError for one above 1."""
+    """Return the fraction of its lines that are at other controllers than the processor's own.
+
+    InputError for one above 1.
+    """
     if memory.controllers == 1:
         return 0.0
     if demand.remote is None:
@@ -92,8 +97,10 @@ def remote_share(demand: MemoryAccesses, memory: Memory, value: Evaluate) -> Flo
 
 @dataclass(frozen=True)
 class ServedAccesses:
-    """``accesses`` in all, the levels that have ``served`` them, and ``access_bytes`` that one moves from or to the
-    core."""
+    """Accesses and the levels that have served them.
+
+    ``accesses`` in all, the levels that have ``served`` them, and ``access_bytes`` that one moves from or to the core.
+    """
 
     accesses: FloatOrArray
     served: Served
@@ -143,11 +150,11 @@ class _Lookup:
         return 0.0 if self.memory.prefetch is None else np.floor(self.memory.prefetch.streams)
 
     def levels(self, key_bytes: int) -> tuple[CacheGeometry, ...]:
-        """The caches with lines of one key of a profile: distances do not show the other contents of a line."""
+        """Return the caches with lines of one key of a profile: distances do not show the other contents of a line."""
         return self.memory.geometries(key_bytes)
 
     def access_bytes(self, value: Evaluate) -> FloatOrArray:
-        """An element of a kernel; otherwise one of the distances, but no more than a word."""
+        """Return an element of a kernel; otherwise one of the distances, but no more than a word."""
         if not self.demand.kernel:
             return min(self.demand.element_bytes, WORD_BYTES)
         from simcodesign.locality.streams.kernels import KERNELS
@@ -159,7 +166,7 @@ class _Lookup:
         return value(given, "element_bytes")
 
     def kernel(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
-        """The kernel once: its own accesses, at every size of the design points."""
+        """Return the kernel once: its own accesses, at every size of the design points."""
         words = {name: size for name, size in self.demand.sizes if isinstance(size, str)}
         numbers = {name: value(size, name) for name, size in self.demand.sizes if not isinstance(size, str)}
         levels, writebacks = self.levels(self.memory.line_bytes), self.memory.writebacks
@@ -238,7 +245,7 @@ class _Lookup:
         return (0.0 if self.demand.accesses is None else value(self.demand.accesses, "accesses")), served
 
     def distances(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
-        """A measured profile, or stack distances by formula."""
+        """Return a measured profile, or stack distances by formula."""
         profile, given = self.demand.profile, self.demand.accesses
         accesses: FloatOrArray = 0.0 if given is None else value(given, "accesses")
         if profile is not None:
@@ -303,7 +310,7 @@ class _Lookup:
         return tuple((0.0, self._synthetic(served, line_bytes)) for served in every)
 
     def _stream_of(self, profile: StackDistanceProfile, levels: Sequence[CacheGeometry]) -> Stream:
-        """A stream with this profile: its addresses do not determine which lines are neighbours."""
+        """Return a stream with this profile: its addresses do not determine which lines are neighbours."""
         from simcodesign.locality.streams.from_profile import warm_stream
 
         stream = warm_stream(_near(profile, FAR * max(level.lines for level in levels)), SAMPLED, self.seed)
@@ -312,20 +319,26 @@ class _Lookup:
         return Stream(ArrayTrace(stream.address), (0, end), warmup)
 
     def _synthetic(self, in_sets: Served, key_bytes: int) -> Served:
-        """Result for such a stream: also if keys are elements, a miss moves the line that holds it."""
+        """Return the result for such a stream.
+
+        Also if keys are elements, a miss moves the line that holds it.
+        """
         traffic_bytes = in_sets.traffic_bytes / key_bytes * self.memory.line_bytes
         return Served(in_sets.shares, traffic_bytes, (SYNTHETIC,) * (len(in_sets.shares) - 1))
 
 
 def _near(profile: StackDistanceProfile, lines: int) -> StackDistanceProfile:
-    """The profile with distances from ``lines`` up as first touches, which miss as well and need no stack so deep."""
+    """Return the profile with distances from ``lines`` up as first touches.
+
+    They miss as well and need no stack so deep.
+    """
     near = profile.distance < lines
     cold = profile.cold + float(profile.count[~near].sum())
     return StackDistanceProfile(profile.distance[near], profile.count[near], cold, profile.line_bytes)
 
 
 def _profile_of(shares: tuple[float, ...], distances: tuple[float, ...], key_bytes: int) -> StackDistanceProfile:
-    """A profile of one access with these chances."""
+    """Return a profile of one access with these chances."""
     profile = StackDistanceProfile.from_counts(
         np.floor(np.minimum(distances, FARTHEST)).astype(np.int64),
         np.array(shares),
@@ -336,7 +349,10 @@ def _profile_of(shares: tuple[float, ...], distances: tuple[float, ...], key_byt
 
 
 def _everywhere(values: list[FloatOrArray], one: Callable[..., tuple[float, Served]]) -> tuple[FloatOrArray, Served]:
-    """What ``one`` gives at every point of arrays that broadcast together; once at points that are the same."""
+    """Return what ``one`` gives at every point of arrays that broadcast together.
+
+    Once at points that are the same.
+    """
     if not any(np.ndim(value) for value in values):
         return one(*(float(value) for value in values))
     every = np.stack(np.broadcast_arrays(*values))
@@ -347,12 +363,12 @@ def _everywhere(values: list[FloatOrArray], one: Callable[..., tuple[float, Serv
 
 
 def _row(accesses: float, served: Served) -> tuple[FloatOrArray, ...]:
-    """The numbers of one outcome; ``_of_rows`` makes it of them again."""
+    """Return the numbers of one outcome; ``_of_rows`` makes it of them again."""
     return accesses, served.traffic_bytes, served.loads, served.prefetched, *served.shares, *served.written_back
 
 
 def _of_rows(rows: NDArray[np.float64], methods: tuple[str, ...]) -> tuple[FloatOrArray, Served]:
-    """The accesses, and the levels that serve them, of outcomes as ``rows`` (numbers, ...)."""
+    """Return the accesses, and the levels that serve them, of outcomes as ``rows`` (numbers, ...)."""
     accesses, traffic, loads, prefetched, *rest = rows
     levels = len(methods) + 1
     return accesses, Served(tuple(rest[:levels]), traffic, methods, tuple(rest[levels:]), loads, prefetched)

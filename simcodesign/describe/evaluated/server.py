@@ -18,8 +18,9 @@ MAX_REQUESTS, MAX_BATCH = 10_000_000, 1024
 
 @dataclass(frozen=True)
 class Server:
-    """A server of ``scenario``: requests per second, requests of a simulation, the largest batch, mean tokens of
-    prompts and outputs.
+    """A server of ``scenario``.
+
+    Requests per second, requests of a simulation, the largest batch, mean tokens of prompts and outputs.
 
     ``room_bytes``: for the tokens of all requests, None without a limit; a token uses ``token_bytes``.
     """
@@ -37,8 +38,10 @@ class Server:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Server:
-        """Return the server. Raises InputError without ``serving``, for several design points, and for amounts that
-        cannot be used."""
+        """Return the server.
+
+        Raises InputError without ``serving``, for several design points, and for amounts that cannot be used.
+        """
         point = scenario.bind()
         serving = point.workload.serving
         if serving is None:
@@ -70,8 +73,10 @@ class Server:
         return server
 
     def step(self, phase: str, batch: object, prompt_tokens: object) -> Scenario:
-        """Return the scenario of one step: a prefill, or a decode step whose requests have ``prompt_tokens`` in their
-        cache. Arrays broadcast."""
+        """Return the scenario of one step, a prefill or a decode step.
+
+        A decode step's requests have ``prompt_tokens`` in their cache. Arrays broadcast.
+        """
         tokens = 1 if phase == self.serving.prefill else 2
         of = self.serving
         at = self.scenario.at({of.batch: batch, of.prompt.parameter: prompt_tokens, of.output.parameter: tokens})
@@ -95,7 +100,7 @@ def _room(point: DesignPoint, serving: Serving) -> float | None:
 
 
 def _amount(point: DesignPoint, expression: Expression, name: str, low: float, above: bool = False) -> float:
-    """The value. InputError below ``low``."""
+    """Return the value. InputError below ``low``."""
     value = float(np.asarray(expression.evaluate(point.values)))
     if not low <= value < np.inf or (above and value == low):
         allowed = f"{'above' if above else 'at least'} {low:g}"

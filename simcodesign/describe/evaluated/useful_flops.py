@@ -15,7 +15,9 @@ from simcodesign.describe.workload import Workload
 
 
 def useful_flops(design_point: DesignPoint) -> FloatOrArray:
-    """The useful operations of all ranks together: shape of the design point, a plain number for one design point.
+    """Return the useful operations of all ranks together.
+
+    Shape of the design point, a plain number for one design point.
 
     Each block that states ``useful_flops`` counts as often as it is repeated, by its ``repeat`` and those around it. Of
     a block of which only some phases were selected nothing counts. Raises InputError when no block states any, and
@@ -31,7 +33,7 @@ def useful_flops(design_point: DesignPoint) -> FloatOrArray:
 
 
 def useful_phases(workload: Workload) -> tuple[str, ...]:
-    """The phases within blocks with ``useful_flops``, to be selected. InputError if none states any."""
+    """Return the phases within blocks with ``useful_flops``, to be selected. InputError if none states any."""
     phases: dict[str, None] = {}
     for phase, step in with_phase(workload.program):
         if isinstance(step, Block) and step.useful_flops is not None:

@@ -12,11 +12,13 @@ from simcodesign.core.operation_kinds import COMPONENTS
 
 @dataclass(frozen=True)
 class Formula:
-    """Seconds of a workload in a closed form of the user's: for the ``total``, for ``phases`` or for ``components``, as
-    far as given. Expressions are over parameters and equations of the workload, ``P``, the symbols in
-    ``describe.formulas.symbols``, constants of the machine by their paths, and ``symbols`` of its own. ``valid``: the
-    condition under which it holds, everywhere if None. ``word``: bytes of a value, which makes ``t_w`` a time per
-    value."""
+    """Seconds of a workload in a closed form of the user's.
+
+    For the ``total``, for ``phases`` or for ``components``, as far as given. Expressions are over parameters and
+    equations of the workload, ``P``, the symbols in ``describe.formulas.symbols``, constants of the machine by their
+    paths, and ``symbols`` of its own. ``valid``: the condition under which it holds, everywhere if None. ``word``:
+    bytes of a value, which makes ``t_w`` a time per value.
+    """
 
     name: str
     total: Expression | None = None

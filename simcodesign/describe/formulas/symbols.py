@@ -25,8 +25,10 @@ _RATES = ("processor.rate", "processor.clock", "accelerator.rate")
 
 @dataclass(frozen=True)
 class Symbol:
-    """A name for a constant of a machine, ``path``, or for what is one over it (of a rate); ``unit`` is its base unit,
-    empty for a plain count."""
+    """A name for a constant of a machine, ``path``, or for what is one over it (of a rate).
+
+    ``unit`` is its base unit, empty for a plain count.
+    """
 
     meaning: str
     path: str
@@ -93,14 +95,16 @@ PER_VALUE = f"seconds per value of a message, {VALUE} x network.per_byte"
 
 
 def constant_dimension(path: str) -> Dimension:
-    """The dimension of a constant of a machine, by its path."""
+    """Return the dimension of a constant of a machine, by its path."""
     return dimension_named(dimension_at(path) or "count")
 
 
 def hierarchy_values(machine: Machine) -> dict[str, tuple[FloatOrArray, Dimension]]:
-    """Values for formulas from the memory of a machine, in addition to the constants of cost models, with their
-    dimensions: sizes and latencies of caches, by how many processors they are shared, the size of their lines, the
-    controllers, and whether (1 or 0) what moves between levels does so one after another."""
+    """Return values for formulas from the memory of a machine, with their dimensions.
+
+    In addition to the constants of cost models: sizes and latencies of caches, by how many processors they are shared,
+    the size of their lines, the controllers, and whether (1 or 0) what moves between levels does so one after another.
+    """
     memory = machine.memory
     if memory is None:
         return {}

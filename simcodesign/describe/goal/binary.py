@@ -45,7 +45,10 @@ Array = NDArray[Any]
 
 
 def read_binary_goal(path: str | Path) -> Schedule:
-    """The schedule of a binary GOAL file, named after the file. InputError names what does not fit together in it."""
+    """Return the schedule of a binary GOAL file, named after the file.
+
+    InputError names what does not fit together in it.
+    """
     file = _File(Path(path))
     sections = [file.section(rank) for rank in range(file.ranks)]
     operations = np.concatenate([section[0] for section in sections])
@@ -107,13 +110,13 @@ class _File:
         self.bounds = self.numbers("<u8", 2 * self.ranks, 6).reshape(-1, 2)
 
     def numbers(self, dtype: Any, count: int, at: int) -> Array:
-        """Some of the file. InputError if it ends before them."""
+        """Return some numbers of the file. InputError if it ends before them."""
         if count * np.dtype(dtype).itemsize > len(self.data) - self.base - at:
             raise InputError("the file ends too early", self.place, value=f"{len(self.data)} bytes")
         return np.frombuffer(self.data, dtype, count, self.base + at)
 
     def section(self, rank: int) -> tuple[Array, Array, Array, Array]:
-        """The operations of a rank, and of what waits there: for which, which, whether for its beginning."""
+        """Return the operations of a rank, and of what waits there: for which, which, whether for its beginning."""
         begin, end = (int(bound) for bound in self.bounds[rank])
         if not begin + 8 <= end <= len(self.data) - self.base:
             raise InputError(f"section of rank {rank}", self.place, value=f"{begin} to {end}", allowed="in the file")

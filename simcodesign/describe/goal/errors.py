@@ -70,7 +70,7 @@ _TEXTS = {
 
 
 def goal_error(code: int, data: NDArray[np.uint8], at: int, file: str, *, ranks: int, rank: int) -> InputError:
-    """The error ``code`` at byte ``at`` of a file of ``ranks`` ranks, in the block of ``rank``."""
+    """Return the error ``code`` at byte ``at`` of a file of ``ranks`` ranks, in the block of ``rank``."""
     place = place_at(data, at, file)
     if bytes(data[at : at + 2]) == b"/*":
         return InputError("comment without an end", place, allowed="/* ... */")
@@ -82,7 +82,7 @@ def goal_error(code: int, data: NDArray[np.uint8], at: int, file: str, *, ranks:
 
 
 def place_at(data: NDArray[np.uint8], at: int, file: str) -> Place:
-    """The line of a byte."""
+    """Return the line of a byte."""
     return Place(file, int(np.count_nonzero(data[:at] == ord("\n"))) + 1)
 
 

@@ -43,6 +43,6 @@ def schedule_reader(name: str | Path) -> Reader | None:
 
 
 def _reader(module: str, name: str) -> Reader:
-    """A reader, whose module is imported if there is a schedule."""
+    """Return a reader, whose module is imported if there is a schedule."""
     reader: Reader = function_of(module, name)
     return reader

@@ -1,5 +1,6 @@
-"""GOAL schedules, the text format of LogGOPSim and ATLAHS: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly
-Language", ICPP 2009, as LogGOPSim's txt2bin reads it::
+"""GOAL schedules, the text format of LogGOPSim and ATLAHS.
+
+Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009, as LogGOPSim's txt2bin reads it::
 
     num_ranks 2
     rank 0 {
@@ -39,7 +40,9 @@ _PIECE = 200_000
 
 
 def read_goal(path: str | Path) -> Schedule:
-    """The schedule of a GOAL file, named after the file. InputError names file, line and what is allowed there.
+    """Return the schedule of a GOAL file, named after the file.
+
+    InputError names file, line and what is allowed there.
 
     A dependency that goes in a circle is not looked for: a simulation reports it as a deadlock.
     """
@@ -64,7 +67,7 @@ def read_goal(path: str | Path) -> Schedule:
 
 
 def _read(path: Path) -> NDArray[np.uint8]:
-    """The bytes of a file and a zero."""
+    """Return the bytes of a file and a zero."""
     with open_bytes(path, MAX_BYTES) as file:
         data = np.empty(os.fstat(file.fileno()).st_size + 1, np.uint8)
         size = file.readinto(data[:-1])  # type: ignore[attr-defined] # a buffered file

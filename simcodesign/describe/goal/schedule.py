@@ -70,11 +70,11 @@ class Schedule:
         return len(self.first) - 1
 
     def __len__(self) -> int:
-        """Number of operations, N."""
+        """Return the number of operations, N."""
         return len(self.kind)
 
     def rank_of(self, operations: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The rank of each of these operations."""
+        """Return the rank of each of these operations."""
         return np.searchsorted(self.first, operations, side="right") - 1
 
     def _check_shapes(self) -> None:

@@ -52,8 +52,11 @@ class Job:
 
     @classmethod
     def parse(cls, text: str, parameters: Mapping[str, object] | None = None, preset: str | None = None) -> Job:
-        """Return the job that a text specifies, with values of the ``parameters`` of its workload and a ``preset`` of
-        them. InputError for a text of another form."""
+        """Return the job that a text specifies.
+
+        With values of the ``parameters`` of its workload and a ``preset`` of them. InputError for a text of another
+        form.
+        """
         match = JOB.fullmatch(text.strip())
         if match is None:
             raise InputError("not a job", Place(), value=text, allowed=JOB_FORM)

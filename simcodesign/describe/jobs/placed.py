@@ -81,7 +81,7 @@ class PlacedJobs:
         return Scenario(workload, machine, {**job.parameters, "P": len(job.places)}, job.preset)
 
     def _with_places(self, places: Ints) -> Machine:
-        """The machine whose ranks have these places; itself if these are its first ones anyway."""
+        """Return the machine whose ranks have these places; itself if these are its first ones anyway."""
         node = self.node_of_places[places]
         if np.array_equal(self.machine.node_of(len(places)), node):
             return self.machine

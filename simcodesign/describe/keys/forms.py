@@ -79,14 +79,17 @@ class FileIn(Text):
 
 
 class Choice(Form):
-    """One of some words. ``choices``: the words, a mapping from the words to the values, or a function that returns
-    either when it is needed."""
+    """One of some words.
+
+    ``choices``: the words, a mapping from the words to the values, or a function that returns either when it is needed.
+    """
 
     def __init__(self, choices: Collection[str] | Callable[[], Collection[str]]) -> None:
         self._choices = choices
 
     @property
     def choices(self) -> Collection[str]:
+        """Return the allowed words."""
         return self._choices() if callable(self._choices) else self._choices
 
     def has(self, content: object) -> bool:

@@ -14,8 +14,11 @@ Schema = dict[str, Any]
 
 
 class Form(ABC):
-    """A form that a value may have. ``content``: the type of the content of its entries; ``range``: the numbers that it
-    accepts, in words; ``dimension``: of its numbers, if they have units."""
+    """A form that a value may have.
+
+    ``content``: the type of the content of its entries; ``range``: the numbers that it accepts, in words;
+    ``dimension``: of its numbers, if they have units.
+    """
 
     content: type = str
     range: str = ""

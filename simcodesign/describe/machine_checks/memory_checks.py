@@ -18,8 +18,11 @@ MOST_STREAMS = 1024
 
 
 def check_memory(memory: Memory, per_node: int, sockets: int, place: Place) -> None:
-    """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits; and for caches and
-    controllers that do not fit a node of ``per_node`` processors, and of ``sockets`` sockets by its messages."""
+    """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits.
+
+    And for caches and controllers that do not fit a node of ``per_node`` processors, and of ``sockets`` sockets by its
+    messages.
+    """
     if memory.hits not in HITS:
         raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
     for name, value, words in (
@@ -85,7 +88,7 @@ def _check_sharing(memory: Memory, per_socket: int, place: Place) -> None:
 
 
 def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
-    """The memory with caches at the clock of the processor. InputError without one for a latency in cycles."""
+    """Return the memory with caches at the clock of the processor. InputError without one for a latency in cycles."""
     counted = [f"{level.name}.latency" for level in memory.caches if level.clock_hz is not None]
     counted += [f"{level.name}.bandwidth" for level in memory.caches if level.bandwidth_clock_hz is not None]
     if not counted:
@@ -100,7 +103,10 @@ def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
 def with_cache_constants(
     memory: Memory | None, values: Mapping[str, FloatOrArray], machine: str, place: Place
 ) -> Memory:
-    """The memory with these times per byte of caches, by their names. InputError for a cache that is not there."""
+    """Return the memory with these times per byte of caches, by their names.
+
+    InputError for a cache that is not there.
+    """
     levels = {level.name: level for level in (() if memory is None else memory.caches)}
     for name, value in values.items():
         if memory is None or name not in levels:

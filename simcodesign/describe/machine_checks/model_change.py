@@ -27,8 +27,10 @@ def replaces_segments(model: MessageModel, values: Mapping[str, FloatOrArray], m
 def model_of_constants(
     own: MessageModel, values: Mapping[str, FloatOrArray], machine: str, place: Place
 ) -> MessageModel | None:
-    """The model of messages that these constants bring with them, yet without any; None if it is the network's model.
-    InputError unless they are all that it requires."""
+    """Return the model of messages that these constants bring with them, yet without any.
+
+    None if it is the network's model. InputError unless they are all that it requires.
+    """
     alien = [path for path in values if path in MODELS_OF and not is_of(path, own)]
     if not alien:
         return None

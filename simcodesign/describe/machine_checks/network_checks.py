@@ -70,8 +70,10 @@ def check_size_segments(network: Network, place: Place) -> None:
 
 
 def _check_segments(part: MessageModel | LocalMessages, model: MessageModel, path: str, place: Place) -> None:
-    """InputError for segments of another model, together with constants they replace, and for values that none can
-    have."""
+    """Raise InputError for segments that cannot be used.
+
+    Of another model, together with constants they replace, and for values that none can have.
+    """
     for number, segment in enumerate(part.segments, start=1):
         if not isinstance(segment, model.segment):
             what = f"{path}.{number} is no segment of the network model {model.name}"
@@ -206,8 +208,10 @@ def check_nearest_interfaces(network: Network, sockets: int, place: Place) -> No
 
 
 def check_occupancy(network: Network, part: str, place: Place) -> None:
-    """InputError if links or interfaces of a network are slower than the messages that pass them. Links of their own
-    may be: they slow messages down."""
+    """InputError if links or interfaces of a network are slower than the messages that pass them.
+
+    Links of their own may be: they slow messages down.
+    """
     name, key = OCCUPIED[part]
     stated, whole = value_of(network, name), np.asarray(network.message_model.least_s_per_byte)
     occupancy = whole if stated is None else np.asarray(stated)
@@ -220,8 +224,10 @@ def check_occupancy(network: Network, part: str, place: Place) -> None:
 
 
 def check_storage_nodes(storage: Storage | None, network: Network, place: Place) -> None:
-    """InputError for servers of storage on nodes that do not exist, or on a network whose messages to them have no
-    price: LogGOPS, and constants by size."""
+    """Raise InputError for servers of storage on nodes that do not exist, or with messages that have no price.
+
+    Messages have none in LogGOPS, and with constants by size.
+    """
     if storage is None or not storage.nodes:
         return
     last = network.topology.node_count - 1

@@ -50,16 +50,21 @@ class Accelerator:
     interference: float = 0.0
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(P,) the accelerator of every rank, numbered node after node: the ranks of a node, by their ``place`` in it,
-        use its accelerators round robin."""
+        """Return the accelerator of every rank (P,), numbered node after node.
+
+        The ranks of a node, by their ``place`` in it, use its accelerators round robin.
+        """
         return node * self.count + place % self.count
 
 
 def needed_accelerator(
     accelerator: Accelerator | None, machine: str, place: Place, lacking: NDArray[np.bool_] | None = None
 ) -> Accelerator:
-    """The accelerator for a demand at ``place``. InputError where the machine has none, and where ranks use one that
-    are on nodes without; ``lacking`` (..., P): which ranks these are."""
+    """Return the accelerator for a demand at ``place``.
+
+    InputError where the machine has none, and where ranks use one that are on nodes without; ``lacking`` (..., P):
+    which ranks these are.
+    """
     if lacking is not None and lacking.any():
         what = f"rank {int(np.nonzero(lacking)[-1][0])} uses an accelerator, which the nodes of its partition have not"
         raise InputError(what, place, allowed="'when: ...', or a mapping onto partitions that have accelerators")
@@ -71,7 +76,9 @@ def needed_accelerator(
 
 def needed_rate(accelerator: Accelerator, format: str, machine: str, place: Place) -> FloatOrArray:
     """Return its operations per second in a number format, or in none if ``format`` is empty, at the efficiency 1.
-    InputError where the machine does not state it."""
+
+    InputError where the machine does not state it.
+    """
     rate = getattr(accelerator.rates, format) if format else accelerator.rate_flop_per_s
     if rate is None:
         key = f"rates.{format}" if format else "rate"
@@ -85,8 +92,10 @@ def needed_rate(accelerator: Accelerator, format: str, machine: str, place: Plac
 def efficiency_of(
     accelerator: Accelerator, amounts: Mapping[str, FloatOrArray | None], machine: str, place: Place
 ) -> FloatOrArray:
-    """Return the fraction of its rates that a kernel with these amounts reaches. InputError unless it is above 0 and at
-    most 1, and for an amount that is needed and None."""
+    """Return the fraction of its rates that a kernel with these amounts reaches.
+
+    InputError unless it is above 0 and at most 1, and for an amount that is needed and None.
+    """
     efficiency = accelerator.efficiency
     if accelerator.efficiency_by_shape is not None:
         names = {name: amount for name, amount in amounts.items() if amount is not None}
@@ -100,7 +109,7 @@ def efficiency_of(
 
 
 def needed_per_byte_s(per_byte_s: FloatOrArray | None, part: str, machine: str, place: Place) -> FloatOrArray:
-    """The time per byte of its ``memory`` or ``link``. InputError where the machine does not state it."""
+    """Return the time per byte of its ``memory`` or ``link``. InputError where the machine does not state it."""
     if per_byte_s is None:
         what = f"this needs the bandwidth of accelerator.{part}, which {machine} does not state"
         raise InputError(what, place, allowed=f"accelerator: {{..., {part}: {{bandwidth: ...}}}}")

@@ -34,10 +34,12 @@ USUAL_BYTES = 65536.0
 
 @dataclass(frozen=True)
 class Background:
-    """Traffic of other jobs. ``load``: bytes that a node sends per second, over the bandwidth of a message;
-    ``size_bytes``: of every message, None for ``USUAL_BYTES``, or more if a simulation of these messages would take
-    long; ``jobs``: of others, as even in nodes as can be; ``mapping``: of these jobs. Raises InputError for what cannot
-    be."""
+    """Traffic of other jobs.
+
+    ``load``: bytes that a node sends per second, over the bandwidth of a message; ``size_bytes``: of every message,
+    None for ``USUAL_BYTES``, or more if a simulation of these messages would take long; ``jobs``: of others, as
+    even in nodes as can be; ``mapping``: of these jobs. Raises InputError for what cannot be.
+    """
 
     load: float
     size_bytes: float | None = None
@@ -60,23 +62,30 @@ class Background:
             raise InputError("background.jobs", self.place, value=self.jobs, allowed=f"1 to {MOST_JOBS:,}")
 
     def senders(self, nodes: int, used: Int64s) -> Int64s:
-        """The nodes that others have, ascending, of a machine with ``nodes`` nodes, of which the job has ``used``."""
+        """Return the nodes that others have, ascending, of a machine with ``nodes`` nodes.
+
+        The job has ``used`` of them.
+        """
         every = np.arange(nodes)
         return every if self.nodes == ALL else np.setdiff1d(every, used)
 
     def parts(self, nodes: Int64s) -> list[Int64s]:
-        """Split ``nodes`` evenly among the background jobs. Omit a job with a single node, because it has no
-        destination."""
+        """Split ``nodes`` evenly among the background jobs.
+
+        Omit a job with a single node, because it has no destination.
+        """
         parts = np.array_split(nodes, min(self.jobs, max(1, len(nodes))))
         return [part for part in parts if len(part) > 1]
 
     def senders_among(self, nodes: int, used: Int64s) -> int:
-        """Number of nodes that send, of ``nodes`` nodes of which the job has ``used``."""
+        """Return the number of nodes that send, of ``nodes`` nodes of which the job has ``used``."""
         return sum(len(part) for part in self.parts(self.senders(nodes, used)))
 
     def text(self, senders: int, size_bytes: float | None = None) -> str:
-        """In a few words, for an answer about ``senders`` nodes. ``size_bytes``: of their messages, if it was chosen
-        for a simulation."""
+        """In a few words, for an answer about ``senders`` nodes.
+
+        ``size_bytes``: of their messages, if it was chosen for a simulation.
+        """
         if not senders:
             return "no background: the job leaves others no two nodes"
         return f"background of {senders:,} {'' if self.nodes == ALL else 'other '}nodes{self.traffic(size_bytes)}"

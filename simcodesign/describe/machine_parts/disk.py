@@ -16,8 +16,11 @@ from simcodesign.describe.keys.section import Section, bandwidth
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk: an access of m bytes takes ``startup + m per_byte_s``; ``shared_by`` consecutive nodes use one disk,
-    which serves ``spindles`` accesses at a time in the order of their arrival. Each draws ``dynamic_power_w``."""
+    """A disk: an access of m bytes takes ``startup + m per_byte_s``.
+
+    ``shared_by`` consecutive nodes use one disk, which serves ``spindles`` accesses at a time in the order of their
+    arrival. Each draws ``dynamic_power_w``.
+    """
 
     read_startup_s: FloatOrArray
     write_startup_s: FloatOrArray
@@ -27,7 +30,7 @@ class Disk:
     dynamic_power_w: FloatOrArray | None = None
 
     def of_ranks(self, rank: NDArray[np.int64]) -> Disk:
-        """The disks of these ranks (n,), if its constants are arrays over all ranks (P,); otherwise itself."""
+        """Return the disks of these ranks (n,), if its constants are arrays over all ranks (P,); otherwise itself."""
         names = ("read_startup_s", "write_startup_s", "per_byte_s")
         values = {name: np.asarray(getattr(self, name)) for name in names}
         own: dict[str, Any] = {name: value[rank] for name, value in values.items() if value.ndim}

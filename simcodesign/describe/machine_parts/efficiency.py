@@ -20,16 +20,21 @@ from simcodesign.describe.yaml.tree import Entry
 
 @dataclass(frozen=True)
 class Efficiency:
-    """A ``formula`` of the ``flops``, ``bytes`` and amounts of a kernel's shape: the efficiency itself, or, with
-    ``points``, what these are over: pairs (value of the formula, efficiency), increasing. Between two points the
-    efficiency is linear in the logarithm of the value; beyond the ends it is the efficiency at the end."""
+    """A ``formula`` of the ``flops``, ``bytes`` and amounts of a kernel's shape.
+
+    It is the efficiency itself, or, with ``points``, what these are over: pairs (value of the formula, efficiency),
+    increasing. Between two points the efficiency is linear in the logarithm of the value; beyond the ends it is the
+    efficiency at the end.
+    """
 
     formula: Expression
     points: tuple[tuple[float, float], ...] = ()
 
     def at(self, names: Mapping[str, FloatOrArray], place: Place) -> FloatOrArray:
-        """Return the efficiency of the kernel at ``place`` with these amounts. InputError for a name that the kernel
-        does not have."""
+        """Return the efficiency of the kernel at ``place`` with these amounts.
+
+        InputError for a name that the kernel does not have.
+        """
         unknown = sorted(self.formula.names - names.keys())
         if unknown:
             what = f"accelerator.efficiency uses {unknown[0]}, which this kernel does not have"

@@ -122,8 +122,10 @@ def _check_lines(mapping: FoldedMapping, shape: tuple[int, ...], place: Place, p
 
 @lru_cache(maxsize=8)
 def _folded(mapping: FoldedMapping, shape: tuple[int, ...], place: Place) -> Ints:
-    """The node of each node of a job that is checked; machines are made again with each constant that changes, so that
-    the last ones are kept."""
+    """Return the node of each node of a job that is checked.
+
+    Machines are made again with each constant that changes, so that the last ones are kept.
+    """
     coordinates: list[Ints | int] = [0] * len(shape)
     at = dict(zip(mapping.ranks_along, _first_fastest(mapping, math.prod(mapping.job)), strict=True))
     for axis, length, names in zip(AXES, mapping.job, mapping.lines, strict=False):
@@ -137,14 +139,16 @@ def _folded(mapping: FoldedMapping, shape: tuple[int, ...], place: Place) -> Int
 
 
 def _first_fastest(mapping: FoldedMapping, nodes: int) -> tuple[Ints, ...]:
-    """The coordinates in the job of each node, along the axes in the order in which ranks run."""
+    """Return the coordinates in the job of each node, along the axes in the order in which ranks run."""
     extents = [mapping.job[AXES.index(axis)] for axis in mapping.ranks_along]
     return tuple(np.unravel_index(np.arange(nodes), extents, order="F"))
 
 
 def folded_line(nodes: int, extents: Sequence[int]) -> list[Ints]:
-    """Return the coordinates of the nodes of a line in a box of these extents, along each of its dimensions: back and
-    forth along the first one, one step along the second one at each turn, and so on."""
+    """Return the coordinates of the nodes of a line in a box, along each of its dimensions.
+
+    Back and forth along the first one, one step along the second one at each turn, and so on.
+    """
     rest, coordinates = np.arange(nodes), []
     for extent in extents:
         rest, step = np.divmod(rest, extent)
@@ -153,8 +157,11 @@ def folded_line(nodes: int, extents: Sequence[int]) -> list[Ints]:
 
 
 def _extents(axis: str, nodes: int, names: Sequence[str], shape: tuple[int, ...], place: Place) -> list[int]:
-    """The nodes that a line takes of each of its dimensions: two of a short one, of the long ones the box that holds
-    the rest with as few more as there can be, and of these the most square one. Without a long one, that box of all."""
+    """Return the nodes that a line takes of each of its dimensions.
+
+    Two of a short one, of the long ones the box that holds the rest with as few more as there can be, and of these the
+    most square one. Without a long one, that box of all.
+    """
     whole = {name: shape[DIMENSIONS.index(name)] for name in names}
     long = [name for name in names if name in AXES] or list(names)
     taken = {name: min(ROWS, whole[name]) for name in names if name not in long}

@@ -41,9 +41,11 @@ ONLY_OUTSIDE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class NodeKind:
-    """``nodes`` nodes from ``first_node`` on that are alike inside: processors and sockets of each, its network
-    interfaces, and the networks that join the processors; None: messages within a node cost what others do.
-    ``caches``: of its processors; None: the caches of the machine's memory."""
+    """``nodes`` nodes from ``first_node`` on that are alike inside.
+
+    Processors and sockets of each, its network interfaces, and the networks that join the processors; None: messages
+    within a node cost what others do. ``caches``: of its processors; None: the caches of the machine's memory.
+    """
 
     first_node: int
     nodes: int
@@ -66,9 +68,11 @@ class NodeKind:
 
 @dataclass(frozen=True)
 class Level:
-    """The network of a level, the ``number``-th of a machine: at ``depth`` 0 between all nodes, 1 in every node and 2
-    in every socket of a ``kind``. The hosts of all copies together, their interfaces and their links are numbered after
-    the hosts of the previous levels."""
+    """The network of a level, the ``number``-th of a machine.
+
+    At ``depth`` 0 between all nodes, 1 in every node and 2 in every socket of a ``kind``. The hosts of all copies
+    together, their interfaces and their links are numbered after the hosts of the previous levels.
+    """
 
     network: Network
     number: int
@@ -108,7 +112,7 @@ class Level:
         return ranks if self.depth == 0 else np.minimum(ranks, float(self.unit_ranks))
 
     def split(self, host: IntArray) -> tuple[Ints, Ints]:
-        """The copies and the hosts within them of numbers among all hosts of the machine."""
+        """Return the copies and the hosts within them of numbers among all hosts of the machine."""
         copy, within = np.divmod(host - self.first_host, self.network.topology.node_count)
         return copy, within
 
@@ -140,8 +144,10 @@ class Level:
 
 
 def levels_of(outer: Network, kinds: Sequence[NodeKind]) -> tuple[Level, ...]:
-    """The levels of a machine: the network between the nodes, then those inside the nodes of each kind, outermost
-    first."""
+    """Return the levels of a machine.
+
+    The network between the nodes, then those inside the nodes of each kind, outermost first.
+    """
     found = [Level(outer, 0, 0, kinds[0])]
     for kind in kinds:
         for depth, network in enumerate(kind.networks, start=1):
@@ -156,8 +162,10 @@ def levels_of(outer: Network, kinds: Sequence[NodeKind]) -> tuple[Level, ...]:
 
 
 def units_of_ranks(levels: Sequence[Level], kinds: Sequence[NodeKind], node: Ints, socket: Ints) -> Ints:
-    """(L - 1, P) what every rank is in, by its node and its socket there: two ranks that are in the same of the first k
-    units, and of no more, are on level k with each other."""
+    """Return what every rank is in, (L - 1, P), by its node and its socket there.
+
+    Two ranks that are in the same of the first k units, and of no more, are on level k with each other.
+    """
     if len(levels) == 1:
         return np.zeros((0, len(node)), np.int64)
     nodes = max(kind.first_node + kind.nodes for kind in kinds)
@@ -174,14 +182,17 @@ def units_of_ranks(levels: Sequence[Level], kinds: Sequence[NodeKind], node: Int
 
 
 def level_of_ends(source: Ints, target: Ints) -> NDArray[np.int8]:
-    """The levels of messages (n,) between ranks in these units, (L - 1, n) each."""
+    """Return the levels of messages (n,) between ranks in these units, (L - 1, n) each."""
     together: NDArray[np.int8] = np.logical_and.accumulate(source == target, axis=0).sum(axis=0, dtype=np.int8)
     return together
 
 
 def host_of_ranks(level: Level, node: Ints, place: Ints) -> Ints:
-    """The host of every rank on a level, among all hosts of all levels, by its node and its place among the processors
-    there, which fill socket after socket; the first one for ranks on nodes of other kinds."""
+    """Return the host of every rank on a level, among all hosts of all levels.
+
+    By its node and its place among the processors there, which fill socket after socket; the first one for ranks on
+    nodes of other kinds.
+    """
     if level.depth == 0:
         return node
     each = level.unit_ranks // level.network.topology.node_count
@@ -191,8 +202,10 @@ def host_of_ranks(level: Level, node: Ints, place: Ints) -> Ints:
 
 
 def level_at(levels: Sequence[Level], start: str, unit: IntArray | int) -> NDArray[np.int64]:
-    """Return the places of the levels of hosts, interfaces or links by their numbers (``start``: ``first_link``
-    ...)."""
+    """Return the places of the levels of hosts, interfaces or links by their numbers.
+
+    ``start``: ``first_link`` ...
+    """
     starts = np.array([getattr(level, start) for level in levels], dtype=np.int64)
     return np.asarray(np.searchsorted(starts, unit, side="right") - 1, dtype=np.int64)
 

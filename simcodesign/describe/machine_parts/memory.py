@@ -40,8 +40,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CacheLevel:
-    """One level of the caches: an access that finds its line here takes ``latency_s``. ``ways`` None: fully
-    associative. ``shared_by`` consecutive processors of a node have one such cache together, of ``size_bytes``.
+    """One level of the caches: an access that finds its line here takes ``latency_s``.
+
+    ``ways`` None: fully associative. ``shared_by`` consecutive processors of a node have one such cache together, of
+    ``size_bytes``.
 
     A byte that goes between it and what is one nearer to the core takes ``per_byte_s``: lines, in both directions, from
     the second level on; of the first level what is loaded, for stores leave the core on a path of their own. None: no
@@ -62,7 +64,7 @@ class CacheLevel:
     shared_by: int = 1
 
     def latency_cycles(self, clock_hz: FloatOrArray) -> FloatOrArray:
-        """The latency in cycles of a clock, or of its own if it has one."""
+        """Return the latency in cycles of a clock, or of its own if it has one."""
         return self.latency_s * (clock_hz if self.clock_hz is None else self.clock_hz)
 
     def clocked(self, clock_hz: FloatOrArray) -> CacheLevel:
@@ -78,8 +80,10 @@ class CacheLevel:
 
 @dataclass(frozen=True)
 class Prefetcher:
-    """Hardware that fetches lines of memory ahead of a processor that goes through them in sequence, upwards or
-    downwards: of the last ``streams`` sequences that it has seen, with up to ``depth`` lines under way."""
+    """Hardware that fetches lines of memory ahead of a processor that goes through them in sequence.
+
+    Upwards or downwards: of the last ``streams`` sequences that it has seen, with up to ``depth`` lines under way.
+    """
 
     streams: FloatOrArray
     depth: FloatOrArray
@@ -87,8 +91,11 @@ class Prefetcher:
 
 @dataclass(frozen=True)
 class RemoteMemory:
-    """Memory at another controller of the node: an access takes ``latency_s``; between each controller and the other
-    sockets a byte takes ``per_byte_s`` in addition. None: as at the own controller; no limit."""
+    """Memory at another controller of the node: an access takes ``latency_s``.
+
+    Between each controller and the other sockets a byte takes ``per_byte_s`` in addition. None: as at the own
+    controller; no limit.
+    """
 
     latency_s: FloatOrArray | None = None
     per_byte_s: FloatOrArray | None = None
@@ -96,8 +103,9 @@ class RemoteMemory:
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory of a node and the caches before it, ``caches`` from the nearest outward, all with lines of
-    ``line_bytes``.
+    """The memory of a node and the caches before it, ``caches`` from the nearest outward.
+
+    All with lines of ``line_bytes``.
 
     An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies a
     controller of the node for ``per_byte_s``. There is one, or ``controllers``, each at a socket of its own with as
@@ -139,8 +147,11 @@ class Memory:
         return 0.0 if self.policy == FIRST_TOUCH else 1 - 1 / self.controllers
 
     def station_name(self, unit: int, nodes: int) -> str:
-        """``memory 3`` of node 3; ``memory 3.1`` of its socket 1, and ``memory link 3.1`` of what passes between that
-        one's controller and other sockets, which are numbered after the controllers of all ``nodes``."""
+        """``memory 3`` of node 3.
+
+        ``memory 3.1`` of its socket 1, and ``memory link 3.1`` of what passes between that one's controller and other
+        sockets, which are numbered after the controllers of all ``nodes``.
+        """
         if self.controllers == 1:
             return f"memory {unit}"
         is_link, number = divmod(unit, nodes * self.controllers)
@@ -148,7 +159,7 @@ class Memory:
         return f"memory {'link ' if is_link else ''}{node}.{socket}"
 
     def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
-        """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""
+        """Return the shapes of the caches; with lines of another size if ``line_bytes`` is given."""
         line = self.line_bytes if line_bytes is None else line_bytes
         return tuple(CacheGeometry(level.size_bytes, line, level.ways) for level in self.caches)
 
@@ -255,8 +266,10 @@ MEMORY = Section(
 
 
 def caches_of(memory: Memory, node: Ints, place: Ints, per_node: int) -> Ints:
-    """(levels, P) the number of the cache that each rank has at each level, by its node and its ``place`` there, among
-    ``per_node`` processors at most."""
+    """Return the number of the cache that each rank has at each level, (levels, P).
+
+    By its node and its ``place`` there, among ``per_node`` processors at most.
+    """
     return np.array(
         [node * -(-per_node // level.shared_by) + place // level.shared_by for level in memory.caches], dtype=np.int64
     )

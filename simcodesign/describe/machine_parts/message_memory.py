@@ -21,9 +21,10 @@ COPIES, LEAST_COPIES, MOST_COPIES = 1.4, 1.1, 2.2
 
 @dataclass(frozen=True)
 class MessageMemory:
-    """Messages within a node that pass through its memory: messages of operations whose footprint (``Demand`` with
-    ``footprint_bytes``) is above ``cache_bytes``, a rank's share of the last cache; None: as the machine's ``caches``
-    state it.
+    """Messages within a node that pass through its memory.
+
+    Messages of operations whose footprint (``Demand`` with ``footprint_bytes``) is above ``cache_bytes``, a rank's
+    share of the last cache; None: as the machine's ``caches`` state it.
 
     A message of m bytes loads the memory controller of the node with ``2 copies m`` bytes: it is read and written, and
     ``copies`` is how many times, counted in bytes of the memory's bandwidth (STREAM). Between two controllers, each has
@@ -53,8 +54,10 @@ def check_message_memory(messages: MessageMemory, memory: Memory | None, has_lev
 
 
 def cache_share_bytes(messages: MessageMemory, memory: Memory) -> FloatOrArray:
-    """Return the bytes of the last cache that a rank has: as stated, otherwise the cache divided by its number of
-    ranks."""
+    """Return the bytes of the last cache that a rank has.
+
+    As stated, otherwise the cache divided by its number of ranks.
+    """
     if messages.cache_bytes is not None:
         return messages.cache_bytes
     last = memory.caches[-1]

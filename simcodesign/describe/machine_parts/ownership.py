@@ -16,9 +16,12 @@ G_PER_KG = 1000.0
 
 @dataclass(frozen=True)
 class Ownership:
-    """``years``: of use, over which price and embodied carbon are spread evenly; ``energy_price``: of a kWh, in the
-    unit of ``price``; ``pue``: power usage effectiveness, energy of the building over the energy of the machine;
-    ``carbon_intensity``: grams of CO2 equivalent that a kWh emits. None: not stated."""
+    """``years``: of use, over which price and embodied carbon are spread evenly.
+
+    ``energy_price``: of a kWh, in the unit of ``price``; ``pue``: power usage effectiveness, energy of the building
+    over the energy of the machine; ``carbon_intensity``: grams of CO2 equivalent that a kWh emits. None: not
+    stated.
+    """
 
     years: float
     energy_price: float | None = None
@@ -31,21 +34,25 @@ class Ownership:
         return self.years * S_PER_YEAR
 
     def cost(self, price: FloatOrArray, power_w: FloatOrArray) -> FloatOrArray | None:
-        """The cost of ownership: the price, and the energy of all years at this power of the machine; None without a
-        price of energy."""
+        """Return the cost of ownership: the price, and the energy of all years at this power of the machine.
+
+        None without a price of energy.
+        """
         if self.energy_price is None:
             return None
         return price + power_w * self.lifetime_s * self.pue / J_PER_KWH * self.energy_price
 
     def run_cost(self, price: FloatOrArray, energy_j: FloatOrArray, time_s: FloatOrArray) -> FloatOrArray | None:
-        """The cost of a run: its part of the price, by its part of the years, and its energy."""
+        """Return the cost of a run: its part of the price, by its part of the years, and its energy."""
         if self.energy_price is None:
             return None
         return price * time_s / self.lifetime_s + energy_j * self.pue / J_PER_KWH * self.energy_price
 
     def carbon_kg(self, embodied_kg: FloatOrArray, energy_j: FloatOrArray, time_s: FloatOrArray) -> FloatOrArray | None:
-        """The carbon of a run: its part of the embodied carbon, by its part of the years, and the emissions of its
-        energy; None without a carbon intensity."""
+        """Return the carbon of a run; None without a carbon intensity.
+
+        Its part of the embodied carbon, by its part of the years, and the emissions of its energy.
+        """
         if self.carbon_intensity is None:
             return None
         emitted = energy_j * self.pue / J_PER_KWH * self.carbon_intensity / G_PER_KG

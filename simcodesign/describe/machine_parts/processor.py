@@ -20,8 +20,9 @@ SPEED_RANGE = (1e-6, 1e6)
 
 @dataclass(frozen=True)
 class Processor:
-    """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions. A rank
-    that computes draws ``dynamic_power_w``.
+    """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions.
+
+    A rank that computes draws ``dynamic_power_w``.
 
     ``speeds``: how fast processors compute, relative to the rate and the clock given here: one number for each node,
     or for each of the equal parts that every node is divided into (sockets, processors), node after node. None: all
@@ -35,7 +36,10 @@ class Processor:
     speeds: tuple[float, ...] | None = None
 
     def of_ranks(self, rank: NDArray[np.int64]) -> Processor:
-        """The processors of these ranks (n,), if its constants are arrays over all ranks (P,); otherwise itself."""
+        """Return the processors of these ranks (n,), if its constants are arrays over all ranks (P,).
+
+        Otherwise itself.
+        """
         names = ("rate_flop_per_s", "clock_hz", "cycles_per_instruction")
         values = {name: np.asarray(value) for name in names if (value := getattr(self, name)) is not None}
         own: dict[str, Any] = {name: value[rank] for name, value in values.items() if value.ndim}
@@ -53,7 +57,7 @@ class Processor:
         return self.speeds is not None and any(speed != 1 for speed in self.speeds)
 
     def speed_of(self, number: NDArray[np.int64], processors: int) -> NDArray[np.float64]:
-        """The speeds of processors by their numbers among all of the machine, node after node: shape (n,)."""
+        """Return the speeds of processors by their numbers among all of the machine, node after node: shape (n,)."""
         speeds = np.asarray((1.0,) if self.speeds is None else self.speeds)
         of_each: NDArray[np.float64] = speeds[number * len(speeds) // processors]
         return of_each

@@ -22,9 +22,10 @@ ALLOCATIONS = (ROUND_ROBIN, RANDOM)
 
 @dataclass(frozen=True)
 class Storage:
-    """``servers`` alike, over ``stripe_count`` of which a file is striped in pieces of ``stripe_bytes``: piece i is at
-    server (first of the file + i mod stripe_count) mod servers. ``allocation`` determines on which server a file
-    begins.
+    """``servers`` alike, over ``stripe_count`` of which a file is striped in pieces of ``stripe_bytes``.
+
+    Piece i is at server (first of the file + i mod stripe_count) mod servers. ``allocation`` determines on which server
+    a file begins.
 
     An access takes ``latency_s``, in which it occupies no server, and then the time that its bytes need at their
     servers, ``per_byte_s`` each, or ``write_per_byte_s`` for a write, if that differs. A metadata operation takes
@@ -45,7 +46,7 @@ class Storage:
     nodes: tuple[int, ...] = ()
 
     def nodes_of(self, server: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The nodes of servers: server i is on node i mod n of the n that are stated."""
+        """Return the nodes of servers: server i is on node i mod n of the n that are stated."""
         return np.array(self.nodes, dtype=np.int64)[server % len(self.nodes)]
 
     def per_byte_of(self, kind: str) -> FloatOrArray:
@@ -55,7 +56,7 @@ class Storage:
 
 
 def needed_storage(storage: Storage | None, machine: str, place: Place) -> Storage:
-    """The storage for a demand at ``place``. InputError where the machine has none."""
+    """Return the storage for a demand at ``place``. InputError where the machine has none."""
     if storage is None:
         what = f"this needs storage, which {machine} has not"
         raise InputError(what, place, allowed="a machine with 'storage: {servers: ..., stripe: ..., bandwidth: ...}'")
@@ -63,7 +64,7 @@ def needed_storage(storage: Storage | None, machine: str, place: Place) -> Stora
 
 
 def needed_metadata_rate(storage: Storage, machine: str, place: Place) -> FloatOrArray:
-    """The rate of metadata operations. InputError where the machine does not state it."""
+    """Return the rate of metadata operations. InputError where the machine does not state it."""
     if storage.metadata_rate_per_s is None:
         what = f"this needs storage.metadata_rate, which {machine} does not state"
         raise InputError(what, place, allowed="storage: {..., metadata_rate: ...}")

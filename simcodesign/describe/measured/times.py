@@ -18,9 +18,12 @@ ROLES = ("evidence", "calibration")
 
 @dataclass(frozen=True)
 class MeasuredValue:
-    """A measured number. ``low`` and ``high``: the ends of its spread, both or neither; ``interval`` describes them
-    (``95 % t``, ``min-max``, ``quartiles``); ``n``: the number of measurements behind it. InputError for a value that
-    is no finite number, an end without the other, and a value that is not between them."""
+    """A measured number.
+
+    ``low`` and ``high``: the ends of its spread, both or neither; ``interval`` describes them (``95 % t``, ``min-max``,
+    ``quartiles``); ``n``: the number of measurements behind it. InputError for a value that is no finite number, an
+    end without the other, and a value that is not between them.
+    """
 
     value: float
     low: float | None = None
@@ -57,10 +60,13 @@ class MeasuredValue:
 
 @dataclass(frozen=True)
 class MeasuredTimes:
-    """Measured times, in seconds: of the whole, of phases, of components and of components of a phase
-    (``parts``), as far as known. ``at``: the values of parameters, ``P`` among them (of a machine file words too), and
-    ``machine`` the name of the machine, at which: a design point must have all of these; any has an empty name.
-    ``role``: ``calibration`` for what constants of the machine or workload were made of, which is no evidence."""
+    """Measured times, in seconds.
+
+    Of the whole, of phases, of components and of components of a phase (``parts``), as far as known. ``at``: the values
+    of parameters, ``P`` among them (of a machine file words too), and ``machine`` the name of the machine, at which: a
+    design point must have all of these; any has an empty name. ``role``: ``calibration`` for what constants of the
+    machine or workload were made of, which is no evidence.
+    """
 
     total: MeasuredValue | None = None
     phases: Mapping[str, MeasuredValue] = field(default_factory=dict)

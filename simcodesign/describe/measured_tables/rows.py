@@ -85,8 +85,11 @@ Lines = Sequence[tuple[Place, Sequence[str]]]
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """One row. ``at``: conditions of measurement, without the values of its ``preset``; ``part``: phase and component,
-    empty for all of them; ``labels``: what else distinguishes it from other rows."""
+    """One row.
+
+    ``at``: conditions of measurement, without the values of its ``preset``; ``part``: phase and component, empty for
+    all of them; ``labels``: what else distinguishes it from other rows.
+    """
 
     at: Mapping[str, float | str]
     preset: str
@@ -162,8 +165,10 @@ def _rows(
 
 
 def _of_phases(columns: _Columns, head: Place, lines: Lines, workload: Workload) -> Lines:
-    """Return the rows of benchmarks that are times of a phase or of the whole program. Raises InputError if there are
-    none, and if they have sizes that no parameter, or one of several, could be."""
+    """Return the rows of benchmarks that are times of a phase or of the whole program.
+
+    Raises InputError if there are none, and if they have sizes that no parameter, or one of several, could be.
+    """
     kept = []
     left_out: dict[str, None] = {}
     for place, cells in lines:
@@ -375,7 +380,7 @@ class _Table:
         return value
 
     def _coordinate(self, name: str, cell: _Cell) -> float | str:
-        """A value of what may be varied, in SI units; a word of a machine file as it is."""
+        """Return a value of what may be varied, in SI units; a word of a machine file as it is."""
         if name in self.workload.parameters or name in ("P", NODES_USED):
             parameter = self.workload.parameters.get(name, _NODES if name == NODES_USED else _RANKS)
             value = parameter.parsed(cell.text, cell.place)

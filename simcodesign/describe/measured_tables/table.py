@@ -73,8 +73,10 @@ def _measured(group: Sequence[MeasuredRow], workload: Workload) -> MeasuredTimes
 
 
 def _summary(several: Sequence[MeasuredValue], are_runs: bool) -> MeasuredValue:
-    """Return the median of repetitions, with their quartiles. InputError if several have a spread, unless they
-    ``are_runs`` of a benchmark, each of many repetitions."""
+    """Return the median of repetitions, with their quartiles.
+
+    InputError if several have a spread, unless they ``are_runs`` of a benchmark, each of many repetitions.
+    """
     first = several[0]
     if len(several) == 1:
         return first

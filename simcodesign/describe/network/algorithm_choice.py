@@ -36,8 +36,10 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Rule:
-    """An algorithm, and the ``condition`` on which it is taken: on P ranks and n, the ``bytes`` of the operation. It
-    passes them on in the fewest equal parts of at most ``segment_bytes``, in one if that is None."""
+    """An algorithm, and the ``condition`` on which it is taken: on P ranks and n, the ``bytes`` of the operation.
+
+    It passes them on in the fewest equal parts of at most ``segment_bytes``, in one if that is None.
+    """
 
     algorithm: str
     condition: str = "1"

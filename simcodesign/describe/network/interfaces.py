@@ -23,8 +23,10 @@ RANK, ROUND_ROBIN, DIRECTION, NEAREST = ASSIGNMENTS = ("rank", "round_robin", "d
 
 @dataclass(frozen=True)
 class Interfaces:
-    """The network interfaces of a node: ``count`` that are alike, each occupied for ``per_byte_s`` by every byte (None:
-    as fast as a message), and by every byte of several concurrent messages for ``loaded_per_byte_s`` (None: as alone).
+    """The network interfaces of a node.
+
+    ``count`` that are alike, each occupied for ``per_byte_s`` by every byte (None: as fast as a message), and by every
+    byte of several concurrent messages for ``loaded_per_byte_s`` (None: as alone).
 
     With ``duplex = "full"`` an interface is two stations, one for what is sent (injection) and one for what is received
     (ejection); with ``"half"`` it is one. ``assignment`` is the rule by which messages take one of several:
@@ -54,15 +56,18 @@ class Interfaces:
         return self.duplex == "full"
 
     def stations(self, nodes: int) -> int:
-        """Number of stations of the interfaces of ``nodes`` nodes: of all nodes for injection, then for ejection."""
+        """Return the number of stations of the interfaces of ``nodes`` nodes.
+
+        Of all nodes for injection, then for ejection.
+        """
         return nodes * self.count * (2 if self.is_full_duplex else 1)
 
     def injection(self, node: IntArray, interface: IntArray | int = 0) -> IntArray:
-        """The stations by which messages leave nodes, through these of their interfaces."""
+        """Return the stations by which messages leave nodes, through these of their interfaces."""
         return node * self.count + interface
 
     def ejection(self, node: IntArray, nodes: int, interface: IntArray | int = 0) -> IntArray:
-        """The stations by which messages reach nodes, ``nodes`` in all."""
+        """Return the stations by which messages reach nodes, ``nodes`` in all."""
         return self.injection(node + nodes if self.is_full_duplex else node, interface)
 
     def station_name(self, station: int, nodes: int) -> str:
@@ -74,9 +79,12 @@ class Interfaces:
 
 @dataclass(frozen=True)
 class AlgorithmTuning:
-    """How the messages of a collective algorithm are sent on a machine: a rank's messages through ``interfaces`` of its
-    network interfaces, None: through all of them. ``segment``: bytes of the largest segment, by the bytes ``n`` of the
-    operation, where the program states none; None: data are passed on as a whole."""
+    """How the messages of a collective algorithm are sent on a machine.
+
+    A rank's messages through ``interfaces`` of its network interfaces, None: through all of them. ``segment``: bytes of
+    the largest segment, by the bytes ``n`` of the operation, where the program states none; None: data are passed on as
+    a whole.
+    """
 
     interfaces: int | None = None
     segment: Expression | None = None
@@ -88,10 +96,12 @@ Tunings = Mapping[tuple[str, str], AlgorithmTuning]
 
 @dataclass(frozen=True)
 class OwnInterfaces:
-    """The interfaces that ranks use, (P,) each: the j-th message of a rank takes ``first + step ((skip + j) mod
-    number)`` of the ``count`` of its node. With ``rails`` a message arrives on the rail on which it left;
-    ``any_of_rail``: by the receiver's own interface if that is on the rail, otherwise (and always without it) by the
-    interface of the sender's number."""
+    """The interfaces that ranks use, (P,) each.
+
+    The j-th message of a rank takes ``first + step ((skip + j) mod number)`` of the ``count`` of its node. With
+    ``rails`` a message arrives on the rail on which it left; ``any_of_rail``: by the receiver's own interface if that
+    is on the rail, otherwise (and always without it) by the interface of the sender's number.
+    """
 
     first: IntArray
     step: IntArray
@@ -105,8 +115,10 @@ class OwnInterfaces:
     def of(
         cls, interfaces: Interfaces, assignment: str, rails: int, place: IntArray, sockets: tuple[int, int]
     ) -> OwnInterfaces:
-        """Assign interfaces to the ranks at these places of their nodes (P,), in order. ``sockets``: how many a node
-        has, and processors in each."""
+        """Assign interfaces to the ranks at these places of their nodes (P,), in order.
+
+        ``sockets``: how many a node has, and processors in each.
+        """
         count, zero = interfaces.count, np.zeros_like(place)
         if assignment == ROUND_ROBIN:
             return cls(zero, zero + 1, place, zero + count, zero, zero + count, rails)
@@ -130,11 +142,11 @@ class OwnInterfaces:
         return bool(np.all(self.number == 1))
 
     def leaving(self, rank: IntArray, turn: IntArray | int = 0) -> IntArray:
-        """The interfaces by which messages of these ranks leave: of each rank the ``turn``-th message."""
+        """Return the interfaces by which messages of these ranks leave: of each rank the ``turn``-th message."""
         return self.first[rank] + self.step[rank] * ((self.skip[rank] + turn) % self.number[rank])
 
     def coming(self, rank: IntArray, leaves: IntArray, turn: IntArray | int = 0) -> IntArray:
-        """The interfaces by which messages reach these ranks, given the interface ``leaves`` at their source."""
+        """Return the interfaces by which messages reach these ranks, given the interface ``leaves`` at their source."""
         own = self.leaving(rank, turn)
         if self.rails == 1:
             return own

@@ -32,8 +32,10 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class LocalMessages:
-    """Cost for the sender of a message of m bytes that passes no link of the network: ``startup_s + m per_byte_s``,
-    by the segment in ``segments`` for m bytes if it has any."""
+    """Cost for the sender of a message of m bytes that passes no link of the network.
+
+    ``startup_s + m per_byte_s``, by the segment in ``segments`` for m bytes if it has any.
+    """
 
     startup_s: FloatOrArray = 0.0
     per_byte_s: FloatOrArray = 0.0
@@ -175,7 +177,7 @@ class Network:
         return self.rails * self.topology.link_count
 
     def link_group(self, link: IntArray) -> IntArray:
-        """The place among the topology's groups of every link, shape (n,), whatever its rail."""
+        """Return the place among the topology's groups of every link, shape (n,), whatever its rail."""
         return self.topology.group_of(link % max(1, self.topology.link_count))
 
     def link_name(self, link: int) -> str:
@@ -195,15 +197,20 @@ class Network:
         return self._most(self.link_latencies_s, self.hop_latency_s)
 
     def _most(self, values: tuple[FloatOrArray, ...], common: FloatOrArray) -> FloatOrArray:
-        """The largest of the groups that have links; the common value of a network without links of their own."""
+        """Return the largest of the groups that have links.
+
+        The common value of a network without links of their own.
+        """
         groups = self.topology.link_groups
         present = [value for value, group in zip(values, groups, strict=True) if group.links]
         return functools.reduce(np.maximum, present) if self.has_own_links and present else common
 
     @property
     def interface_occupancy_s_per_byte(self) -> FloatOrArray:
-        """Seconds for which one byte occupies a network interface, in each direction if it is full duplex, of a message
-        that passes it alone."""
+        """Return the seconds for which one byte of a message that passes alone occupies a network interface.
+
+        In each direction if it is full duplex.
+        """
         interfaces, message = self.interfaces, self.message_model.least_s_per_byte
         if interfaces.per_byte_s is not None:
             return interfaces.per_byte_s
@@ -224,8 +231,10 @@ class Network:
 
     @property
     def interfaces_have_one_link(self) -> bool:
-        """Whether all messages from a node, here node 0, leave it by one link, as on a fat tree; on a crossbar each
-        target has a link of its own. Up to 4,096 targets are looked at."""
+        """Whether all messages from a node, here node 0, leave it by one link, as on a fat tree.
+
+        On a crossbar each target has a link of its own. Up to 4,096 targets are looked at.
+        """
         topology = self.topology
         if self.rails > 1 or topology.directions or topology.node_count == 1:
             return False

@@ -42,7 +42,7 @@ class NodesByRanks:
             raise InputError(what, self.place, value=list(shape), allowed=allowed)
 
     def topology(self, nodes: int) -> Topology:
-        """The network of ``nodes`` nodes. InputError if there is none, with the nearest possible numbers."""
+        """Return the network of ``nodes`` nodes. InputError if there is none, with the nearest possible numbers."""
         try:
             return build_topology(self.kind, nodes, place=self.place, **self.options)
         except InputError as error:
@@ -54,12 +54,14 @@ class NodesByRanks:
             raise InputError(what, self.place, value=nodes, allowed=f"{counts} nodes") from None
 
     def smallest(self) -> Topology:
-        """The smallest network of this kind, instead of the one whose size is not known yet. InputError if there is
-        none of up to some thousands of nodes."""
+        """Return the smallest network of this kind, instead of the one whose size is not known yet.
+
+        InputError if there is none of up to some thousands of nodes.
+        """
         return build_topology(self.kind, self._first(range(1, MAX_HOSTS)) or 1, place=self.place, **self.options)
 
     def _first(self, counts: Iterable[int]) -> int | None:
-        """The first of some of these numbers of nodes that such a network has."""
+        """Return the first of some of these numbers of nodes that such a network has."""
         return next((count for count in islice(counts, _TRIED) if self._exists(count)), None)
 
     def _exists(self, nodes: int) -> bool:

@@ -54,8 +54,10 @@ class Routing:
         return 2 if self.goes_through_nodes else 1
 
     def check(self, model: MessageModel, sharing: Sharing, by_direction: bool, place: Place) -> None:
-        """InputError for impossible parameters, and for messages that cannot be routed so. ``by_direction``: whether
-        their first link determines the interface by which they leave."""
+        """InputError for impossible parameters, and for messages that cannot be routed so.
+
+        ``by_direction``: whether their first link determines the interface by which they leave.
+        """
         if self.goes_through_nodes and model.starts_at_every_hop:
             what = f"network.routing: {self.name} does not apply to messages sent again at every hop"
             raise InputError(what, place, value="startup_per: hop", allowed="startup_per: message")
@@ -92,8 +94,10 @@ class Valiant(Routing):
 
 @dataclass(frozen=True)
 class Ugal(Routing):
-    """The minimal route, unless the queue at its next link, times the links of the route, or all ``queues`` along it
-    together, exceed the queues of a route through a random node by more than ``threshold``."""
+    """The minimal route, unless its queues exceed those of a route through a random node by a ``threshold``.
+
+    The queue at its next link, times the links of the route, or all ``queues`` along it together.
+    """
 
     name = UGAL
     words = ", or through random nodes if busy"
@@ -107,8 +111,10 @@ class Ugal(Routing):
     queues: str = NEXT_LINK
 
     def check(self, model: MessageModel, sharing: Sharing, by_direction: bool, place: Place) -> None:
-        """InputError unless messages queue for links one after another, by an interface that does not depend on the
-        route."""
+        """Raise InputError unless messages queue for links one after another.
+
+        By an interface that does not depend on the route.
+        """
         super().check(model, sharing, by_direction, place)
         if self.queues not in QUEUES:
             what = "the queues by which ugal chooses, network.routing.ugal.queues"

@@ -43,8 +43,10 @@ class Sharing(ABC):
 
     @property
     def stored_bytes(self) -> float:
-        """Maximum number of bytes of a message that a node stores before they continue; infinite for a whole
-        message."""
+        """Maximum number of bytes of a message that a node stores before they continue.
+
+        Infinite for a whole message.
+        """
         return np.inf
 
     @property
@@ -68,8 +70,11 @@ class Sharing(ABC):
         """For a data sheet."""
 
     def check(self, model: MessageModel, is_stored: bool, is_as_fast: bool, place: Place) -> None:  # noqa: B027
-        """InputError for impossible parameters. ``is_stored``: whether links store messages; ``is_as_fast``:
-        whether all of them pass bytes as fast as messages of ``model`` go."""
+        """InputError for impossible parameters.
+
+        ``is_stored``: whether links store messages; ``is_as_fast``: whether all of them pass bytes as fast as messages
+        of ``model`` go.
+        """
 
 
 @dataclass(frozen=True)
@@ -90,8 +95,10 @@ class Fcfs(Sharing):
 
 @dataclass(frozen=True)
 class MaxMin(Sharing):
-    """All concurrently, with max-min fair ``shares``: equal ones, or in proportion to 1 / latency of the route. A
-    message that holds its sender while its bytes leave does so until its last byte has passed."""
+    """All concurrently, with max-min fair ``shares``: equal ones, or in proportion to 1 / latency of the route.
+
+    A message that holds its sender while its bytes leave does so until its last byte has passed.
+    """
 
     name = "max_min"
     option = Key(
@@ -132,8 +139,11 @@ class MaxMin(Sharing):
 
 @dataclass(frozen=True)
 class RoundRobin(Sharing):
-    """Packets of ``packet_bytes``, round robin among messages. A message that holds its sender while its bytes
-    leave does so until its last packet has passed; links that store anything store packets."""
+    """Packets of ``packet_bytes``, round robin among messages.
+
+    A message that holds its sender while its bytes leave does so until its last packet has passed; links that store
+    anything store packets.
+    """
 
     name = "round_robin"
     option = Key(name, Quantity("size"), "bytes of a packet", "4096 B", "above 0", field="packet_bytes")
@@ -157,8 +167,11 @@ class RoundRobin(Sharing):
         return f"round robin, by packets of {format_quantity(self.packet_bytes, 'size')}"
 
     def check(self, model: MessageModel, is_stored: bool, is_as_fast: bool, place: Place) -> None:
-        """InputError for messages that do not go in packets, for packets of no size, and for packets that are stored by
-        links that are not all as fast as messages."""
+        """Raise InputError for packets that cannot be simulated.
+
+        Messages that do not go in packets, packets of no size, and packets that are stored by links that are not all as
+        fast as messages.
+        """
         if not model.bytes_follow_startup:
             what = f"network.sharing: {self.name} is for messages of Hockney's model"
             allowed = f"model: hockney, or sharing: {Fcfs.name}"

@@ -25,14 +25,14 @@ NUMBERED_PATHS = rf"^(caches\.[^.]+\.per_byte|{_PATH.pattern})$"
 
 
 def segment_at(path: str) -> tuple[int, str] | None:
-    """The number of a segment, from 1 on, and the key of the constant at this path; None for any other path."""
+    """Return the number of a segment, from 1 on, and the key of the constant at this path; None for any other path."""
     match = _PATH.fullmatch(path)
     known = {UP_TO, *(key for model in MESSAGE_MODELS.values() for key in model.constants())}
     return (int(match.group(1)), match.group(2)) if match and match.group(2) in known else None
 
 
 def segment_dimension(key: str) -> str:
-    """The dimension of the constant of a segment with this key, as the unit table names it."""
+    """Return the dimension of the constant of a segment with this key, as the unit table names it."""
     every = (model.constants() for model in MESSAGE_MODELS.values())
     return "size" if key == UP_TO else next(constants[key][1] for constants in every if key in constants)
 
@@ -52,8 +52,10 @@ def segment_constants(model: MessageModel) -> dict[str, FloatOrArray]:
 def with_segment_constants(
     model: MessageModel, values: Mapping[str, FloatOrArray], place: Place
 ) -> tuple[SizeSegment, ...]:
-    """The segments of a model of messages with other constants, by their paths. InputError for one that they have
-    not."""
+    """Return the segments of a model of messages with other constants, by their paths.
+
+    InputError for one that they have not.
+    """
     changed, constants = list(model.segments), model.constants_by_size()
     for path, value in values.items():
         found = segment_at(path)

@@ -32,8 +32,9 @@ class Membership:
     def by_colour(
         cls, group: str, colour: FloatOrArray, ranks: int, expression: Expression, indices: Collection[str] = ()
     ) -> Membership:
-        """Return the groups of ``ranks`` ranks with these colours, (..., P) or what broadcasts to it. ``indices``:
-        of all loops.
+        """Return the groups of ``ranks`` ranks with these colours, (..., P) or what broadcasts to it.
+
+        ``indices``: of all loops.
 
         InputError for a colour that is not whole, and if no rank is in any group, unless the colour depends on the
         index of a loop: then the groups of an iteration may be empty.
@@ -83,8 +84,10 @@ class Membership:
         return np.take_along_axis(self.order, self._first + number, axis=-1)
 
     def checked_peers(self, number: FloatOrArray, what: str, expression: Expression, here: Ints) -> Ints:
-        """The peer of each rank in ``here``, which all are in a group, by its ``number`` (P,) there. InputError for one
-        that is no other rank of its group."""
+        """Return the peer of each rank in ``here``, which all are in a group, by its ``number`` (P,) there.
+
+        InputError for one that is no other rank of its group.
+        """
         given = np.broadcast_to(np.asarray(number, dtype=np.float64), self.colour.shape)[here]
         own, size = self.group_rank[here], self.group_size[here]
         bad = np.flatnonzero((given != np.floor(given)) | (given < 0) | (given >= size) | (given == own))
@@ -100,7 +103,10 @@ class Membership:
         return self.rank_of(numbers)[here]
 
     def members(self) -> list[Ints]:
-        """(groups, members) ranks of the groups of each size that there is, the smallest first; of one design point."""
+        """Return the ranks of the groups of each size that there is, (groups, members), the smallest first.
+
+        Of one design point.
+        """
         begins = np.flatnonzero(self._begins & (self.colour[self.order] >= 0))
         size = self.group_size[self.order[begins]]
         return [self.order[begins[size == one, None] + np.arange(one)] for one in np.unique(size)]
@@ -130,7 +136,7 @@ def check_group(group: str | None, groups: Mapping[str, Expression], place: Plac
 
 
 def checked_root(root: FloatOrArray, size: FloatOrArray, expression: Expression) -> FloatOrArray:
-    """The root. InputError unless it is the number of a rank among ``size``."""
+    """Return the root. InputError unless it is the number of a rank among ``size``."""
     value, members = np.broadcast_arrays(np.asarray(root, dtype=np.float64), np.asarray(size, dtype=np.float64))
     wrong = (value != np.floor(value)) | (value < 0) | (value >= members)
     if wrong.any():

@@ -18,7 +18,7 @@ from simcodesign.describe.programs.program import Block, Step, walk
 
 
 def started(demand: Demand, name: str) -> Demand:
-    """The demand, started under a name. InputError for what a rank does itself."""
+    """Return the demand, started under a name. InputError for what a rank does itself."""
     if not demand.can_be_started:
         what, allowed = (
             "this cannot be started",
@@ -29,8 +29,10 @@ def started(demand: Demand, name: str) -> Demand:
 
 
 def overlapping(parts: Sequence[Demand], place: Place) -> Block:
-    """A block of parts that begin together; it is done when the last of them is. InputError unless there are two, each
-    at another part of the rank."""
+    """Return a block of parts that begin together; it is done when the last of them is.
+
+    InputError unless there are two, each at another part of the rank.
+    """
     if len(parts) < 2:
         raise InputError("nothing to overlap", place, value=len(parts), allowed="two kinds of work or more")
     busy: set[str] = set()
@@ -56,8 +58,10 @@ def has_overlap(program: Sequence[Step]) -> bool:
 
 
 def check_starts(body: Sequence[Step]) -> None:
-    """InputError unless all operations started in a block are waited for in it, and nothing else is, and no two
-    concurrent parts have one name; likewise in its blocks."""
+    """Raise InputError unless all operations started in a block are waited for in it, and nothing else is.
+
+    No two concurrent parts may have one name; likewise in its blocks.
+    """
     under_way: dict[str, Demand] = {}
     for step in body:
         if isinstance(step, Block):

@@ -69,7 +69,7 @@ def indices_of(program: tuple[Step, ...]) -> frozenset[str]:
 
 
 def names_in(step: Step) -> frozenset[str]:
-    """The names in all expressions of a step, and of those in it."""
+    """Return the names in all expressions of a step, and of those in it."""
     return frozenset().union(*(one.names for part in walk((step,)) for one in part.expressions()))
 
 
@@ -101,8 +101,11 @@ class PlacedDemand:
         return {path: value for block in self.blocks for path, value in block.constants}
 
     def runs_at(self, values: Mapping[str, FloatOrArray]) -> bool:
-        """Whether it may be done where parameters and equations have these values: no block around it is repeated 0
-        times, and its condition may hold. What depends on other names, such as ``rank``, may."""
+        """Return whether it may be done where parameters and equations have these values.
+
+        No block around it is repeated 0 times, and its condition may hold. What depends on other names, such as
+        ``rank``, may.
+        """
         factors = (*self.repeats, *([] if self.demand.when is None else [self.demand.when]))
         known = (factor for factor in factors if factor.names <= values.keys())
         return all(np.any(np.asarray(factor.evaluate(values)) != 0) for factor in known)

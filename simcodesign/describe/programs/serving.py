@@ -60,7 +60,7 @@ class Serving:
     place: Place = field(default=Place(), compare=False)
 
     def expressions(self) -> Iterator[Expression]:
-        """The expressions over parameters and equations."""
+        """Yield the expressions over parameters and equations."""
         amounts = (self.rate, self.requests, self.continuous, self.ranks, self.token_bytes, self.fixed_bytes)
         yield from (one for one in amounts if one is not None)
 

@@ -57,8 +57,10 @@ def checked(operation: Operation, ranks: int, place: Place) -> Operation:
 
 
 def overlapping(parts: tuple[object, ...], place: Place) -> list[Operation]:
-    """Parts that begin together, the processor's part last. InputError unless there are two, each at another part of
-    the rank."""
+    """Parts that begin together, the processor's part last.
+
+    InputError unless there are two, each at another part of the rank.
+    """
     good: list[Operation] = []
     for part in parts:
         if not isinstance(part, Operation) or part[0] not in PARTS:
@@ -102,7 +104,7 @@ def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place:
 
 
 def _segments(size: float, most: object, place: Place) -> int:
-    """Number of parts in which the bytes are passed on: the fewest with at most ``most`` bytes each."""
+    """Return the number of parts in which the bytes are passed on: the fewest with at most ``most`` bytes each."""
     most_bytes = _amount(most, "segment", place)
     if not most_bytes:
         raise InputError("a segment has no bytes", place, value=most, allowed="more than 0 bytes")

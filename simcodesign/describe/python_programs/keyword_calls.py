@@ -41,8 +41,11 @@ def memory_demand(text: str, place: Place) -> MemoryAccesses:
 
 
 def accelerator_demand(kind: str, text: str, place: Place) -> Kernel | Copy:
-    """Return the ``kernel`` or ``copy`` of the keywords in a JSON text. Raises InputError for keywords that no file may
-    have, for ``when`` and ``varies``, and for amounts that are not numbers from 0 on."""
+    """Return the ``kernel`` or ``copy`` of the keywords in a JSON text.
+
+    Raises InputError for keywords that no file may have, for ``when`` and ``varies``, and for amounts that are not
+    numbers from 0 on.
+    """
     try:
         keywords = read_json(text)
         entry = _entry(keywords, place)
@@ -65,7 +68,7 @@ def _check_amounts(demand: Demand) -> None:
 
 
 def _entry(value: object, place: Place) -> Entry:
-    """A value as the entry of a file, with the names of what is within it."""
+    """Return a value as the entry of a file, with the names of what is within it."""
     if isinstance(value, dict):
         inner = ((name, replace(place, path=f"{place.path}.{name}" if place.path else name)) for name in value)
         return Entry({name: _entry(value[name], where) for name, where in inner}, place)

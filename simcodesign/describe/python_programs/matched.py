@@ -33,7 +33,7 @@ class CollectiveCalls:
 
 
 def collective_calls(recording: Recording) -> CollectiveCalls:
-    """The calls, each matched with the calls of the other members: the n-th of each is the n-th of all.
+    """Return the calls, each matched with the calls of the other members: the n-th of each is the n-th of all.
 
     InputError where members of a group call different operations, or not equally many.
     """
@@ -106,8 +106,10 @@ def _words(recording: Recording, entry: int) -> str:
 
 
 def message_sizes(recording: Recording) -> NDArray[np.float64]:
-    """(N,) bytes of the message of each send and receive, NaN for other entries and for receives from anyone that
-    state none. The n-th send from a to b with a tag is the n-th receive of b from a with it.
+    """Return the bytes of the message of each send and receive, (N,).
+
+    NaN for other entries and for receives from anyone that state none. The n-th send from a to b with a tag is the n-th
+    receive of b from a with it.
 
     InputError where sends and receives do not match in number or size, and for messages of a rank to itself.
     """
@@ -183,8 +185,10 @@ def _check_numbers(recording: Recording, sent: NDArray[np.float64], received: ND
 
 
 def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -> Collective:
-    """A collective operation of ``ranks`` ranks as a demand, under which both readings know its algorithm; by the rules
-    of a machine if it is left to it."""
+    """Return a collective operation of ``ranks`` ranks as a demand, under which both readings know its algorithm.
+
+    By the rules of a machine if it is left to it.
+    """
     entries = np.flatnonzero(recording.op == op)
     _, name, size_bytes, algorithm, *_ = recording.operations[op]
     demand = Collective(None, recording.place_of(int(entries[0])), name=name, algorithm=algorithm, bytes=ONE)
@@ -192,8 +196,10 @@ def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -
 
 
 def segments_of(recording: Recording, op: int, way: Collective) -> tuple[int, ...]:
-    """In how many parts the bytes of a collective operation are passed on, as the program or the rule that chose its
-    algorithm states it; nothing if neither does."""
+    """Return in how many parts the bytes of a collective operation are passed on.
+
+    As the program or the rule that chose its algorithm states it; nothing if neither does.
+    """
     _, _, size_bytes, _, _, stated, _ = recording.operations[op]
     if stated or way.segment is None:
         return tuple(stated)

@@ -117,8 +117,10 @@ def memory(**keywords: Any) -> Operation:
 
 
 def kernel(**keywords: Any) -> Operation:
-    """Kernels on the accelerator of the rank, by the keywords of ``kernel`` in workload files: ``flops``, ``bytes`` or
-    both, or a shape (``gemm=(m, n, k)``, ``attention={...}``, ``normalisation={...}``); ``type`` and ``times``.
+    """Do kernels on the accelerator of the rank, by the keywords of ``kernel`` in workload files.
+
+    ``flops``, ``bytes`` or both, or a shape (``gemm=(m, n, k)``, ``attention={...}``, ``normalisation={...}``);
+    ``type`` and ``times``.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -132,8 +134,9 @@ def kernel(**keywords: Any) -> Operation:
 
 
 def copy(to: str, bytes: float, times: float = 1) -> Operation:
-    """``times`` copies of ``bytes`` each between the host and its accelerator, to the ``"accelerator"`` or the
-    ``"host"``.
+    """Do ``times`` copies of ``bytes`` each between the host and its accelerator.
+
+    ``to``: the ``"accelerator"`` or the ``"host"``.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -146,8 +149,9 @@ def copy(to: str, bytes: float, times: float = 1) -> Operation:
 
 
 def overlap(*parts: Operation) -> Operation:
-    """Work of a rank's processor, memory, disk, accelerator and link that begins together, at most one of each: done
-    when the last of ``parts`` is.
+    """Do work of a rank's processor, memory, disk, accelerator and link that begins together.
+
+    At most one of each: done when the last of ``parts`` is.
 
     >>> import simcodesign as sc
     >>> @sc.program
@@ -173,7 +177,8 @@ def send(to: int, bytes: float, tag: int = 0) -> Operation:
 
 
 def receive(source: int | None = None, bytes: float | None = None, tag: int = 0) -> Operation:
-    """Wait for the next message with this tag from rank ``source``, or, without one, from any rank;
+    """Wait for the next message with this tag from rank ``source``, or, without one, from any rank.
+
     ``bytes``, if given, must equal the size sent.
 
     >>> import simcodesign as sc
@@ -203,8 +208,9 @@ def phase(name: str) -> Operation:
 
 
 def start(operation: Operation) -> Operation:
-    """Begin a message, a collective operation, a disk access, a kernel or a copy, and continue: ``handle = yield
-    sc.rank.start(...)``.
+    """Begin a message, a collective operation, a disk access, a kernel or a copy, and continue.
+
+    ``handle = yield sc.rank.start(...)``.
 
     >>> import simcodesign as sc
     >>> @sc.program

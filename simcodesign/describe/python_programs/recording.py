@@ -55,8 +55,10 @@ MOST_PASSES = 100
 
 @dataclass(frozen=True)
 class Recording:
-    """N entries of P ranks, rank by rank: each an operation of D distinct ones, or one of no time (``op`` is NONE): a
-    wait, or where a rank continues after a start.
+    """N entries of P ranks, rank by rank.
+
+    Each an operation of D distinct ones, or one of no time (``op`` is NONE): a wait, or where a rank continues after a
+    start.
 
     The columns ``op``, ``phase``, ``line`` and ``waits_for`` may have 32 or 64 bits: sums and products of what is in
     them need more. ``colours[g]``: (P,) the colour of each rank in group g, NONE for ranks without one; group 0 holds

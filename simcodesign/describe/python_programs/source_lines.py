@@ -15,7 +15,7 @@ Int64s = NDArray[np.int64]
 
 
 def line_within(generator: GeneratorType[Any, Any, Any], file: str) -> int:
-    """The line of a generator, or of the one from which it yields: of the innermost one in the file."""
+    """Return the line of a generator, or of the one from which it yields: of the innermost one in the file."""
     assert generator.gi_frame is not None
     line, inner = generator.gi_frame.f_lineno, generator.gi_yieldfrom
     while isinstance(inner, GeneratorType) and inner.gi_frame is not None:

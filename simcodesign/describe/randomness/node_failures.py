@@ -26,8 +26,10 @@ LIFETIMES = ("exponential", "weibull")
 
 @dataclass(frozen=True)
 class Failures:
-    """Failures of a machine: each node fails ``mtbf_s`` after it has been (re)started, on average. Raises InputError
-    for a distribution that is not in ``LIFETIMES``."""
+    """Failures of a machine: each node fails ``mtbf_s`` after it has been (re)started, on average.
+
+    Raises InputError for a distribution that is not in ``LIFETIMES``.
+    """
 
     mtbf_s: FloatOrArray
     distribution: Distribution

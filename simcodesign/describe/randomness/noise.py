@@ -24,8 +24,10 @@ WHICH_NODES = "one of nodes, count, fraction"
 
 @dataclass(frozen=True)
 class SlowNodes:
-    """Computations of the ranks on some nodes take ``factor`` times as long: on ``nodes``, or on ``count``
-    random nodes among all of the machine, or on each node with the probability ``fraction``.
+    """Computations of the ranks on some nodes take ``factor`` times as long.
+
+    On ``nodes``, or on ``count`` random nodes among all of the machine, or on each node with the probability
+    ``fraction``.
 
     Raises InputError unless exactly one of these is given, and in range.
     """
@@ -77,8 +79,11 @@ class SlowNodes:
 
 @dataclass(frozen=True)
 class Bursts:
-    """The operating system takes ``length_s`` out of every ``period_s`` of a node's processors: of all nodes at the
-    same time (``together``), or of each at a time of its own. Raises InputError unless 0 <= length < period."""
+    """The operating system takes ``length_s`` out of every ``period_s`` of a node's processors.
+
+    Of all nodes at the same time (``together``), or of each at a time of its own. Raises InputError unless 0 <= length
+    < period.
+    """
 
     period_s: float
     length_s: float
@@ -110,8 +115,9 @@ class Bursts:
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of a machine: a factor on the time of every computation, disk access, memory demand and message; slow
-    nodes; bursts. True if there is anything that changes a time.
+    """Noise of a machine: a factor on the time of every computation, disk access, memory demand and message.
+
+    Slow nodes; bursts. True if there is anything that changes a time.
 
     A message carries its factor along: its sender's time, its flight, and its times on the route all have it.
     """
@@ -170,7 +176,7 @@ class Imbalance:
 
 
 def share_as_distribution(share: float, what: str, place: Place) -> Distribution:
-    """The lognormal distribution for a plain fraction. InputError unless it is a coefficient of variation."""
+    """Return the lognormal distribution for a plain fraction. InputError unless it is a coefficient of variation."""
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST_VARIATION:
         raise InputError(what, place, value=share, allowed=f"0 to {MOST_VARIATION}")
     return Distribution("lognormal", {"variation": float(share)}, place=place)

@@ -85,7 +85,7 @@ class RecordingBuilder:
         return np.where(number == NONE, NONE, number * self.ranks + is_message[number] * rank)
 
     def _together(self) -> Iterator[list[RankLog]]:
-        """The logs, short ones together."""
+        """Yield the logs, short ones together."""
         several: list[RankLog] = []
         entries = 0
         for log in self.logs:
@@ -105,8 +105,10 @@ class RecordingBuilder:
         numbers: Int64s,
         is_message: NDArray[np.bool_],
     ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-        """The columns of the recording, and its phases. Empties the logs one after another, so that memory does not
-        hold everything twice."""
+        """Return the columns of the recording, and its phases.
+
+        Empties the logs one after another, so that memory does not hold everything twice.
+        """
         entries = int(first[-1])
         kind = np.int32 if entries <= np.iinfo(np.int32).max else np.int64
         columns = {name: np.empty(entries, kind) for name in ("op", "phase", "line")}
@@ -134,8 +136,11 @@ class RecordingBuilder:
         return columns, tuple(names) or ("main",)
 
     def _check_sources(self, used: Int64s) -> None:
-        """InputError for receives from any rank, or with any tag, of which the trace does not say what they took, and
-        for collective operations of which it does not say what they are."""
+        """Raise InputError for receives and collective operations that the trace does not identify.
+
+        Receives from any rank, or with any tag, without the message that they took, and collective operations of an
+        unknown kind.
+        """
         places = {RECEIVE: slice(1, 3), COLLECTIVE: slice(1, 2)}
         keys = ((n, self._keys[n]) for n in np.unique(used // self.ranks).tolist())
         unknown = {n for n, key in keys if key[0] in places and None in key[places[key[0]]]}
@@ -151,7 +156,7 @@ class RecordingBuilder:
         raise InputError(what, self.place_of(log.rank, log.line_of(entry)))
 
     def _final_operations(self, used: Int64s) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
-        """The distinct operations, the number among them of each code that is ``used``, and the groups."""
+        """Return the distinct operations, the number among them of each code that is ``used``, and the groups."""
         called = [code for code in used.tolist() if self._keys[code // self.ranks][0] == COLLECTIVE]
         communicators = [self._of_code(code, self._communicator) for code in called]
         colours, group_of = groups_of(communicators, self.ranks)
@@ -180,11 +185,11 @@ class RecordingBuilder:
         return next(one for one in every if one[2] in numbers)
 
     def _communicator(self, key: Key, place: Place, rank: int) -> Communicator:
-        """The communicator of a collective operation."""
+        """Return the communicator of a collective operation."""
         return self.communicators.at(key[4], place)
 
     def _final(self, key: Key, place: Place, rank: int, group_of: dict[int, int]) -> Operation:
-        """An operation among all ranks, checked."""
+        """Return an operation among all ranks, checked."""
         kind, *rest = key
         if kind in (COMPUTE, ACCESS, KERNEL):
             return checked(Operation(key), self.ranks, place)
@@ -241,7 +246,10 @@ class RecordingBuilder:
 
 
 def _distinct(values: Int64s) -> Int64s:
-    """The different values in their order. Many are equal: sorting them is ten times as fast as ``np.unique``."""
+    """Return the different values in their order.
+
+    Many are equal: sorting them is ten times as fast as ``np.unique``.
+    """
     ordered = np.sort(values)
     found: Int64s = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     return found

@@ -68,7 +68,7 @@ def recording_of_nodes(path: Path, read: Callable[[Path], Sequence[Node]]) -> Re
 
 
 def _groups(builder: RecordingBuilder, graphs: Sequence[Sequence[Node]]) -> dict[str, tuple[int, int]]:
-    """The communicator and the number of ranks of each process group: all ranks that use its name."""
+    """Return the communicator and the number of ranks of each process group: all ranks that use its name."""
     members: dict[str, set[int]] = defaultdict(set)
     for rank, nodes in enumerate(graphs):
         for node in nodes:

@@ -1,5 +1,7 @@
-"""Communicators of a trace: their members, which are determined when all ranks have been read, and the groups of a
-Recording that they become."""
+"""Communicators of a trace.
+
+Their members, which are determined when all ranks have been read, and the groups of a Recording that they become.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +52,10 @@ class _Split:
 
 
 class Communicators:
-    """The communicators of P ranks, by the numbers that logs use for them: a communicator that ranks make by a split
-    has another number in each of them until ``resolve``."""
+    """The communicators of P ranks, by the numbers that logs use for them.
+
+    A communicator that ranks make by a split has another number in each of them until ``resolve``.
+    """
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
@@ -62,8 +66,9 @@ class Communicators:
         self._tags: dict[tuple[int, object], int] = {}
 
     def listed(self, members: Sequence[int], place: Place, name: Hashable = None) -> int:
-        """Return the number of the communicator of these ranks, in this order; different names make different
-        communicators.
+        """Return the number of the communicator of these ranks, in this order.
+
+        Different names make different communicators.
 
         Raises InputError for no such ranks.
         """
@@ -127,8 +132,10 @@ class Communicators:
 
 
 def groups_of(communicators: Sequence[Communicator], ranks: int) -> tuple[list[Int64s], dict[int, int]]:
-    """Return the colours of the groups of a Recording, and the group of each communicator by its number: all ranks are
-    group 0, and communicators without a common member share a group."""
+    """Return the colours of the groups of a Recording, and the group of each communicator by its number.
+
+    All ranks are group 0, and communicators without a common member share a group.
+    """
     colours = [np.zeros(ranks, np.int64)]
     taken: list[int] = [1]
     group_of = {WORLD: 0}

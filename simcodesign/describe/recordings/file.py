@@ -1,5 +1,7 @@
-"""Files of recordings: arrays in NumPy's compressed format without pickle, and a header in JSON. They are the same on
-every computer."""
+"""Files of recordings: arrays in NumPy's compressed format without pickle, and a header in JSON.
+
+They are the same on every computer.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,7 @@ def write_recording(recording: Recording, path: Path) -> None:
 
 
 def _small(array: NDArray[Any]) -> NDArray[Any]:
-    """The array with as few bytes an entry as its values need, in little-endian order."""
+    """Return the array with as few bytes an entry as its values need, in little-endian order."""
     if array.dtype == bool:
         return array
     least, most = (int(array.min()), int(array.max())) if array.size else (0, 0)
@@ -195,7 +197,7 @@ def _operations(rows: object, ranks: int, groups: int, place: Place) -> tuple[Op
 
 
 def _operation(row: object, ranks: int, groups: int, algorithms: set[tuple[str, str]], place: Place) -> Operation:
-    """An operation, checked as when it was recorded."""
+    """Return an operation, checked as when it was recorded."""
     if not isinstance(row, list) or not row or not isinstance(row[0], str) or len(row) != _LENGTHS.get(row[0]):
         raise _damaged(place, "an operation")
     if row[0] != COLLECTIVE:

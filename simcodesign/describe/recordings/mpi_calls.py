@@ -213,7 +213,7 @@ def _wait_some(rank: MpiRank, given: Given) -> None:
 
 
 def _if_done(action: Action) -> Action:
-    """A test is a wait if it succeeded, and nothing if it did not or the trace does not record it."""
+    """Return the action of a test: a wait if it succeeded, nothing if it did not or was not recorded."""
 
     def tested(rank: MpiRank, given: Given) -> None:
         if given.get("flag"):
@@ -249,7 +249,7 @@ def _create(rank: MpiRank, given: Given) -> None:
 
 
 def _include(rank: MpiRank, given: Given) -> None:
-    """A group of some ranks of another group: whether in its order."""
+    """Make a group of some ranks of another group, and note if it has another order."""
     ranks = given["ranks"]
     if given["group"] in rank.unordered or sorted(ranks) != ranks:
         rank.unordered.add(given["newgroup"])
@@ -262,7 +262,7 @@ def _grid(rank: MpiRank, given: Given) -> None:
 
 
 def _part_of_grid(rank: MpiRank, given: Given) -> None:
-    """The ranks whose coordinates are equal in the dimensions that do not remain."""
+    """Keep the ranks whose coordinates are equal in the dimensions that do not remain."""
     dims, remains = rank.grids.get(given["oldcomm"]), given["remain_dims"]
     if dims is None or len(dims) != len(remains):
         what = f"rank {rank.log.rank} divides a grid that was not made of MPI_COMM_WORLD (MPI_Cart_sub)"

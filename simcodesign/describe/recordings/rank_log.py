@@ -21,8 +21,10 @@ Key = tuple[Any, ...]
 
 
 class NotedOperations:
-    """The distinct operations of all logs. ``keys``: by their numbers; ``starts``: the entries of a start, by operation
-    and line."""
+    """The distinct operations of all logs.
+
+    ``keys``: by their numbers; ``starts``: the entries of a start, by operation and line.
+    """
 
     def __init__(self) -> None:
         self.keys: list[Key] = []
@@ -144,8 +146,10 @@ class RankLog:
     def collective(
         self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
     ) -> None:
-        """Take part in a collective operation by its default algorithm. ``size_bytes`` as in workload files: what each
-        rank contributes (to each partner), or gets from the root."""
+        """Take part in a collective operation by its default algorithm.
+
+        ``size_bytes`` as in workload files: what each rank contributes (to each partner), or gets from the root.
+        """
         self._add((COLLECTIVE, name, size_bytes, root, communicator))
 
     def start_collective(

@@ -55,7 +55,7 @@ def write_time_independent(recording: Recording, path: Path) -> list[str]:
 
 
 def _lines(recording: Recording, sizes: list[float], rank: int) -> Iterator[str]:
-    """The actions of a rank."""
+    """Yield the actions of a rank."""
     begin, end = recording.first[rank : rank + 2].tolist()
     columns = (recording.op, recording.started, recording.waits_for)
     op, started, waits_for = (column[begin:end].tolist() for column in columns)
@@ -86,7 +86,7 @@ def _lines(recording: Recording, sizes: list[float], rank: int) -> Iterator[str]
 
 
 def _own_action(recording: Recording, operation: tuple[Any, ...], entry: int, is_started: bool) -> str:
-    """The action of computation, or of a collective operation. InputError for anything else."""
+    """Return the action of computation, or of a collective operation. InputError for anything else."""
     kind, name, *rest = operation
     if not is_started and kind == COMPUTE and name in _WORK:
         return f"{_WORK[name]} {_number(rest[0])}"
@@ -105,7 +105,7 @@ def _own_action(recording: Recording, operation: tuple[Any, ...], entry: int, is
 
 
 def _number(value: float) -> str:
-    """The shortest text that is read as the same number."""
+    """Return the shortest text that is read as the same number."""
     return str(int(value)) if value.is_integer() and value < 1e15 else repr(value)
 
 

@@ -14,8 +14,11 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(kind: str) -> Schema:
-    """Return the schema of ``machine`` or ``workload`` files. It accepts whatever such a file may be; it does not know
-    which keys exclude each other, nor the names in expressions. Raises InputError for another kind."""
+    """Return the schema of ``machine`` or ``workload`` files.
+
+    It accepts whatever such a file may be; it does not know which keys exclude each other, nor the names in
+    expressions. Raises InputError for another kind.
+    """
     if kind not in KINDS:
         raise InputError("no schema of this", value=kind, allowed=", ".join(KINDS))
     head = {"$schema": _DRAFT, "title": f"simcodesign {kind}"}

@@ -39,7 +39,7 @@ def key_table(kind: str) -> tuple[KeyRow, ...]:
 
 
 def _steps() -> Section:
-    """The keys of a step, with one for all collective operations."""
+    """Return the keys of a step, with one for all collective operations."""
     every = step_section().by_name
     about = every[next(iter(ALGORITHMS))].about
     keys = {key.name: key for name in ALGORITHMS for key in collective_section(name).keys}

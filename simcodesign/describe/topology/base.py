@@ -67,7 +67,7 @@ class Topology(ABC):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> Topology:
-        """The network of ``node_count`` hosts, 1 or more, by the given ``options`` of this kind.
+        """Return the network of ``node_count`` hosts, 1 or more, by the given ``options`` of this kind.
 
         Raises InputError, with ``place``, for options that are missing or cannot be used.
         """
@@ -115,12 +115,14 @@ class Topology(ABC):
         return (LinkGroup("all links", self.link_count),)
 
     def group_of(self, link: IntArray) -> IntArray:
-        """The place in ``link_groups`` of every link, shape (n,)."""
+        """Return the place in ``link_groups`` of every link, shape (n,)."""
         return np.zeros_like(link)
 
     def with_speeds(self, bandwidth: tuple[float, ...], latency: tuple[float, ...]) -> Topology:
-        """Return the network with these bandwidths (B/s) and latencies (s) of links, one for each of the
-        ``link_groups``. InputError for a kind whose links cannot differ."""
+        """Return the network with these bandwidths (B/s) and latencies (s) of links.
+
+        One for each of the ``link_groups``. InputError for a kind whose links cannot differ.
+        """
         own = {field.name for field in fields(self)}
         if not {"bandwidth", "latency"} <= own:
             raise InputError(
@@ -136,13 +138,17 @@ class Topology(ABC):
 
     @property
     def directions(self) -> int:
-        """Number of directions in which links leave and reach a host, if they have any: two for each dimension;
-        otherwise 0."""
+        """Number of directions in which links leave and reach a host, if they have any: two for each dimension.
+
+        Otherwise 0.
+        """
         return 0
 
     def direction_of(self, link: IntArray) -> IntArray:
-        """The direction, 0 to ``directions``, in which each link, shape (n,), leads away from its begin. Its end
-        has it in the opposite direction, the other one of that dimension."""
+        """Return the direction, 0 to ``directions``, in which each link, shape (n,), leads away from its begin.
+
+        Its end has it in the opposite direction, the other one of that dimension.
+        """
         raise NotImplementedError
 
     @property
@@ -166,7 +172,7 @@ class Topology(ABC):
 
     @abstractmethod
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
-        """The next vertex and the link to it from the vertices ``at`` on the route to the hosts ``target``.
+        """Return the next vertex and the link to it from the vertices ``at`` on the route to the hosts ``target``.
 
         All arrays have shape (n,) and ``at != target`` everywhere; the numbers are not checked.
         """
@@ -182,14 +188,14 @@ class Topology(ABC):
 
     @abstractmethod
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
-        """The vertices at which the given links, shape (n,), begin and end."""
+        """Return the vertices at which the given links, shape (n,), begin and end."""
 
     @abstractmethod
     def distance_hops(self, source: IntArray, target: IntArray) -> IntArray:
         """Hops between checked hosts; the arrays broadcast."""
 
     def hops(self, source: ArrayLike, target: ArrayLike) -> IntArray:
-        """Number of links traversed from hosts ``source`` to hosts ``target`` (int64, broadcast shape).
+        """Return the number of links traversed from hosts ``source`` to hosts ``target`` (int64, broadcast shape).
 
         Raises InputError for what is not a host.
         """
@@ -197,11 +203,11 @@ class Topology(ABC):
         return np.asarray(distance, dtype=np.int64)
 
     def route(self, source: int, target: int) -> IntArray:
-        """The links from host ``source`` to host ``target`` in the order of travel, shape (hops,)."""
+        """Return the links from host ``source`` to host ``target`` in the order of travel, shape (hops,)."""
         return self.routes([source], [target]).link
 
     def routes(self, sources: ArrayLike, targets: ArrayLike) -> Routes:
-        """The routes of many pairs of hosts, both shape (n,). Raises InputError for what is not a host."""
+        """Return the routes of many pairs of hosts, both shape (n,). Raises InputError for what is not a host."""
         source, target = self._pairs(sources, targets)
         start = np.zeros(source.size + 1, dtype=np.int64)
         np.cumsum(self.distance_hops(source, target), out=start[1:])
@@ -247,15 +253,16 @@ class Topology(ABC):
         return f"switch {vertex - self.node_count}"
 
     def link_name(self, link: int) -> str:
-        """The ends of a link, e.g. ``host 3 -> switch 1``. Raises InputError for what is not a link."""
+        """Return the ends of a link, e.g. ``host 3 -> switch 1``. Raises InputError for what is not a link."""
         if not 0 <= link < self.link_count:
             raise InputError("no such link", value=link, allowed=_interval(self.link_count, "link"))
         tail, head = self.link_ends(np.array([link], dtype=np.int64))
         return self._arrow(self.vertex_name(int(tail[0])), self.vertex_name(int(head[0])))
 
     def to_networkx(self) -> nx.DiGraph:
-        """All vertices and links as a graph, a ``MultiDiGraph`` where links are parallel; edge attribute ``link`` holds
-        the link number.
+        """All vertices and links as a graph, a ``MultiDiGraph`` where links are parallel.
+
+        Edge attribute ``link`` holds the link number.
 
         Raises InputError above ``MAX_DRAWN_LINKS`` edges.
         """

@@ -11,7 +11,7 @@ from simcodesign.describe.topology.base import MAX_HOSTS, TOPOLOGIES, Topology, 
 def build_topology(
     kind: str, node_count: int, shape: Sequence[int] | None = None, *, place: Place | None = None, **options: object
 ) -> Topology:
-    """The network of ``node_count`` hosts of one of the registered kinds.
+    """Return the network of ``node_count`` hosts of one of the registered kinds.
 
     Options depend on the kind; None means that one is not given: ``shape`` or ``dims`` of mesh and torus
     (default: the balanced shape of 2 dimensions), ``arity`` of the fat tree and ``graph`` (of NetworkX) of the graph,

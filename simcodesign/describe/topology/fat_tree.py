@@ -53,9 +53,11 @@ class FatTreeTopology(UpDownTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> FatTreeTopology:
-        """Build it from switches with ``arity`` ports up and as many down, in as many levels as the hosts need; links
-        of each level have the bandwidth (B/s) and latency (s) given, or a fraction of the bandwidth of the machine's
-        network."""
+        """Build it from switches with ``arity`` ports up and as many down, in as many levels as the hosts need.
+
+        Links of each level have the bandwidth (B/s) and latency (s) given, or a fraction of the bandwidth of the
+        machine's network.
+        """
         if "arity" not in options:
             raise InputError("fat_tree needs an arity (ports up and down of a switch)", place, allowed="arity >= 2")
         if options.get("bandwidth") is not None and options.get("taper") is not None:
@@ -87,6 +89,7 @@ class FatTreeTopology(UpDownTopology):
 
     @property
     def switches_per_level(self) -> int:
+        """Return the number of switches of each level."""
         return int(self.arity ** (self.levels - 1)) if self.levels else 0
 
     @property
@@ -156,7 +159,7 @@ class FatTreeTopology(UpDownTopology):
         return np.where(arrives, target, reached), np.where(arrives, 2 * target + 1, 2 * cable + is_down)
 
     def _cable(self, level: IntArray, lower: IntArray, port: IntArray) -> IntArray:
-        """The cable from up port ``port`` of switch ``lower`` of a level."""
+        """Return the cable from up port ``port`` of switch ``lower`` of a level."""
         return self.node_count + (level * self.switches_per_level + lower) * self.arity + port
 
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:

@@ -101,7 +101,7 @@ class GraphTopology(Topology):
         return int(self._distances[:, : self.node_count].sum(dtype=np.int64)) / max(1, pairs)
 
     def vertex_name(self, vertex: int) -> str:
-        """The name that the vertex has in the graph."""
+        """Return the name that the vertex has in the graph."""
         return self.names[vertex]
 
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
@@ -129,7 +129,7 @@ class GraphTopology(Topology):
         return self.group[link]
 
     def facts(self) -> list[tuple[str, str]]:
-        """The notes, and how many links have which bandwidth and latency, unless the network specifies both."""
+        """Return the notes, and how many links have which bandwidth and latency, unless the network specifies both."""
         notes = [("note", note) for note in self.notes]
         if all(speed == (None, None, 1) for speed in self.speeds):
             return notes

@@ -30,8 +30,10 @@ COSMETIC_OF_VERTICES = COSMETIC | {"size", "width", "height"}
 
 
 class Speed(NamedTuple):
-    """Bandwidth (B/s) and latency (s) of a link, None if the edges specify none; ``cables`` without a bandwidth of
-    their own share the load of such a link."""
+    """Bandwidth (B/s) and latency (s) of a link, None if the edges specify none.
+
+    ``cables`` without a bandwidth of their own share the load of such a link.
+    """
 
     bandwidth: float | None
     latency: float | None
@@ -84,7 +86,7 @@ def _speed(tail: Hashable, head: Hashable, attributes: dict[str, Any], place: Pl
 
 
 def _added(pair: tuple[Hashable, Hashable], speeds: list[Speed], place: Place | None) -> Speed:
-    """The speed of parallel edges together."""
+    """Return the speed of parallel edges together."""
     for name in DIMENSION_OF:
         given = [speed for speed in speeds if getattr(speed, name) is not None]
         if 0 < len(given) < len(speeds):
@@ -125,7 +127,7 @@ def _notes_on_edges(graph: nx.Graph, edges: Edges) -> Iterator[str]:
 
 
 def _unused(rows: Iterable[dict[Any, Any]], used: frozenset[str]) -> list[str]:
-    """The names of attributes that mean nothing here, in the order of the graph; a weight of 1 is a hop."""
+    """Return the names of attributes that mean nothing here, in the order of the graph; a weight of 1 is a hop."""
     names: dict[str, None] = {}
     for attributes in rows:
         for name, value in attributes.items():
@@ -137,7 +139,7 @@ def _unused(rows: Iterable[dict[Any, Any]], used: frozenset[str]) -> list[str]:
 
 
 def _listed(names: list[str], meant: tuple[str, ...]) -> str:
-    """The names, with the attribute that differs from one of them by capital letters only."""
+    """Return the names, with the attribute that differs from one of them by capital letters only."""
     shown = [f"{name} (did you mean {name.lower()!r}?)" if name.lower() in meant else name for name in names]
     more = len(shown) - MOST_NAMED
     return ", ".join(shown[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -185,7 +185,7 @@ def _attributes(text: str, place: Place) -> dict[str, Any]:
 
 
 def _named_cells(cells: list[str], columns: list[str]) -> dict[str, Any]:
-    """The cells of an edge after its two ends, by the headings of their columns."""
+    """Return the cells of an edge after its two ends, by the headings of their columns."""
     names = columns[2:] or (["weight"] if len(cells) == 3 else [])
     names += [f"column {place + 3}" for place in range(len(names), len(cells) - 2)]
     values = [float(cell) if NUMBER.fullmatch(cell) else cell for cell in cells[2:]]
@@ -203,7 +203,10 @@ def _numbered_edges(data: bytes) -> bytes:
 
 
 def _with_defaults(graph: nx.Graph) -> nx.Graph:
-    """The graph with the defaults of its keys, which NetworkX leaves with the graph, at every vertex and edge."""
+    """Return the graph with the defaults of its keys, which NetworkX leaves with the graph.
+
+    At every vertex and edge.
+    """
     parts = {"node_default": graph.nodes(data=True), "edge_default": graph.edges(data=True)}
     for kind, rows in parts.items():
         for *_, attributes in rows:

@@ -33,6 +33,7 @@ class Axis(NamedTuple):
 
     @property
     def is_ring(self) -> bool:
+        """Return whether the last node has a cable to the first one."""
         return self.extent > 2 and self.cables == self.extent
 
     def coordinate(self, host: IntArray) -> IntArray:
@@ -40,7 +41,7 @@ class Axis(NamedTuple):
         return _rest(host // self.stride, self.extent)
 
     def cable(self, block: IntArray, low: IntArray | int, within: IntArray) -> IntArray:
-        """The number of cable ``low`` of the line at the place ``within`` a block of this dimension."""
+        """Return the number of cable ``low`` of the line at the place ``within`` a block of this dimension."""
         return self.first + (block * self.cables + low) * self.stride + within
 
 
@@ -65,8 +66,10 @@ class GridTopology(Topology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GridTopology:
-        """Build the grid of the given shape, or the balanced one of ``dims`` dimensions (2, unless given), with a
-        bandwidth (B/s) and a latency (s) of the links of each dimension, or the values of the machine's network."""
+        """Build the grid of the given shape, or the balanced one of ``dims`` dimensions (2, unless given).
+
+        With a bandwidth (B/s) and a latency (s) of the links of each dimension, or the values of the machine's network.
+        """
         shape = checked_shape(node_count, options.get("shape"), options.get("dims"), place)
         speeds = {
             name: checked_values(options.get(name), name, len(shape), "dimension", place)
@@ -80,7 +83,7 @@ class GridTopology(Topology):
         """Whether lines are rings, for each dimension; of two hosts or one they never are."""
 
     def options_for(self, node_count: int) -> dict[str, Any]:
-        """A shape that is as near to this one as the number of hosts allows."""
+        """Return a shape that is as near to this one as the number of hosts allows."""
         same = node_count == self.node_count
         shape = self.shape if same else similar_shape(self.shape, node_count)
         return {**super().options_for(node_count), "shape": shape}
@@ -92,6 +95,7 @@ class GridTopology(Topology):
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
+        """Return the dimensions, with their strides and first cables."""
         axes: list[Axis] = []
         stride, first = self.node_count, 0
         for extent, is_closed in zip(self.shape, self.closed, strict=True):
@@ -217,7 +221,7 @@ class GridTopology(Topology):
         return np.where(up, lower, upper), np.where(up, upper, lower)
 
     def vertex_name(self, vertex: int) -> str:
-        """The coordinates of the host, e.g. ``(0,2)``."""
+        """Return the coordinates of the host, e.g. ``(0,2)``."""
         return f"({','.join(str(vertex // axis.stride % axis.extent) for axis in self.axes)})"
 
     def _arrow(self, tail: str, head: str) -> str:
@@ -340,7 +344,7 @@ def plane_cut(axes: tuple[tuple[int, int], ...]) -> int:
 
 
 def _rest(number: IntArray, divisor: int) -> IntArray:
-    """The remainder of numbers, from 0 to below ``divisor``; NumPy's own takes several times as long."""
+    """Return the remainder of numbers, from 0 to below ``divisor``; NumPy's own takes several times as long."""
     return number - number // divisor * divisor
 
 
@@ -361,12 +365,12 @@ def _goes_up(axis: Axis, here: IntArray, there: IntArray) -> BoolArray:
 
 
 def _move(axis: Axis, at: IntArray, here: IntArray, there: IntArray) -> tuple[IntArray, IntArray]:
-    """The neighbour one step nearer along the axis, and the link to it; half way round, even ones go up."""
+    """Return the neighbour one step nearer along the axis, and the link to it; half way round, even ones go up."""
     return _moved(axis, at, here, _goes_up(axis, here, there))
 
 
 def _moved(axis: Axis, at: IntArray, here: IntArray, up: BoolArray) -> tuple[IntArray, IntArray]:
-    """The neighbour along the axis in the positive direction, or in the other one, and the link to it."""
+    """Return the neighbour along the axis in the positive direction, or in the other one, and the link to it."""
     reached = _rest(here + np.where(up, 1, -1), axis.extent)
     low = np.where(up, here, reached)
     cable = axis.cable(at // (axis.stride * axis.extent), low, _rest(at, axis.stride))

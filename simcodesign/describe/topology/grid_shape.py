@@ -1,5 +1,7 @@
-"""Extents of grids: the most cube-like one for a number of hosts or ranks, one like another grid, boxes within a
-grid."""
+"""Extents of grids.
+
+The most cube-like one for a number of hosts or ranks, one like another grid, boxes within a grid.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ ROUNDING = 1e-9
 
 
 def balanced_shape(count: int, dims: int) -> tuple[int, ...]:
-    """The most cube-like grid of ``count`` hosts: ``dims`` factors of ``count`` in non-increasing order.
+    """Return the most cube-like grid of ``count`` hosts: ``dims`` factors of ``count`` in non-increasing order.
 
     The result has the smallest surface of all such factorisations, that is the smallest sum of count /
     extent over the dimensions (the neighbours that a block of the grid exchanges data with); among equal
@@ -47,8 +49,10 @@ def _divisors(count: int) -> list[int]:
 def _best_factors(
     rest: int, dims: int, largest: int, divisors: list[int], volume: int, most: float
 ) -> tuple[int, tuple[int, ...]] | None:
-    """The least surface (sum of volume / factor), and its factors, of all ways to write ``rest`` as a product of
-    ``dims`` non-increasing factors up to ``largest``; None if it is more than ``most``.
+    """Return the least surface of all ways to write ``rest`` as a product of ``dims`` factors, and the factors.
+
+    The surface is the sum of volume / factor; factors do not increase, and are at most ``largest``. None if it is more
+    than ``most``.
 
     Factors are tried from the smallest one on that can be the largest of this many. The others then add at least what
     equal ones would, which only grows: once the sum is more than the best one so far, no further factor helps.
@@ -71,7 +75,7 @@ def _best_factors(
 
 
 def checked_shape(count: int, shape: Sequence[int] | None, dims: int | None, place: Place | None) -> tuple[int, ...]:
-    """The extents of a grid of ``count`` hosts: those given, or the balanced ones of ``dims`` dimensions.
+    """Return the extents of a grid of ``count`` hosts: those given, or the balanced ones of ``dims`` dimensions.
 
     Raises InputError for extents that are not whole, do not hold the hosts, or are not ``dims`` in number.
     """
@@ -91,8 +95,11 @@ def checked_shape(count: int, shape: Sequence[int] | None, dims: int | None, pla
 
 
 def similar_shape(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """A grid of ``count`` hosts with a similar shape: the prime factors, the largest first, each go to the dimension
-    that is shortest relative to its old extent. Doubled hosts double one dimension of the same grid."""
+    """Return a grid of ``count`` hosts with a similar shape.
+
+    The prime factors, the largest first, each go to the dimension that is shortest relative to its old extent. Doubled
+    hosts double one dimension of the same grid.
+    """
     extents = [1] * len(shape)
     for prime in sorted(prime_factors(count), reverse=True):
         axis = min(range(len(shape)), key=lambda index: (extents[index] / shape[index], index))
@@ -118,8 +125,10 @@ def surface(box: tuple[int, ...]) -> float:
 
 @lru_cache(maxsize=1024)
 def smallest_box(whole: tuple[int, ...], nodes: int) -> tuple[int, ...]:
-    """The box within a grid of these extents that holds ``nodes`` nodes: with as few more as possible, and among these
-    the box with the smallest surface."""
+    """Return the box within a grid of these extents that holds ``nodes`` nodes.
+
+    With as few more as possible, and among these the box with the smallest surface.
+    """
 
     def rank(box: tuple[int, ...]) -> tuple[int, float, tuple[int, ...]]:
         return math.prod(box), surface(box), tuple(-extent for extent in box)

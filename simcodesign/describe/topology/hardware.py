@@ -20,25 +20,32 @@ class Built(Protocol):
     """Properties of a topology that are needed to count its hardware."""
 
     @property
-    def node_count(self) -> int: ...
+    def node_count(self) -> int:
+        """Return the number of hosts."""
 
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """Return the number of vertices, hosts and switches."""
 
     @property
-    def link_count(self) -> int: ...
+    def link_count(self) -> int:
+        """Return the number of links, one for each direction."""
 
     @property
-    def link_groups(self) -> tuple[LinkGroup, ...]: ...
+    def link_groups(self) -> tuple[LinkGroup, ...]:
+        """Return the groups of links that are alike."""
 
-    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]: ...
+    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the vertices from which and to which links lead."""
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """``switches``: vertices that are no hosts; ``ports``: ends of cables at switches, and both ends of
-    a cable that joins two hosts; ``cables``: pairs of opposite
-    links; ``links``: directed links. A tapered tier has its number of cables divided by its taper, rounded up."""
+    """``switches``: vertices that are no hosts.
+
+    ``ports``: ends of cables at switches, and both ends of a cable that joins two hosts; ``cables``: pairs of opposite
+    links; ``links``: directed links. A tapered tier has its number of cables divided by its taper, rounded up.
+    """
 
     switches: int
     ports: int
@@ -46,13 +53,14 @@ class Hardware:
     links: int
 
     def counts(self, copies: int = 1) -> dict[str, float]:
-        """The counts by their names in expressions, for ``copies`` copies of the network."""
+        """Return the counts by their names in expressions, for ``copies`` copies of the network."""
         return {name: float(copies * getattr(self, name)) for name in NETWORK_COUNTS}
 
 
 def hosts_on_switches(topology: Built) -> Hardware:
-    """Count the hardware of a network in which each host has one cable, to a switch, by the closed forms of its
-    numbers of vertices and links.
+    """Count the hardware of a network in which each host has one cable, to a switch.
+
+    By the closed forms of its numbers of vertices and links.
 
     Cables of hosts are never fewer than hosts: a taper there is a slower cable.
     """
@@ -67,8 +75,10 @@ def hosts_joined(topology: Built) -> Hardware:
 
 
 def counted(topology: Built) -> Hardware:
-    """Count the hardware of any network, by looking at the ends of each link: links in opposite directions between two
-    vertices share cables."""
+    """Count the hardware of any network, by looking at the ends of each link.
+
+    Links in opposite directions between two vertices share cables.
+    """
     count = topology.link_count
     tail, head = topology.link_ends(np.arange(count, dtype=np.int64))
     ends = np.stack([np.minimum(tail, head), np.maximum(tail, head)])
@@ -82,7 +92,7 @@ def counted(topology: Built) -> Hardware:
 
 
 def _above_hosts(groups: Sequence[LinkGroup], hosts: int) -> list[LinkGroup]:
-    """The links that do not lead to hosts: links of hosts are a group of their own, or begin the only group."""
+    """Return the links that do not lead to hosts: links of hosts are a group of their own, or begin the only group."""
     first, *rest = groups or [LinkGroup("", 0)]
     if first.links > 2 * hosts:
         return [LinkGroup(first.name, first.links - 2 * hosts, taper=first.taper), *rest]

@@ -37,6 +37,7 @@ class HypercubeTopology(Topology):
 
     @property
     def dimension(self) -> int:
+        """Return log2 of the number of hosts."""
         return self.node_count.bit_length() - 1
 
     @property

@@ -20,8 +20,11 @@ _TAPER_RANGE = f"a number from 1 to {MOST_TAPER:g}"
 
 @dataclass(frozen=True)
 class LinkGroup:
-    """``links`` links that are alike. None: as the constants of the machine's network have it for all links;
-    ``taper``: their bandwidth is the network's divided by this factor."""
+    """``links`` links that are alike.
+
+    None: as the constants of the machine's network have it for all links; ``taper``: their bandwidth is the network's
+    divided by this factor.
+    """
 
     name: str
     links: int
@@ -42,7 +45,10 @@ def link_groups(
     latency: Sequence[float] | None,
     taper: Sequence[float] | None = None,
 ) -> tuple[LinkGroup, ...]:
-    """A group for each name: numbers of links, bandwidths (B/s), latencies (s) and tapers, all of the same length."""
+    """Return a group for each name: numbers of links, bandwidths (B/s), latencies (s) and tapers.
+
+    All of the same length.
+    """
     return tuple(
         LinkGroup(
             name,
@@ -56,7 +62,7 @@ def link_groups(
 
 
 def checked_value(value: object, name: str, what: str, place: Place | None) -> float:
-    """The bandwidth, latency or taper of links, a number in SI units or a text with a unit, if it can be used.
+    """Return the bandwidth, latency or taper of links, a number in SI units or a text with a unit, if it can be used.
 
     ``what``: whose it is, for the InputError.
     """
@@ -76,8 +82,11 @@ def checked_value(value: object, name: str, what: str, place: Place | None) -> f
 def checked_values(
     values: object, name: str, count: int, of: str, place: Place | None = None
 ) -> tuple[float, ...] | None:
-    """A list of bandwidths (B/s), latencies (s) or tapers, one for each of the ``count`` things that ``of`` names, or
-    None. InputError for another number of them and for values that cannot be used."""
+    """Return a list of bandwidths (B/s), latencies (s) or tapers, or None.
+
+    One for each of the ``count`` things that ``of`` names. InputError for another number of them and for values that
+    cannot be used.
+    """
     if values is None:
         return None
     if isinstance(values, str) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):

@@ -23,7 +23,7 @@ class DenseLoads:
         np.add.at(self._load, link, size_bytes)
 
     def total(self) -> tuple[IntArray, FloatArray]:
-        """The links with a load, ascending, and their bytes."""
+        """Return the links with a load, ascending, and their bytes."""
         link = np.flatnonzero(self._load)
         return link, self._load[link]
 
@@ -47,7 +47,7 @@ class SparseLoads:
             self._limit = max(PENDING_LINKS, 2 * link.size)
 
     def total(self) -> tuple[IntArray, FloatArray]:
-        """The links with a load, ascending, and their bytes."""
+        """Return the links with a load, ascending, and their bytes."""
         if not self._links:
             return np.empty(0, dtype=np.int64), np.empty(0)
         links, sizes = np.concatenate(self._links), np.concatenate(self._sizes)

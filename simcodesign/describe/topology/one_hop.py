@@ -53,11 +53,11 @@ class BusTopology(OneHopTopology):
         return target.copy(), np.zeros_like(at)
 
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
-        """The first and the last host: the two ends of the cable."""
+        """Return the first and the last host: the two ends of the cable."""
         return np.zeros_like(link), np.full_like(link, self.node_count - 1)
 
     def link_name(self, link: int) -> str:
-        """Always ``bus``. Raises InputError for what is not a link."""
+        """Return ``bus``. Raises InputError for what is not a link."""
         super().link_name(link)
         return "bus"
 

@@ -112,7 +112,7 @@ def _through(topology: Topology, source: IntArray, target: IntArray, through: In
 
 
 def _collected(count: int, steps: Steps) -> Routes:
-    """The routes of ``count`` pairs from their links hop by hop."""
+    """Return the routes of ``count`` pairs from their links hop by hop."""
     every = list(steps)
     hops: NDArray[Any] = np.zeros(count, dtype=np.int64)
     for pair, _ in every:

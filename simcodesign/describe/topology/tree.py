@@ -67,7 +67,7 @@ class TreeTopology(UpDownTopology):
     kind: ClassVar[str] = "tree"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The arity, which cannot be chosen."""
+        """Return the arity, which cannot be chosen."""
         return [("arity", str(self.arity))]
 
     @cached_property

@@ -32,9 +32,10 @@ PARTS = ("processor", "network", "node", "socket", "disk", "accelerator", "stora
 def with_formulas_evaluated(
     items: Mapping[str, Entry], custom: Custom, counts: Mapping[str, FloatOrArray]
 ) -> tuple[dict[str, Entry], Custom]:
-    """The items of a machine file with numbers instead of the formulas of constants, and ``custom`` with these
-    formulas, by the paths of the constants. A formula uses what ``custom`` defines and the ``counts``; of a bandwidth
-    it is kept as the formula of its inverse.
+    """Return the items of a machine file with numbers instead of the formulas of constants.
+
+    And ``custom`` with these formulas, by the paths of the constants. A formula uses what ``custom`` defines and the
+    ``counts``; of a bandwidth it is kept as the formula of its inverse.
 
     InputError for a name that is neither.
     """
@@ -60,7 +61,10 @@ def with_formulas_evaluated(
 
 
 def _constant_at(path: str, items: Mapping[str, Entry]) -> tuple[str, bool] | None:
-    """The path of a constant or power, and whether the value at ``path`` is its inverse; None for anything else."""
+    """Return the path of a constant or power, and whether the value at ``path`` is its inverse.
+
+    None for anything else.
+    """
     part, _, key = path.rpartition(".")
     inverse = _INVERSES.get(key)
     if inverse is not None and path in ("network.bandwidth", "node.network.bandwidth", "socket.network.bandwidth"):
@@ -88,7 +92,7 @@ def formula_over(entry: Entry, known: Collection[str]) -> Expression | None:
 
 
 def constant_value(path: str, item: Entry) -> float:
-    """The constant of this path, in SI units, if it can be used."""
+    """Return the constant of this path, in SI units, if it can be used."""
     dimension = dimension_at(path)
     assert dimension is not None, path
     value = item.quantity(dimension)

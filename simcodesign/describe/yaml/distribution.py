@@ -45,7 +45,7 @@ VARIES = Key("varies", DISTRIBUTION, "how its time varies; a distribution", "it 
 
 
 def distribution_from(entry: Entry) -> Distribution:
-    """The distribution that an entry names. InputError for anything else, with its place."""
+    """Return the distribution that an entry names. InputError for anything else, with its place."""
     if isinstance(entry.content, str):
         if entry.content[:1].isdigit() or entry.content[:1] in "+-.":
             return Distribution("lognormal", {"variation": coefficient_of_variation(entry)}, place=entry.place)
@@ -54,7 +54,7 @@ def distribution_from(entry: Entry) -> Distribution:
 
 
 def distribution_of(items: Mapping[str, Entry], entry: Entry) -> Distribution:
-    """The distribution of the keys of a mapping that are its own; ``entry`` is that mapping."""
+    """Return the distribution of the keys of a mapping that are its own; ``entry`` is that mapping."""
     name = items["distribution"].text(PARAMETERS)
     numbers = {key: items[key].quantity("count") for key in _NUMBERS if key in items}
     for key, value in numbers.items():  # here, because each of them has its line
@@ -64,7 +64,7 @@ def distribution_of(items: Mapping[str, Entry], entry: Entry) -> Distribution:
 
 
 def coefficient_of_variation(entry: Entry) -> float:
-    """A fraction such as ``3 %``: standard deviation over mean."""
+    """Return a fraction such as ``3 %``: standard deviation over mean."""
     value = entry.quantity("count")
     if not 0 <= value <= MOST_VARIATION or (value > 1 and "%" not in entry.text()):
         raise entry.error("a coefficient of variation", "0 to 1, or 0 % to 1000 %")

@@ -62,7 +62,7 @@ def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 
 def machine_changes(name: str | Path, changes: Mapping[str, object] | None = None) -> dict[str, object]:
-    """``changes``, and the changes of the named variant, which win."""
+    """Return ``changes``, and the changes of the named variant, which win."""
     return {**(changes or {}), **split_variant(name)[1]}
 
 
@@ -73,7 +73,7 @@ def in_file(changes: Mapping[str, object]) -> dict[str, object]:
 
 
 def with_changes(machine: Machine, changes: Mapping[str, object]) -> Machine:
-    """The machine, labelled as a variant; numbers without a unit get the unit in which they are read."""
+    """Return the machine, labelled as a variant; numbers without a unit get the unit in which they are read."""
     shown = change_texts({path: _with_unit(path, value) for path, value in changes.items()})
     return replace(machine, changes=(*machine.changes, *shown)) if changes else machine
 
@@ -83,7 +83,7 @@ _AMOUNT = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)(\s*[A-Za-z/]*)")
 
 
 def _with_unit(path: str, value: object) -> object:
-    """A bare number of a constant, or of a bandwidth instead of a time per byte, with its SI unit."""
+    """Return a bare number of a constant, or of a bandwidth instead of a time per byte, with its SI unit."""
     part, _, key = path.rpartition(".")
     dimension = "bandwidth" if dimension_at(f"{part}.{OTHER_NAMES.get(key, '')}") else dimension_at(path)
     unit = DIMENSIONS[dimension or "count"]
@@ -100,7 +100,7 @@ def _is_number(value: object) -> bool:
 
 
 def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Entry, Path]:
-    """The tree of a machine's file, with what it extends and ``changes``, and the folder of the file."""
+    """Return the tree of a machine's file, with what it extends and ``changes``, and the folder of the file."""
     if is_other_workload(name):
         raise _of_other_kind(name, "workload", "machine")
     path = _find(name, "topologies")
@@ -120,7 +120,7 @@ _WHOLE_PARTS: dict[str, tuple[str, ...]] = {
 
 
 def _changed(tree: Entry, changes: Mapping[str, object]) -> Entry:
-    """The tree of a machine with ``changes``."""
+    """Return the tree of a machine with ``changes``."""
     check_parts(tree, changes, "set")
     return merged(tree, nested(changes, "set"), _replacing()) if changes else tree
 
@@ -149,7 +149,7 @@ def _has(tree: Entry, path: str) -> bool:
 
 
 def _multiplied(tree: Entry, path: str, value: object) -> object:
-    """The value, or ``x2`` times what the file has at this path."""
+    """Return the value, or ``x2`` times what the file has at this path."""
     factor = factor_of(value)
     if factor is None:
         return value
@@ -185,7 +185,7 @@ def _plain_workload(name: str | Path) -> Workload:
 
 
 def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload:
-    """The workload with other defaults of its parameters, or the values of a ``preset``, or only one ``phase``.
+    """Return the workload with other defaults of its parameters, or the values of a ``preset``, or only one ``phase``.
 
     InputError for a name that is none of these.
     """
@@ -234,21 +234,25 @@ def workload_from_source(source: str | Path | Mapping[str, object]) -> Workload:
 
 
 def machine_of_text(text: str, name: str) -> Machine:
-    """The machine of the text of a file, which may extend a shipped machine and names no other file; ``name``: what
-    errors call it. InputError as for a file, with the line."""
+    """Return the machine of the text of a file, which may extend a shipped machine and names no other file.
+
+    ``name``: what errors call it. InputError as for a file, with the line.
+    """
     with without_files():
         return machine_from(_laid_over_base(parse_yaml(text, name), Path(name), ()), Path())
 
 
 def workload_of_text(text: str, name: str) -> Workload:
-    """The workload of the text of a file, which names no other file; ``name``: what errors call it. InputError as for a
-    file, with the line."""
+    """Return the workload of the text of a file, which names no other file; ``name``: what errors call it.
+
+    InputError as for a file, with the line.
+    """
     with without_files():
         return workload_from(parse_yaml(text, name))
 
 
 def _in_python(content: Mapping[str, object], what: str) -> Entry:
-    """The tree of a description without a file. A text is a text, whatever YAML would make of it."""
+    """Return the tree of a description without a file. A text is a text, whatever YAML would make of it."""
     if not isinstance(content, Mapping):
         raise InputError("no description", Place(what), value=content, allowed="a dictionary with the keys of a file")
     texts = {key: json.dumps(value) if isinstance(value, str) else value for key, value in content.items()}
@@ -256,7 +260,7 @@ def _in_python(content: Mapping[str, object], what: str) -> Entry:
 
 
 def workload_of(schedule: Schedule) -> Workload:
-    """The workload that replays a schedule on as many ranks as it has."""
+    """Return the workload that replays a schedule on as many ranks as it has."""
     ranks = float(schedule.ranks)
     parameter = Parameter("P", ranks, about="ranks of the schedule", low=ranks, high=ranks, whole=True)
     step = Replay(None, schedule.place, schedule)
@@ -274,12 +278,12 @@ def available(kind: str) -> list[str]:
 
 
 def shipped(folder: str) -> Iterator[Path]:
-    """The shipped files of ``topologies`` or ``workloads``."""
+    """Return the shipped files of ``topologies`` or ``workloads``."""
     return iter(sorted(_folder(folder).glob("*.yaml"), key=lambda path: path.stem))
 
 
 def shipped_path(folder: str, name: str) -> Path:
-    """A shipped file by its full name."""
+    """Return a shipped file by its full name."""
     return _folder(folder) / name
 
 
@@ -338,8 +342,10 @@ def others_named(name: str, names: Iterable[str], kind: str = "") -> str:
 
 
 def named_source(entry: Entry, folder: Path) -> str:
-    """Return the workload or machine that a description names: a bundled name, or a path relative to ``folder``, the
-    folder of the description; each may be a variant (``NAME with KEY=VALUE``).
+    """Return the workload or machine that a description names.
+
+    A bundled name, or a path relative to ``folder``, the folder of the description; each may be a variant (``NAME with
+    KEY=VALUE``).
 
     Raises InputError for a file outside the folder of ``confine``, and for a program in Python unless
     ``allow_programs`` applies.
@@ -355,7 +361,7 @@ def named_source(entry: Entry, folder: Path) -> str:
 
 
 def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
-    """The file's tree laid over the tree of the machine that it extends."""
+    """Return the file's tree laid over the tree of the machine that it extends."""
     tree = read_yaml(path)
     if described_kind(tree) == "workload":
         raise _of_other_kind(path, "workload", "machine")
@@ -363,7 +369,7 @@ def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
 
 
 def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Entry:
-    """The tree of a file, or of an equivalent text, laid over the tree of the machine that it extends."""
+    """Return the tree of a file, or of an equivalent text, laid over the tree of the machine that it extends."""
     items = entry.mapping()
     if "simcodesign" in items:
         check_format(items["simcodesign"])
@@ -383,7 +389,7 @@ def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Ent
 
 
 def _find_base(base: Entry, path: Path) -> Path:
-    """A machine next to the extending file wins over a shipped one of the same name."""
+    """Return a machine next to the extending file wins over a shipped one of the same name."""
     name = base.name()
     beside = path.parent / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if not stands_alone() and is_file(beside):

@@ -95,8 +95,11 @@ class FormulaFile:
 
 
 def load_formulas(source: str | Path, default_name: str = "formula") -> FormulaFile:
-    """The formulas of a file (``.yaml``), or the formula of an expression, as ``"log2(P)*(t_s + m*t_w)"``, also with a
-    name of its own, ``"mine = 2.5 us*P"``. InputError names file, line and path, or the column, of an error."""
+    """Return the formulas of a file (``.yaml``), or the formula of an expression.
+
+    As ``"log2(P)*(t_s + m*t_w)"``, also with a name of its own, ``"mine = 2.5 us*P"``. InputError names file, line and
+    path, or the column, of an error.
+    """
     if isinstance(source, Path) or source.endswith(SUFFIXES):
         items = read_yaml(Path(source)).mapping(_FILE_KEYS, ("formulas",))
         if "simcodesign" in items:
@@ -110,7 +113,7 @@ def load_formulas(source: str | Path, default_name: str = "formula") -> FormulaF
 
 
 def formulas_from(entry: Entry) -> dict[str, Formula]:
-    """The formulas under a key ``formulas``, each an expression or a mapping."""
+    """Return the formulas under a key ``formulas``, each an expression or a mapping."""
     return {name: _formula(name, item) for name, item in entry.mapping().items()}
 
 
@@ -124,7 +127,7 @@ def _formula(name: str, entry: Entry) -> Formula:
 
 
 def measured_from(entry: Entry) -> tuple[MeasuredTimes, ...]:
-    """The measured times under a key ``measured``: a mapping, or several in a sequence."""
+    """Return the measured times under a key ``measured``: a mapping, or several in a sequence."""
     return tuple(_measured(item) for item in (entry.content if isinstance(entry.content, list) else [entry]))
 
 
@@ -158,7 +161,10 @@ def _measured(entry: Entry) -> MeasuredTimes:
 
 
 def _value(entry: Entry, interval: str) -> MeasuredValue:
-    """A time, or a mapping of it and its spread; ``interval`` is what the spread is where the mapping does not say."""
+    """Return a time, or a mapping of it and its spread.
+
+    ``interval`` is what the spread is where the mapping does not say.
+    """
     if not isinstance(entry.content, dict):
         return MeasuredValue(_Seconds().read(entry), place=entry.place)
     own = {"interval": interval} | _VALUE.read(entry)

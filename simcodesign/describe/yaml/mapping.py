@@ -85,11 +85,13 @@ MAPPING = OneOf(
 def mapping_from(
     entry: Entry, topology: Topology, per_node: int, folder: Path, partitions: Sequence[Partition] = ()
 ) -> RankMapping:
-    """``random``; ``{kind: random, of: ranks, seed: 3}``, ``{kind: grid, shape: [4, 4]}``; ``[0, 0, 1, 1]``;
-    ``{kind: folded, job: [8, 8, 8], order: YZX, axes: [[X, a], [Y, b], [Z, c]]}``;
-    ``ranks.txt``, in ``folder`` unless its path is absolute; ``{partitions: {gpu: 128, cpu: 64}}``. InputError for
-    anything else, for lists of nodes that there are not, or that have fewer processors, and for jobs that do not fit
-    the ``topology``."""
+    """``random``.
+
+    ``{kind: random, of: ranks, seed: 3}``, ``{kind: grid, shape: [4, 4]}``; ``[0, 0, 1, 1]``; ``{kind: folded, job: [8,
+    8, 8], order: YZX, axes: [[X, a], [Y, b], [Z, c]]}``; ``ranks.txt``, in ``folder`` unless its path is absolute;
+    ``{partitions: {gpu: 128, cpu: 64}}``. InputError for anything else, for lists of nodes that there are not, or
+    that have fewer processors, and for jobs that do not fit the ``topology``.
+    """
     nodes = topology.node_count
     if isinstance(entry.content, str):
         if Path(entry.content).suffix.lower() not in SUFFIXES:
@@ -116,8 +118,10 @@ def names_nodes(entry: Entry) -> bool:
 
 
 def check_folded_size(items: Mapping[str, Entry]) -> None:
-    """Raise InputError, which points at ``mapping.job``, where the mapping of a machine file folds a job into a network
-    whose shape and number of nodes differ."""
+    """Raise InputError if the mapping of a machine file folds a job into a network that differs.
+
+    Differs in shape and number of nodes. The error points at ``mapping.job``.
+    """
     mapping = items.get("mapping")
     if mapping is None or not isinstance(mapping.content, dict) or not names_nodes(mapping):
         return
@@ -157,7 +161,7 @@ def _folded_from(entry: Entry, topology: Topology) -> FoldedMapping:
 
 
 def _nodes_in(path: Path) -> list[int]:
-    """The node of every rank, from lines with a node each, or with a rank and its node, in any order."""
+    """Return the node of every rank, from lines with a node each, or with a rank and its node, in any order."""
     with open_text(path, DESCRIPTION_BYTES) as lines:
         rows = list(CsvRows(lines, str(path)))
     if rows and [cell.strip().lower() for cell in rows[0][1]] == _HEAD:

@@ -16,7 +16,7 @@ from simcodesign.locality.cache import CacheGeometry
 
 
 def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
-    """The memory, and the caches before it."""
+    """Return the memory, and the caches before it."""
     if "memory" not in items:
         if "caches" in items:
             raise InputError("caches without a memory behind them", items["caches"].place, allowed="memory")
@@ -44,12 +44,12 @@ def message_memory_from(items: Mapping[str, Entry], memory: Memory | None) -> Me
 
 
 def caches_from(entry: Entry, line_bytes: int, processor: Processor) -> tuple[CacheLevel, ...]:
-    """The caches by their names, the nearest to the core first."""
+    """Return the caches by their names, the nearest to the core first."""
     return tuple(_cache(name, item, line_bytes, processor) for name, item in entry.mapping().items())
 
 
 def capacity_from(items: Mapping[str, Entry]) -> float | None:
-    """The memory of a node in bytes, None if it is not stated."""
+    """Return the memory of a node in bytes, None if it is not stated."""
     given = items["memory"].mapping().get("capacity") if "memory" in items else None
     capacity: float | None = None if given is None else MEMORY.by_name["capacity"].form.read(given)
     return capacity
@@ -72,7 +72,10 @@ def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> Ca
 
 
 def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, FloatOrArray | None]:
-    """The latency of a cache, and the clock if it is in cycles (``4 cycles``), which then decides how long that is."""
+    """Return the latency of a cache, and the clock if it is in cycles (``4 cycles``).
+
+    The clock then decides how long that is.
+    """
     in_cycles = has_unit(entry.text(), "cycles")
     if not in_cycles and "cyc" in entry.text().lower():
         entry.quantity("cycles")  # a misspelt unit: the message names the right one
@@ -87,8 +90,10 @@ def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, Floa
 
 
 def _cache_bandwidth(items: Mapping[str, Entry], processor: Processor) -> tuple[float | None, FloatOrArray | None]:
-    """The time per byte of a cache, None if it is not stated, and the clock if it is of bytes per cycle
-    (``32 B/cycle``), which then decides how long that is."""
+    """Return the time per byte of a cache, None if it is not stated, and the clock if it is in cycles.
+
+    Of bytes per cycle (``32 B/cycle``), the clock then decides how long that is.
+    """
     if "per_byte" in items:
         return CACHE.by_name["per_byte"].form.read(items["per_byte"]), None
     if "bandwidth" not in items:

@@ -142,13 +142,13 @@ OUTSIDE, INSIDE = Later(network_section), Later(lambda: network_section(is_insid
 
 
 def _repeated(key: Key) -> Key:
-    """The key of a network inside nodes that states what the network between them does."""
+    """Return the key of a network inside nodes that states what the network between them does."""
     outside = f"as `network.{key.name}`"
     return replace(key, about=f"{outside}, which it may only repeat", default=outside)
 
 
 def _section_of(model: type[MessageModel], is_inside: bool, has_segments: bool) -> Section:
-    """The keys of a network with this model of messages, as they are read."""
+    """Return the keys of a network with this model of messages, as they are read."""
     of_model = [
         replace(key, field=_OF_MODEL + key.target, required=key.required and not has_segments) for key in model.keys
     ]
@@ -179,7 +179,7 @@ def _routing_keys() -> Section:
 
 
 def _rule(entry: Entry, rules: Mapping[str, type[OneRule]], keys: Section) -> OneRule:
-    """The rule that an entry names: a word, or a mapping of that word to how it is done."""
+    """Return the rule that an entry names: a word, or a mapping of that word to how it is done."""
     if not isinstance(entry.content, dict):
         return rules[entry.text(rules)]()
     given = keys.items(entry)
@@ -192,8 +192,10 @@ def _rule(entry: Entry, rules: Mapping[str, type[OneRule]], keys: Section) -> On
 def network_from(
     entry: Entry, nodes: int | NodesByRanks, folder: Path, path: str = PATHS[0], outer: Network | None = None
 ) -> Network:
-    """The network of ``nodes`` nodes, or the smallest possible one if the nodes follow the ranks; or with the network
-    between the nodes, ``outer``, the network of a level inside, with ``nodes`` hosts."""
+    """Return the network of ``nodes`` nodes, or the smallest possible one if the nodes follow the ranks.
+
+    Or with the network between the nodes, ``outer``, the network of a level inside, with ``nodes`` hosts.
+    """
     items = entry.mapping()
     before = Network if outer is None else outer
     model = MESSAGE_MODELS[items["model"].text(MESSAGE_MODELS)] if "model" in items else type(before.message_model)
@@ -242,7 +244,7 @@ def network_from(
 def networks_inside(
     items: Mapping[str, Entry], outer: Network, processors_per_node: int, folder: Path
 ) -> dict[str, Network]:
-    """The networks inside nodes and sockets, by their fields of a machine."""
+    """Return the networks inside nodes and sockets, by their fields of a machine."""
     if "node" not in items and "socket" not in items:
         return {}
     first = items.get("node", items.get("socket"))
@@ -265,7 +267,7 @@ def networks_inside(
 
 
 def _interfaces(entry: Entry | None, rails: int, is_inside: bool) -> Interfaces:
-    """The network interfaces of a node, one on each rail unless stated otherwise."""
+    """Return the network interfaces of a node, one on each rail unless stated otherwise."""
     section = _INTERFACES_OF_LEVELS if is_inside else INTERFACES
     own = {} if entry is None else section.values(section.items(entry))
     return Interfaces(**{"count": rails} | own)
@@ -297,7 +299,7 @@ def _tunings(entry: Entry) -> dict[tuple[str, str], AlgorithmTuning]:
 def _message_model(
     model: type[MessageModel], values: Mapping[str, Any], segments: Entry | None, outer: MessageModel | None
 ) -> MessageModel:
-    """The model of messages with these values and segments; inside a node, as outside it."""
+    """Return the model of messages with these values and segments; inside a node, as outside it."""
     own: dict[str, Any] = {}
     if isinstance(outer, model):
         as_outside = (key for key in (*model.choices, *model.flags) if key not in model.flags_of_level)
@@ -360,7 +362,7 @@ def _option(form: Form, entry: Entry, folder: Path) -> Any:
 
 
 def _in_segments() -> str:
-    """The algorithms that have segments."""
+    """Return the algorithms that have segments."""
     return ", ".join(f"{algorithm} of {operation}" for operation, algorithm in sorted(SEGMENTED))
 
 

@@ -50,7 +50,7 @@ class TopologyFormulas:
         return replace(machine, network=network, nodes_by_ranks=follows)
 
     def evaluated(self, custom: Custom, counts: Mapping[str, FloatOrArray]) -> Entry:
-        """The entry with numbers instead of its formulas."""
+        """Return the entry with numbers instead of its formulas."""
         names = custom.names(counts, custom.names_over(counts))
         for name in sorted(self.parameters):
             if np.ndim(names[name]):
@@ -97,7 +97,10 @@ def _counts_of(machine: Machine) -> dict[str, FloatOrArray]:
 
 
 def _structure(entry: Entry) -> dict[str, Entry]:
-    """The entries that may be formulas, or lists of them, by their paths in ``network``: what is no word or file."""
+    """Return the entries that may be formulas, or lists of them, by their paths in ``network``.
+
+    Anything that is no word or file.
+    """
     if not isinstance(entry.content, dict):
         return {}
     found = {_RAILS: entry.content[_RAILS]} if _RAILS in entry.content else {}
@@ -123,7 +126,10 @@ def _with_structure(entry: Entry, changed: Mapping[str, Entry]) -> Entry:
 
 
 def _scalars(entry: Entry) -> Iterator[tuple[tuple[str, int], Entry]]:
-    """The values that may be formulas, each with its path in ``network`` and its place in a list, -1 outside of one."""
+    """Yield the values that may be formulas, each with its path in ``network`` and its place in a list.
+
+    The place is -1 outside of a list.
+    """
     for path, item in _structure(entry).items():
         if isinstance(item.content, list):
             yield from (((path, at), one) for at, one in enumerate(item.content))
@@ -132,5 +138,5 @@ def _scalars(entry: Entry) -> Iterator[tuple[tuple[str, int], Entry]]:
 
 
 def _number_text(value: float) -> str:
-    """A number as a file has it: a whole one without a point."""
+    """Return a number as a file has it: a whole one without a point."""
     return str(int(value)) if value.is_integer() else repr(value)

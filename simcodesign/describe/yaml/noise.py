@@ -42,6 +42,7 @@ NOISE = Section(
 
 def noise_from(entry: Entry, nodes: int, section: Section = NOISE) -> float | Noise:
     """Noise of a machine of ``nodes`` nodes: a coefficient of variation of computations, or all that it may be.
+
     ``section``: the keys that it may have.
 
     ``{compute: DISTRIBUTION, disk: ..., memory: ..., network: ..., slow_nodes: {...}, bursts: {...}}``.

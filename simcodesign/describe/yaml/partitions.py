@@ -35,7 +35,7 @@ from simcodesign.describe.yaml.tree import Entry
 
 
 def _differing(section: Section, path: str) -> Section:
-    """The keys of a part at this path, each by default as the machine states it."""
+    """Return the keys of a part at this path, each by default as the machine states it."""
     paths = {key.name: f"{path}.{key.name}" for key in section.keys}
     return Section(
         *(
@@ -102,8 +102,11 @@ _WHOLE = ("topology", "segments")
 
 @dataclass(frozen=True)
 class PartitionReader:
-    """Context of a partition: the ``items`` of its machine file, the machine's processor and its number in a
-    node, its ``memory`` and its ``network`` between nodes, and the ``folder`` of the file."""
+    """Context of a partition.
+
+    The ``items`` of its machine file, the machine's processor and its number in a node, its ``memory`` and its
+    ``network`` between nodes, and the ``folder`` of the file.
+    """
 
     items: Mapping[str, Entry]
     processor: Processor
@@ -115,8 +118,11 @@ class PartitionReader:
     def partitions(
         self, entry: Entry, accelerator: Accelerator | None
     ) -> tuple[tuple[Partition, ...], Accelerator | None]:
-        """The partitions of a machine file, and the accelerator of the machine: if it states none, the first one of a
-        partition, and the partitions that state none have none. InputError for what they cannot state."""
+        """Return the partitions of a machine file, and the accelerator of the machine.
+
+        If it states none, the first one of a partition, and the partitions that state none have none. InputError for
+        what they cannot state.
+        """
         if not entry.sequence():
             raise entry.error("no partitions", "[{name: ..., nodes: ...}, ...], or no key")
         found: list[Partition] = []
@@ -154,8 +160,10 @@ class PartitionReader:
         return Noise(compute=share_as_distribution(noise, "noise", entry.place))
 
     def _caches(self, entry: Entry, own: Mapping[str, FloatOrArray]) -> tuple[CacheLevel, ...]:
-        """The caches of a partition: the machine's caches with its own values, by their names, without the caches for
-        which it states ``none``; in cycles of its own clock."""
+        """Return the caches of a partition: the machine's caches with its own values, by their names.
+
+        Without the caches for which it states ``none``; in cycles of its own clock.
+        """
         if self.memory is None:
             raise entry.error("caches without a memory behind them", "memory of the machine")
         every = _merged(self.items.get("caches"), entry)
@@ -164,8 +172,10 @@ class PartitionReader:
         return caches_from(replace(every, content=levels), self.memory.line_bytes, processor)
 
     def _interfaces(self, entry: Entry) -> tuple[int | None, dict[str, FloatOrArray]]:
-        """The interfaces of a node to the network, ``{interfaces: {count: 4, bandwidth: 25 GB/s}}``: how many, None if
-        that is not stated, and their constant."""
+        """Return the number of interfaces of a node to the network, None if not stated, and their constant.
+
+        ``{interfaces: {count: 4, bandwidth: 25 GB/s}}``.
+        """
         given = _NETWORK.items(entry)["interfaces"]
         items = _INTERFACES.items(given)
         values = _INTERFACES.values(items)
@@ -179,8 +189,10 @@ class PartitionReader:
         return values.get("count"), own
 
     def _inside(self, given: Mapping[str, Entry], processors: int | None) -> tuple[Network, ...] | None:
-        """The networks inside the nodes of a partition, with what it does not state as the machine states it; None for
-        the networks of the machine."""
+        """Return the networks inside the nodes of a partition, with what it does not state as the machine states it.
+
+        None for the networks of the machine.
+        """
         count = self.processors if processors is None else processors
         if not {"node", "socket"} & given.keys() and count == self.processors:
             return None
@@ -198,11 +210,17 @@ class PartitionReader:
 
     @staticmethod
     def _parts(levels: Collection[str]) -> list[str]:
-        """The fields of a machine with the networks at these keys, outermost first; their reader checks the rest."""
+        """Return the fields of a machine with the networks at these keys, outermost first.
+
+        Their reader checks the rest.
+        """
         return [f"{key}_network" for key in ("node", "socket") if key in levels]
 
     def _constants_inside(self, given: Mapping[str, Entry], inside: Sequence[Network]) -> dict[str, FloatOrArray]:
-        """The constants of these networks that a partition states, or that the machine has not, by their paths."""
+        """Return the constants of these networks that a partition states, or that the machine has not.
+
+        By their paths.
+        """
         own: dict[str, FloatOrArray] = {}
         for network, prefix in zip(inside, INSIDE, strict=False):
             key = prefix.partition(".")[0]
@@ -214,8 +232,10 @@ class PartitionReader:
 
 
 def _keys_below(entry: Entry) -> set[str]:
-    """The keys of constants that an entry states, ``interfaces.per_byte`` among them, a bandwidth as a time per
-    byte."""
+    """Return the keys of constants that an entry states, a bandwidth as a time per byte.
+
+    ``interfaces.per_byte`` is among them.
+    """
     found: set[str] = set()
     for key, item in entry.mapping().items():
         if isinstance(item.content, dict):
@@ -227,8 +247,11 @@ def _keys_below(entry: Entry) -> set[str]:
 def with_most_interfaces(
     network: Network, partitions: Sequence[Partition], place: Place
 ) -> tuple[Network, tuple[Partition, ...]]:
-    """The network with as many interfaces of a node as any partition has, and the partitions that state none with as
-    many as it had. InputError for interfaces of directions that some nodes have not."""
+    """Return the network with as many interfaces of a node as any partition has, and the partitions.
+
+    Partitions that state none have as many as the network had. InputError for interfaces of directions that some nodes
+    have not.
+    """
     counts = [one.interfaces for one in partitions if one.interfaces is not None]
     if not counts:
         return network, tuple(partitions)
@@ -259,9 +282,11 @@ def processors_of_nodes(partitions: Sequence[Partition], per_node: int) -> int |
 
 
 def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node: int) -> tuple[int, ...]:
-    """The node of every rank of ``{partitions: [gpu, cpu]}`` or ``{partitions: {gpu: 128, cpu: 64}}``: the nodes of one
-    partition after another are filled, with as many ranks as they have processors, or as stated. ``per_node``:
-    processors of a node of the machine."""
+    """Return the node of every rank of ``{partitions: [gpu, cpu]}``.
+
+    Or of ``{partitions: {gpu: 128, cpu: 64}}``: the nodes of one partition after another are filled, with as many ranks
+    as they have processors, or as stated. ``per_node``: processors of a node of the machine.
+    """
     if not partitions:
         raise entry.error(
             "a mapping onto partitions, which the machine has not", "partitions: [{name: ..., nodes: ...}]"
@@ -294,7 +319,7 @@ def _paths(part: str, values: Mapping[str, Any]) -> dict[str, FloatOrArray]:
 
 
 def _merged(common: Entry | None, own: Entry) -> Entry:
-    """The values of a partition, and all others from the machine."""
+    """Return the values of a partition, and all others from the machine."""
     if common is None or not isinstance(common.content, dict) or not isinstance(own.content, dict):
         return own
     known = common.content
@@ -309,7 +334,7 @@ def _replaced(key: str, content: Mapping[str, Entry]) -> bool:
 
 
 def _other_accelerator(own: Accelerator, common: Accelerator, entry: Entry) -> dict[str, FloatOrArray]:
-    """The constants in which an accelerator differs. InputError if it differs in anything else."""
+    """Return the constants in which an accelerator differs. InputError if it differs in anything else."""
     for name, key in _ALIKE.items():
         if getattr(own, name) != getattr(common, name):
             what = f"accelerators of partitions differ in their constants alone: accelerator.{key}"

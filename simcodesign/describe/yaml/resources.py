@@ -110,7 +110,7 @@ CUSTOM = (
 
 
 def custom_from(items: Mapping[str, Entry], place: Place) -> Custom:
-    """The constructs of a machine file's tree."""
+    """Return the constructs of a machine file's tree."""
     resources = items["resources"].mapping() if "resources" in items else {}
     components = items["components"].mapping() if "components" in items else {}
     properties = items["properties"].mapping() if "properties" in items else {}
@@ -137,7 +137,7 @@ def check_name(name: str, place: Place, reserved: tuple[str, ...]) -> None:
 
 
 def parameters_from(entry: Entry, reserved: tuple[str, ...] = (), lowest: bool = False) -> dict[str, Parameter]:
-    """The parameters under a key. ``lowest``: without a default they are at the low end of their range."""
+    """Return the parameters under a key. ``lowest``: without a default they are at the low end of their range."""
     parameters = {}
     for name, item in entry.mapping().items():
         check_name(name, item.place, reserved)
@@ -167,7 +167,7 @@ def _parameter(name: str, entry: Entry, lowest: bool) -> Parameter:
 
 
 def _limits(parameter: Parameter, entry: Entry) -> tuple[float, float]:
-    """The lowest and the highest value of a range."""
+    """Return the lowest and the highest value of a range."""
     form = "two numbers: [lowest, highest]"
     if isinstance(entry.content, str):
         raise InputError(f"range of {parameter.name}", entry.place, value=entry.text(), allowed=form)
@@ -182,14 +182,14 @@ def _limits(parameter: Parameter, entry: Entry) -> tuple[float, float]:
 
 
 def parameter_value(parameter: Parameter, entry: Entry) -> float:
-    """A value that the parameter may have."""
+    """Return a value that the parameter may have."""
     value = parameter_number(parameter, entry)
     parameter.check(value, entry.place)
     return value
 
 
 def parameter_number(parameter: Parameter, entry: Entry) -> float:
-    """A number as the parameter may be written: a choice by its name, with a unit if it has a dimension."""
+    """Return a number as the parameter may be written: a choice by its name, with a unit if it has a dimension."""
     text = entry.text()
     if text in parameter.choices or (parameter.choices and not text[:1].isdigit()):
         return parameter.parsed(text, entry.place)

@@ -47,7 +47,7 @@ def segments_key() -> Key:
 
 
 def segments_from(entry: Entry, model: type[MessageModel], section: Section | None = None) -> tuple[SizeSegment, ...]:
-    """The segments of messages of this network model; with all of its keys, or with the keys of a section."""
+    """Return the segments of messages of this network model; with all of its keys, or with the keys of a section."""
     if isabstract(model.segment):
         raise entry.error(f"the network model {model.name} has no segments", "its constants, for messages of all sizes")
     every = entry.sequence()

@@ -42,15 +42,17 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Entry:
-    """A scalar (text), a sequence (list) or a mapping (dict) of a YAML file; the line of a value is the line of its
-    key."""
+    """A scalar (text), a sequence (list) or a mapping (dict) of a YAML file.
+
+    The line of a value is the line of its key.
+    """
 
     content: str | list[Entry] | dict[str, Entry]
     place: Place
     plain: bool = True
 
     def mapping(self, allowed: Collection[str] | None = None, required: Collection[str] = ()) -> dict[str, Entry]:
-        """The items of a mapping; only ``allowed`` keys (any when None), all ``required`` ones there."""
+        """Return the items of a mapping; only ``allowed`` keys (any when None), all ``required`` ones there."""
         if not isinstance(self.content, dict):
             first = [*required, *(allowed or ())][:1] if isinstance(self.content, str) else []
             instead = (
@@ -67,13 +69,13 @@ class Entry:
         return self.content
 
     def sequence(self) -> list[Entry]:
-        """The items of a sequence."""
+        """Return the items of a sequence."""
         if not isinstance(self.content, list):
             raise self.error("must be a sequence")
         return self.content
 
     def text(self, allowed: Collection[str] | None = None) -> str:
-        """The text of a scalar, one of ``allowed`` when given."""
+        """Return the text of a scalar, one of ``allowed`` when given."""
         if not isinstance(self.content, str):
             raise self.error("must be a single value")
         if allowed is not None and self.content not in allowed:
@@ -85,18 +87,18 @@ class Entry:
         return self.content == word
 
     def name(self) -> str:
-        """The text of a name: on one line and not empty."""
+        """Return the text of a name: on one line and not empty."""
         text = self.text()
         if not text or len(text) > MAX_NAME or not text.isprintable():
             raise self.error("not a name", f"1 to {MAX_NAME} printable characters")
         return text
 
     def quantity(self, dimension: str) -> float:
-        """A number with a unit of this dimension, in SI units; without a unit it is in SI units already."""
+        """Return a number with a unit of this dimension, in SI units; without a unit it is in SI units already."""
         return parse_quantity(self.text(), dimension, self.place)
 
     def number(self) -> float:
-        """A plain number."""
+        """Return a plain number."""
         if not isinstance(self.content, str) or not self.plain or not _NUMBER.fullmatch(self.content):
             raise self.error("must be a number")
         value = float(self.content)
@@ -107,7 +109,7 @@ class Entry:
         return value
 
     def whole(self, low: int = 0, high: int = MAX_WHOLE) -> int:
-        """A whole number within the limits."""
+        """Return a whole number within the limits."""
         value = self.number()
         if value != int(value):
             raise self.error("must be a whole number", f"{low} to {high}")
@@ -116,11 +118,11 @@ class Entry:
         return int(value)
 
     def flag(self) -> bool:
-        """``true`` or ``false``."""
+        """Return ``true`` or ``false``."""
         return self.text(("true", "false")) == "true"
 
     def expression(self) -> Expression:
-        """An expression over names; for a size or a time, also a number with a unit."""
+        """Return an expression over names; for a size or a time, also a number with a unit."""
         text = self.text()
         unit = base_unit_of(text)
         if not unit:
@@ -133,14 +135,14 @@ class Entry:
         raise self.error("an expression here takes no unit", f"the number alone, in {unit}: {value_si:.15g}")
 
     def error(self, what: str, allowed: str | None = None) -> InputError:
-        """An InputError about this entry."""
+        """Return an InputError about this entry."""
         return InputError(
             what, self.place, value=self.content if isinstance(self.content, str) else _kind(self), allowed=allowed
         )
 
 
 def read_yaml(path: Path) -> Entry:
-    """The tree of a YAML file. InputError when it cannot be read, is not UTF-8 or not in the accepted subset."""
+    """Return the tree of a YAML file. InputError when it cannot be read, is not UTF-8 or not in the accepted subset."""
     data, file = read_bytes(path, MAX_BYTES), str(path)
     try:
         text = data.decode("utf-8")
@@ -151,12 +153,12 @@ def read_yaml(path: Path) -> Entry:
 
 
 def _shown(text: str, limit: int) -> str:
-    """A name from outside in a form suitable for a message."""
+    """Return a name from outside in a form suitable for a message."""
     return text if text.isprintable() and len(text) <= limit else shorten(text, limit)
 
 
 def parse_yaml(text: str, file: str, path: str = "") -> Entry:
-    """The tree of a YAML text; ``file`` is what errors call it.
+    """Return the tree of a YAML text; ``file`` is what errors call it.
 
     ``path`` is the path of a value without a file: its places have no lines.
     """
@@ -207,8 +209,10 @@ class _Open:
         self.key_line: int | None = None
 
     def place_of_next(self, line: int | None) -> Place:
-        """Place of the item, value or key that starts on this line; a value is where its key is, so that both are
-        found."""
+        """Place of the item, value or key that starts on this line.
+
+        A value is where its key is, so that both are found.
+        """
         file, path = self.place.file, self.place.path
         if not self.is_mapping:
             return Place(file, line, f"{path}[{len(self.list)}]")
@@ -283,7 +287,9 @@ def _kind(entry: Entry) -> str:
 def merged(
     base: Entry, change: Entry, other_names: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})
 ) -> Entry:
-    """``base`` with the changes of ``change``: mappings merge key by key, anything else is replaced.
+    """Return ``base`` with the changes of ``change``.
+
+    Mappings merge key by key, anything else is replaced.
 
     A mapping of whole numbers changes some items of a sequence, which it counts from 1 on, and a mapping of names those
     whose ``name`` these are. A mapping whose ``kind``
@@ -305,8 +311,10 @@ def merged(
 
 
 def items_by_key(entry: Entry) -> dict[str, Entry]:
-    """The items of a mapping or sequence, by the keys of a path: items of a sequence by their number, from 1 on, or by
-    their ``name``."""
+    """Return the items of a mapping or sequence, by the keys of a path.
+
+    Items of a sequence by their number, from 1 on, or by their ``name``.
+    """
     if isinstance(entry.content, str):
         return {}
     if isinstance(entry.content, dict):
@@ -327,8 +335,10 @@ def _counts_items(changes: Mapping[str, Entry], base: Entry) -> bool:
 
 
 def _with_items(base: Entry, changes: Mapping[str, Entry], other_names: Mapping[str, str | tuple[str, ...]]) -> Entry:
-    """A sequence with other items, by their numbers from 1 on, or by their names. InputError for an item that it has
-    not."""
+    """Return a sequence with other items, by their numbers from 1 on, or by their names.
+
+    InputError for an item that it has not.
+    """
     assert isinstance(base.content, list)
     new, known, names = list(base.content), items_by_key(base), _by_name(base.content)
     for key, entry in changes.items():
@@ -367,7 +377,7 @@ def nested(values: Mapping[str, object], file: str) -> Entry:
 
 
 def _as_yaml(value: object, place: Place) -> str:
-    """The value as YAML, of which JSON is a part."""
+    """Return the value as YAML, of which JSON is a part."""
     if isinstance(value, str):
         return value
     try:

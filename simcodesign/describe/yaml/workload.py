@@ -168,7 +168,7 @@ _AS_THEY_ARE = ["name", "about", "source", "footprint", "accelerator_footprint",
 
 
 def workload_from(entry: Entry) -> Workload:
-    """The workload of a file's tree."""
+    """Return the workload of a file's tree."""
     items = WORKLOAD.items(entry)
     check_format(items["simcodesign"])
     parameters = parameters_from(items["parameters"], ("rank",)) if "parameters" in items else {}
@@ -206,7 +206,7 @@ def workload_from(entry: Entry) -> Workload:
 
 
 def _size_parameter(entry: Entry, parameters: Mapping[str, Parameter]) -> str:
-    """The name of a parameter. InputError for another name."""
+    """Return the name of a parameter. InputError for another name."""
     if (name := entry.name()) not in parameters:
         raise InputError("no such parameter", entry.place, value=name, allowed=nearest(name, parameters))
     return name
@@ -230,7 +230,7 @@ def _equation(name: str, item: Entry) -> Expression:
 def _local(
     equations: Mapping[str, Expression], program: tuple[Step, ...], parameters: Mapping[str, Parameter]
 ) -> dict[str, Expression]:
-    """The equations that depend on the rank or on the index of a loop, without names of each other."""
+    """Return the equations that depend on the rank or on the index of a loop, without names of each other."""
     varying = {"rank", *indices_of(program)} - equations.keys() - parameters.keys()
     local = {name: equations[name] for name in local_names(equations, varying)}
     return written_out(local, {*parameters, *equations, "P", *varying} - local.keys())
@@ -304,7 +304,7 @@ def _check_index(entry: Entry, items: Mapping[str, Entry]) -> None:
 
 
 def _constant(path: str, entry: Entry) -> Expression:
-    """A quantity with its unit, or an expression in SI units."""
+    """Return a quantity with its unit, or an expression in SI units."""
     if WITH_UNIT.fullmatch(entry.text().strip()):
         return parse(constant_value(path, entry), entry.place)
     expression = entry.expression()

@@ -18,8 +18,10 @@ OF_STATIONS = ("served", "busy_s", "wait_s", "longest_queue", "blocked", "others
 
 
 def log_of_job(log: Log, numbering: Numbering, job: int, start_s: float) -> Log:
-    """Return what happened to the operations of job number ``job``, by their numbers in its own Plan; times count from
-    its start on. Stations have what all jobs did there."""
+    """Return what happened to the operations of job number ``job``, by their numbers in its own Plan.
+
+    Times count from its start on. Stations have what all jobs did there.
+    """
     operation, station = numbering.operation[job], numbering.station[job]
     own = np.full(numbering.operations, NONE, np.int32)
     own[operation] = np.arange(len(operation))

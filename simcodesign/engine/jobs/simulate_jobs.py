@@ -135,7 +135,7 @@ class _Jobs:
         return DrawnBackground(count if number == 0 else 0, self.seed, self.placed.nodes, size_bytes)
 
     def _merged(self, background: int, size_bytes: float) -> _Merged:
-        """The Plan of all jobs."""
+        """Return the Plan of all jobs."""
         jobs = self.placed.jobs
         with np.errstate(all="ignore"):
             plans = [
@@ -152,7 +152,7 @@ class _Jobs:
             return _Merged(with_sharing(plan, self._point_of_all, self.effects, self.seed), plans, numbering)
 
     def _shared(self, plan: Plan, number: int) -> Plan:
-        """The Plan of one job, whose messages share stations as the machine specifies."""
+        """Return the Plan of one job, whose messages share stations as the machine specifies."""
         with np.errstate(all="ignore"):
             return with_sharing(plan, self.placed.points[number], self.effects, self.seed + number)
 
@@ -178,7 +178,7 @@ class _Jobs:
         return JobTimes(job.label, self.placed.points[number].ranks, job.start_s, *times_s, alone, together)
 
     def _result(self, number: int, plan: Plan, log: Log) -> Result:
-        """The Result of one job. Stations, and the power of the machine, belong to no job."""
+        """Return the Result of one job. Stations, and the power of the machine, belong to no job."""
         point = self.placed.points[number]
         engine = chosen_engine(plan, self.engine)
         result = measured(point, replace(plan, powers=None), log, self.effects, self.seed + number, engine)

@@ -1,5 +1,8 @@
-"""The compiled engine: the same Plan under the same event contract as the SimPy engine, in C (``walk.c``, and
-``loggopsim.c`` for Plans by the rules of LogGOPSim)."""
+"""The compiled engine, in C.
+
+The same Plan under the same event contract as the SimPy engine (``walk.c``, and ``loggopsim.c`` for Plans by the rules
+of LogGOPSim).
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ def _walked(plan: Plan, on_journeys: bool, on_progress: OnProgress | None) -> Ru
 
 
 def _log(run: Run, plan: Plan) -> Log:
-    """The Log of a run. DeadlockError when ranks wait for each other."""
+    """Return the Log of a run. DeadlockError when ranks wait for each other."""
     finish, arrival, stations = run["memory.finish_s"], run["memory.arrival_s"], run["memory.stations"]
     by_loggops = plan.loggops is not None
     if not by_loggops:

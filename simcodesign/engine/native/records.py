@@ -71,7 +71,7 @@ def _constants_of(library: ctypes.CDLL) -> dict[str, int]:
 
 
 def _dtype_of(library: ctypes.CDLL, kind: str) -> np.dtype[Any]:
-    """The type of numbers, or of the records of an array. A field may be several numbers."""
+    """Return the type of numbers, or of the records of an array. A field may be several numbers."""
     if kind in NUMBERS:
         return NUMBERS[kind]
     record, *places = places_of(library, kind)
@@ -88,8 +88,10 @@ def _dtype_of(library: ctypes.CDLL, kind: str) -> np.dtype[Any]:
 
 
 class Run:
-    """All that a run needs and has: arrays and numbers by the names of their fields. What is not given is 0, or no
-    array at all."""
+    """All that a run needs and has: arrays and numbers by the names of their fields.
+
+    What is not given is 0, or no array at all.
+    """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.layout = layout_of(library)
@@ -120,8 +122,10 @@ class Run:
             self[f"{part}.{name}"] = value
 
     def make_room(self, part: str, count: int, *names: str) -> None:
-        """Make arrays of ``count`` items that C will write before it reads them. Memory that is never touched is never
-        taken. An array begins with a line of the processor's cache."""
+        """Make arrays of ``count`` items that C will write before it reads them.
+
+        Memory that is never touched is never taken. An array begins with a line of the processor's cache.
+        """
         for name in names:
             dtype = self.layout.fields[f"{part}.{name}"].dtype
             size = count * dtype.itemsize

@@ -23,8 +23,10 @@ _RULES = (
 
 
 def give_plan(run: Run, plan: Plan, on_journeys: bool) -> None:
-    """Give a run the Plan and its initial state. ``on_journeys``: messages use the stations of their routes first come,
-    first served, and every hop takes time."""
+    """Give a run the Plan and its initial state.
+
+    ``on_journeys``: messages use the stations of their routes first come, first served, and every hop takes time.
+    """
     _give_program(run, plan)
     _give_requests(run, plan, not on_journeys)
     _give_stations(run, plan, on_journeys)
@@ -104,7 +106,7 @@ def _give_routes(run: Run, routes: Routes) -> None:
 
 
 def _costs(routes: Routes) -> Array:
-    """The table of costs, a row for each."""
+    """Return the table of costs, a row for each."""
     groups = (part.reshape(len(part), -1).T for part in (routes.link_s, routes.latency_s))
     links = [column for pair in zip(*groups, strict=True) for column in pair]
     own = [routes.inject_s, routes.tail_s, routes.interface_s, routes.after_interface_s]
@@ -123,8 +125,10 @@ def _of_disciplines(plan: Plan, name: str) -> Array | None:
 
 
 def _give_requests(run: Run, plan: Plan, for_messages: bool) -> None:
-    """Room for every operation and, unless they are kept elsewhere, every message that can ever wait at the same
-    time."""
+    """Give room for every operation and every message that can ever wait at the same time.
+
+    Messages unless they are kept elsewhere.
+    """
     count = 0
     if plan.routes is not None and for_messages:
         travels, packets = plan.routes.route != NONE, plan.routes.packets
@@ -178,8 +182,11 @@ def _most_blocked(plan: Plan) -> int:
 
 
 def _give_calendar(run: Run, plan: Plan) -> None:
-    """An empty queue for the stations of a Plan. A day is as short as the shortest delay, so that few events are added
-    to the current one; if that leaves too many days empty, days become longer during the run."""
+    """Give an empty queue for the stations of a Plan.
+
+    A day is as short as the shortest delay, so that few events are added to the current one; if that leaves too many
+    days empty, days become longer during the run.
+    """
     delays = [] if plan.station is None else [plan.duration_s[plan.station != NONE]]
     if plan.routes is not None:
         routes = plan.routes

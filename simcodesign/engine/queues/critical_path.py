@@ -16,8 +16,11 @@ from simcodesign.generate.plan import NONE, Plan
 
 @dataclass(frozen=True)
 class PathSegment:
-    """A part of the critical path, from ``from_s`` to ``to_s``: operation ``op`` is at work, or, with a ``station``,
-    its message travels to it or is served there (``op`` is the send)."""
+    """A part of the critical path, from ``from_s`` to ``to_s``.
+
+    Operation ``op`` is at work, or, with a ``station``, its message travels to it or is served there (``op`` is the
+    send).
+    """
 
     op: int
     station: int
@@ -26,7 +29,7 @@ class PathSegment:
 
 
 def path_through_queues(plan: Plan, log: Log, visits: StationVisits) -> list[PathSegment]:
-    """The critical path from time 0 on, without gaps: its segments add up to the makespan.
+    """Return the critical path from time 0 on, without gaps: its segments add up to the makespan.
 
     It is followed backwards from the operation that is done last, as ``critical_path`` does. A message is followed
     along its route to the last station that held it up. If it waited there, the path continues with the message that
@@ -72,7 +75,10 @@ class _Walk:
             self.until_s = from_s
 
     def holder_of(self, op: int) -> int:
-        """The visit that an operation waited for which itself queues at a station, as for a disk; otherwise NONE."""
+        """Return the visit that an operation waited for which itself queues at a station, as for a disk.
+
+        Otherwise NONE.
+        """
         queues = self.plan.station is not None and self.plan.station[op] != NONE
         return self.holder(int(self.visits.start[op])) if queues else NONE
 
@@ -93,8 +99,10 @@ class _Walk:
         return send
 
     def holding(self, send: int) -> int:
-        """The first station of the route that held up the last byte as long as any: delays of flight apart, its service
-        ended last."""
+        """Return the first station of the route that held up the last byte as long as any.
+
+        Delays of flight apart, its service ended last.
+        """
         first, end = int(self.visits.start[send]), int(self.visits.start[send + 1])
         if first == end:
             return NONE
@@ -102,12 +110,12 @@ class _Walk:
         return first + int(np.argmax(late_s >= late_s.max() - 1e-12 * self.until_s))
 
     def delays_s(self, first: int, end: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Times of flight from the first station to each: a head that never waits arrives that much later."""
+        """Return times of flight from the first station to each: a head that never waits arrives that much later."""
         flight_s = self.visits.arrival_s[first + 1 : end] - self.visits.grant_s[first : end - 1]
         return np.concatenate([[0.0], np.cumsum(flight_s)])
 
     def holder(self, visit: int) -> int:
-        """The visit whose end let this one begin, or NONE if it did not wait."""
+        """Return the visit whose end let this one begin, or NONE if it did not wait."""
         grant_s = self.visits.grant_s[visit]
         if self.visits.arrival_s[visit] >= grant_s:
             return NONE

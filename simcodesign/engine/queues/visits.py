@@ -34,8 +34,11 @@ class StationVisits:
 
 
 def run_with_visits(plan: Plan) -> tuple[Log, StationVisits]:
-    """The log of a Plan and its visits, by the reference engine, whose times equal the compiled engine's to the last
-    bit. InputError where messages share links fairly or in packets: they have no turn at a station then."""
+    """Return the log of a Plan and its visits, by the reference engine.
+
+    Its times equal the compiled engine's to the last bit. InputError if messages share links fairly or in packets: they
+    have no turn at a station then.
+    """
     if plan.loggops is not None or (
         plan.routes is not None and (plan.routes.fair is not None or plan.routes.packets is not None)
     ):

@@ -73,7 +73,7 @@ class Simulation:
             self.env.process(self.strand(first, end))
 
     def make_station(self, number: int) -> Any:
-        """The resource with this number in the order of arbitration."""
+        """Return the resource with this number in the order of arbitration."""
         stations = self.plan.stations
         if stations.kind[number] == MAILBOX:
             return Mailbox(self.env, number, self.plan)

@@ -40,8 +40,11 @@ class Arbiter(Protocol):
 
 
 class TimeoutAt(simpy.Event):
-    """An event at an absolute time: ``now + (time_s - now)`` is not always ``time_s`` to the last bit. ``turn_of``: the
-    number whose turn it is, after all that happens by itself in this instant and after the turns of smaller numbers."""
+    """An event at an absolute time: ``now + (time_s - now)`` is not always ``time_s`` to the last bit.
+
+    ``turn_of``: the number whose turn it is, after all that happens by itself in this instant and after the turns of
+    smaller numbers.
+    """
 
     def __init__(self, env: ContractEnvironment, time_s: float, turn_of: int | None = None) -> None:
         super().__init__(env)
@@ -76,7 +79,7 @@ class ContractEnvironment(simpy.Environment):
         heappush(self.calendar, (self.now, ARBITRATION, arbiter.number, arbiter))
 
     def timeout_at(self, time_s: float) -> TimeoutAt:
-        """A timeout that ends at ``time_s``."""
+        """Return a timeout that ends at ``time_s``."""
         return TimeoutAt(self, time_s)
 
     def trigger_at(self, time_s: float, event: simpy.Event) -> None:
@@ -84,11 +87,11 @@ class ContractEnvironment(simpy.Environment):
         self.timeout_at(time_s).callbacks.append(event.trigger)
 
     def turn(self, time_s: float, number: int) -> TimeoutAt:
-        """The turn of a number at ``time_s``."""
+        """Return the turn of a number at ``time_s``."""
         return TimeoutAt(self, time_s, number)
 
     def peek(self) -> float:
-        """The time of the next event; infinity if there is none."""
+        """Return the time of the next event; infinity if there is none."""
         return self.calendar[0][0] if self.calendar else inf
 
     def step(self) -> None:

@@ -41,8 +41,10 @@ def rounded(time_s: float) -> float:
 
 
 def fair_shares(flows: dict[Flow, None], capacity: list[int], loaded: list[int]) -> dict[Flow, int]:
-    """The max-min fair rates of flows, in proportion to their weights; several at a link share its ``loaded``
-    capacity."""
+    """Return the max-min fair rates of flows, in proportion to their weights.
+
+    Several at a link share its ``loaded`` capacity.
+    """
     spare: dict[int, int] = {}
     waiting: dict[int, list[Flow]] = defaultdict(list)  # flows without a rate, by link
     for flow in flows:
@@ -64,8 +66,10 @@ def fair_shares(flows: dict[Flow, None], capacity: list[int], loaded: list[int])
 
 
 class FairLinks(Resource):
-    """All links. ``capacity`` of each for a flow alone and ``loaded`` for several: units, of which ``unit`` make a byte
-    per second."""
+    """All links.
+
+    ``capacity`` of each for a flow alone and ``loaded`` for several: units, of which ``unit`` make a byte per second.
+    """
 
     def __init__(
         self, env: ContractEnvironment, number: int, capacity: list[int], loaded: list[int], unit: float
@@ -77,7 +81,7 @@ class FairLinks(Resource):
         self.most_flows = [0] * len(capacity)
 
     def carry(self, links: list[int], own_rate: int, size_bytes: float, weight: int) -> simpy.Event:
-        """An event: the last byte of a message has passed these links, and its own limit unless that is 0."""
+        """Return an event: the last byte of a message has passed these links, and its own limit unless that is 0."""
         if own_rate:
             links = [*links, len(self.capacity)]
             self.capacity.append(own_rate)
@@ -106,7 +110,7 @@ class FairLinks(Resource):
             next_end.callbacks.append(lambda event: self.arbitrate_if_needed())
 
     def change_rate(self, flow: Flow, rate: int) -> None:
-        """A flow continues at another rate."""
+        """Let a flow continue at another rate."""
         now = self.env.now
         carried = float(flow.rate) / self.unit * (now - flow.since_s)
         flow.left_bytes = max(0.0, flow.left_bytes - carried)

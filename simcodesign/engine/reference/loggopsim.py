@@ -60,7 +60,7 @@ class Line:
         self.first: dict[int, simpy.Event] = {}  # a number is the first now
 
     def leave(self) -> None:
-        """The first has got what it waited for; the next one tries."""
+        """Let the next one try, when the first has got what it waited for."""
         heappop(self.numbers)
         if self.numbers and self.numbers[0] in self.first:
             self.first.pop(self.numbers[0]).succeed()
@@ -102,7 +102,7 @@ class LogGOPSimulation(Simulation):
             self.enter([op for op in range(low, high) if not self.missing[op]])
 
     def read_rules(self, rules: LogGOPS) -> None:
-        """The rules as lists."""
+        """Read the rules as lists."""
         self.interface, self.box = rules.interface.tolist(), rules.box.tolist()
         self.receiver, self.receiver_interface = rules.receiver.tolist(), rules.receiver_interface.tolist()
         self.receive_s, self.spread_s = rules.receive_s.tolist(), rules.spread_s.tolist()
@@ -114,14 +114,16 @@ class LogGOPSimulation(Simulation):
     # --- Operations
 
     def enter(self, ready: list[int]) -> None:
-        """These operations of a rank have become ready together."""
+        """Enter these operations of a rank, which have become ready together."""
         introsort(ready, [ORDER[self.kind[op]] for op in ready], len(ready), [0] * len(ready))
         for op in ready:
             self.env.process(self.operation(op, next(self.numbers), self.earliest_s(op, unknown_s=0.0)))
 
     def earliest_s(self, op: int, unknown_s: float = inf) -> float:
-        """Earliest time at which an operation can begin, as known now; ``unknown_s``: value for an unknown free
-        time."""
+        """Earliest time at which an operation can begin, as known now.
+
+        ``unknown_s``: value for an unknown free time.
+        """
         free_s = self.free_s[self.station[op]]
         earliest = max(self.ready_s[op], unknown_s if isinf(free_s) else free_s)
         return max(earliest, self.next_send_s[self.interface[op]]) if self.kind[op] == SEND else earliest
@@ -179,7 +181,7 @@ class LogGOPSimulation(Simulation):
         line.leave()
 
     def post(self, op: int) -> None:
-        """A receive takes the first message in its queue that suits it, or waits there for one."""
+        """Let a receive take the first message in its queue that suits it, or wait there for one."""
         began = self.begins(op)
         unexpected = self.unexpected[self.box[op]]
         for place, (send, end) in enumerate(unexpected):
@@ -191,17 +193,17 @@ class LogGOPSimulation(Simulation):
         self.enter(began)
 
     def begins(self, op: int) -> list[int]:
-        """An operation begins; those that become ready."""
+        """Note that an operation begins; return the operations that become ready."""
         self.begin_s[op] = self.env.now
         return self.let_go(op, early=True, time_s=self.env.now)
 
     def ends(self, op: int, end_s: float) -> list[int]:
-        """It is known when an operation ends; those that become ready."""
+        """Note when an operation ends; return the operations that become ready."""
         self.finishes(op, end_s)
         return self.let_go(op, early=False, time_s=end_s)
 
     def let_go(self, op: int, early: bool, time_s: float) -> list[int]:
-        """The operations that waited for this one last."""
+        """Return the operations that waited for this one last."""
         ready = []
         for target, is_early in self.edges[op]:
             if is_early == early:
@@ -247,7 +249,7 @@ class LogGOPSimulation(Simulation):
         self.unexpected[self.box[send]].append((send, end))
 
     def meet(self, send: int, receive: int, end_s: float, began: list[int]) -> None:
-        """A message has its receive, at whose end it is known; ``began``: what the posting has let go."""
+        """Give a message its receive, at whose end it is known; ``began``: what the posting has let go."""
         self.match[receive], self.match[send] = send, receive
         if not self.rendezvous[send]:
             self.enter(began + self.ends(receive, end_s))
@@ -267,7 +269,7 @@ class LogGOPSimulation(Simulation):
             self.enter(sent)
 
     def log(self) -> Log:
-        """What happened, in seconds."""
+        """Return what happened, in seconds."""
         log = super().log()
         events = count_events(self.plan, log.served)
         begin_s, taken_s, processed_s = (np.array(times) for times in (self.begin_s, self.taken_s, self.processed_s))

@@ -30,12 +30,12 @@ class Mailbox(Resource):
         self.receives: list[tuple[float, int, simpy.Event]] = []  # (since, receive, its message), sorted
 
     def put(self, send: int) -> None:
-        """The message of a send has arrived."""
+        """Put the message of a send that has arrived."""
         insort(self.messages, (self.env.now, send))
         self.arbitrate_if_needed()
 
     def get(self, receive: int) -> simpy.Event:
-        """An event: the receive has its message; the value is the send."""
+        """Return an event: the receive has its message; the value is the send."""
         received = self.env.event()
         insort(self.receives, (self.env.now, receive, received))
         self.longest_queue = max(self.longest_queue, len(self.receives))
@@ -54,7 +54,7 @@ class Mailbox(Resource):
                     yield message, receive
 
     def grant(self) -> None:
-        """The first message that can goes to the first receive that takes it."""
+        """Give the first message that can go to the first receive that takes it."""
         message, receive = next(self.pairs())
         self.messages.remove(message)
         self.receives.remove(receive)

@@ -73,8 +73,11 @@ class Messages:
         return (yield from self.pass_stations(send, cost, self.env.now, self.be_served))
 
     def pass_stations(self, send: int, cost: Cost, head_s: float, be_served: BeServed) -> TimedProcess:
-        """Request one station of the route after another for the head of a message; its tail follows (see ``Routes``).
-        The value, known when the last station takes the head up: when the tail will have passed that station."""
+        """Request one station of the route after another for the head of a message.
+
+        Its tail follows (see ``Routes``). The value, known when the last station takes the head up: when the tail will
+        have passed that station.
+        """
         env, way, place = self.env, self.ways[self.route[send]], 0
         tail_passes_s = head_s + cost.tail_s  # when the last byte has passed the station that the head is at
         while place < len(way):

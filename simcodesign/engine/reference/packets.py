@@ -1,5 +1,8 @@
-"""Messages in packets: stations serve messages in round robin, because a packet asks for a station only when that has
-served the packet before it."""
+"""Messages in packets.
+
+Stations serve messages in round robin, because a packet asks for a station only when that has served the packet before
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ from simcodesign.generate.plan import Routes
 
 
 class Packet:
-    """A packet of a message. Events by station of its route: ``before``, it has served the packet before; ``served``,
-    it has served this one. ``when_away``: happens when this one has passed the first station, if not None."""
+    """A packet of a message.
+
+    Events by station of its route: ``before``, it has served the packet before; ``served``, it has served this one.
+    ``when_away``: happens when this one has passed the first station, if not None.
+    """
 
     def __init__(self, messages: Messages, send: int, cost: Cost, head_s: float, previous: Packet | None) -> None:
         self.messages, self.send, self.cost, self.head_s = messages, send, cost, head_s

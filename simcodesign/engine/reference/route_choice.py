@@ -37,7 +37,7 @@ class RouteChooser(Resource):
         self.waiting: list[tuple[float, int, simpy.Event]] = []  # (since, send, its way), a heap
 
     def choose(self, send: int) -> simpy.Event:
-        """An event: the message of a send has chosen; the value is its way."""
+        """Return an event: the message of a send has chosen; the value is its way."""
         chosen = self.env.event()
         heappush(self.waiting, (self.env.now, send, chosen))
         self.arbitrate_if_needed()
@@ -56,6 +56,6 @@ class RouteChooser(Resource):
         chosen.succeed(self.ways[self.route[send]])
 
     def queue_ahead(self, route: int, fork: int) -> int:
-        """The queue at a place of a route, times its links; or the sum of the queues from there on."""
+        """Return the queue at a place of a route, times its links; or the sum of the queues from there on."""
         queues = [self.stations[number].requests for number, _ in self.ways[route][fork:]]
         return sum(queues) if self.adaptive.along_route else queues[0] * int(self.adaptive.links[route])

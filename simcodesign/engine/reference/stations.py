@@ -41,7 +41,7 @@ class Resource:
             self.env.arbitrate_at_end_of_instant(self)
 
     def arbitrate(self) -> None:
-        """Called at the end of an instant."""
+        """Arbitrate at the end of an instant."""
         self.arbitrates = False
         self.grant()
         self.arbitrate_if_needed()
@@ -56,7 +56,7 @@ class Station(Resource):
         self.waiting: list[Request] = []  # a heap
 
     def request(self, op: int, service_s: float) -> simpy.Event:
-        """An event: a server takes up operation ``op`` (value True), or the station is full (False)."""
+        """Return an event: a server takes up operation ``op`` (value True), or the station is full (False)."""
         granted = self.env.event()
         heappush(self.waiting, (self.env.now, op, service_s, granted))
         self.longest_queue = max(self.longest_queue, len(self.waiting))
@@ -64,7 +64,7 @@ class Station(Resource):
         return granted
 
     def release(self) -> None:
-        """A server is free again."""
+        """Release a server."""
         self.free_servers += 1
         self.arbitrate_if_needed()
 
@@ -82,7 +82,7 @@ class Station(Resource):
         return self.free_servers > 0 and len(self.waiting) > 0
 
     def grant(self) -> None:
-        """A server takes up the first request."""
+        """Let a server take up the first request."""
         since, op, service_s, granted = heappop(self.waiting)
         self.free_servers -= 1
         self.served += 1

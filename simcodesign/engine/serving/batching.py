@@ -28,8 +28,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ServerLog:
-    """(R,) seconds at which the prefill of each request began, its first token and its answer were there; the time in
-    which steps ran, and requests of the batch times the time of steps."""
+    """(R,) seconds at which the prefill of each request began, its first token and its answer were there.
+
+    The time in which steps ran, and requests of the batch times the time of steps.
+    """
 
     begin_s: Floats
     first_token_s: Floats
@@ -40,8 +42,10 @@ class ServerLog:
 
 @dataclass
 class BatchServer:
-    """A server whose step times are ``prefill_s(batch, tokens)`` and ``decode_s(batch, tokens)``; ``fits`` returns
-    whether the memory has room for a number of tokens."""
+    """A server whose step times are ``prefill_s(batch, tokens)`` and ``decode_s(batch, tokens)``.
+
+    ``fits`` returns whether the memory has room for a number of tokens.
+    """
 
     requests: RequestList
     largest_batch: int

@@ -49,7 +49,7 @@ class StepTimes:
         return self._between_s(self.server.serving.decode, batch, tokens)
 
     def _between_s(self, phase: str, batch: int, tokens: float) -> float:
-        """The time, linear between neighbouring lengths that are simulated."""
+        """Return the time, linear between neighbouring lengths that are simulated."""
         place = bisect_left(self._lengths, tokens)
         high = self._lengths[place]
         high_s = self._simulated_s(phase, batch, high)
@@ -60,7 +60,7 @@ class StepTimes:
         return low_s + (high_s - low_s) * ((tokens - low) / (high - low))
 
     def _simulated_s(self, phase: str, batch: int, tokens: float) -> float:
-        """The makespan of a step."""
+        """Return the makespan of a step."""
         key = phase, batch, tokens
         if key not in self._times:
             step = replace(self.experiment, scenario=self.server.step(phase, batch, tokens))

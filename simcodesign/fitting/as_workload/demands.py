@@ -82,6 +82,7 @@ class Use:
 
     @property
     def text(self) -> str:
+        """Return the use as ``demand:pattern``."""
         return f"{self.demand}:{self.pattern}" if self.pattern else self.demand
 
 
@@ -94,7 +95,7 @@ _DEMAND_OF = {_plain(name): demand for demand, names in METRICS.items() for name
 
 
 def recognised(metric: str) -> Use | None:
-    """The use of a metric of this name, None if nothing is known of it."""
+    """Return the use of a metric of this name, None if nothing is known of it."""
     name, colon, pattern = metric.partition(":")
     bare = _UNIT.fullmatch(name)
     demand = _DEMAND_OF.get(_plain(bare[1] if bare else name))
@@ -113,7 +114,7 @@ def allowed_demands() -> list[str]:
 
 
 def uses_of(metrics: Collection[str], demands: Mapping[str, str]) -> dict[str, Use | None]:
-    """The use of every metric; ``demands`` declares it for some of them.
+    """Return the use of every metric; ``demands`` declares it for some of them.
 
     Raises InputError for a metric that there is not, an unknown demand, and if nothing at all is recognised.
     """
@@ -139,7 +140,9 @@ def _given(demand: str) -> Use | None:
 
 
 def without_twins(region: str, uses: Sequence[tuple[str, Use]]) -> tuple[list[tuple[str, Use]], list[str]]:
-    """The metrics of a region that are charged, and notes about those that are not, as they would be charged twice.
+    """Return the metrics of a region that are charged, and notes about those that are not.
+
+    They would be charged twice.
 
     If two metrics match one part, the metric that the user named counts. Raises InputError if that does not decide.
     """

@@ -40,7 +40,7 @@ class Part:
 
 
 def parts_of(model: Model, ranks: str, neighbours: str) -> list[Part]:
-    """The parts of a model: collective operations of the parameter ``ranks``; the rest goes to neighbours."""
+    """Return the parts of a model: collective operations of the parameter ``ranks``; the rest goes to neighbours."""
     payloads: dict[str, list[Term]] = {}
     rest = []
     for term in model.terms:
@@ -66,13 +66,13 @@ def has_collective(model: Model, ranks: str) -> bool:
 
 
 def _payload(term: Term, ranks: str) -> Term:
-    """The term without the collective operation of ``ranks``."""
+    """Return the term without the collective operation of ``ranks``."""
     factors = [replace(factor, collective="") if factor.parameter == ranks else factor for factor in term.factors]
     return Term(term.coefficient, tuple(f for f in factors if f.exponent or f.log or f.collective))
 
 
 def payload_step(pattern: str, payload: str, halves: bool) -> str:
-    """The step that sends this payload; half of it if ``halves`` (bytes sent and received)."""
+    """Return the step that sends this payload; half of it if ``halves`` (bytes sent and received)."""
     if pattern in _SENT_AS:
         operation, algorithm = PATTERNS[pattern]
         return f'{operation}: {{bytes: "{payload}{"/2" if halves else ""}", algorithm: {algorithm}}}'
@@ -80,7 +80,7 @@ def payload_step(pattern: str, payload: str, halves: bool) -> str:
 
 
 def bytes_step(pattern: str, sent: str, halves: bool) -> str:
-    """The step in which a rank sends ``sent`` bytes on average; half of them if ``halves``."""
+    """Return the step in which a rank sends ``sent`` bytes on average; half of them if ``halves``."""
     operation, algorithm = PATTERNS[pattern]
     twice = 2 if halves else 1
     if pattern in _SENT_AS:

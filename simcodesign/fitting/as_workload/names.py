@@ -44,7 +44,7 @@ class Names:
         self._tried: dict[str, int] = {}
 
     def new(self, *wanted: str, longest: int = _LONGEST) -> str:
-        """A name made of up to ``longest`` letters of each of these parts, as like them as can be."""
+        """Return a name made of up to ``longest`` letters of each of these parts, as like them as can be."""
         parts = [re.sub(r"[^A-Za-z0-9]+", "_", part)[:longest].strip("_") for part in wanted]
         stem = "_".join(part for part in parts if part) or "x"
         stem = stem if stem[0].isalpha() else f"x_{stem}"
@@ -91,7 +91,7 @@ class MeasuredParameters:
     names: Names
 
     def renamed(self, model: Model) -> Model:
-        """The model in the names of the file."""
+        """Return the model in the names of the file."""
         new = {parameter.measured: parameter.name for parameter in self.every}
         terms = (
             Term(term.coefficient, tuple(replace(factor, parameter=new[factor.parameter]) for factor in term.factors))
@@ -101,7 +101,9 @@ class MeasuredParameters:
 
 
 def measured_parameters(measurements: Measurements, ranks: str | None) -> MeasuredParameters:
-    """The parameters of the measurements; ``ranks`` is the number of processes (None: a parameter named in ``RANKS``).
+    """Return the parameters of the measurements.
+
+    ``ranks`` is the number of processes (None: a parameter named in ``RANKS``).
 
     Raises InputError for a name that there is not, and if several may be meant.
     """

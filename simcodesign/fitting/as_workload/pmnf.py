@@ -64,7 +64,7 @@ def workload_text(
     pattern: str = "halo1d",
     element_bytes: int = 8,
 ) -> WorkloadText:
-    """The workload whose demands are the fitted models.
+    """Return the workload whose demands are the fitted models.
 
     ``source``: the file of the measurements. ``ranks``: the parameter that is the number of processes, which becomes
     ``P`` (None: one named in ``fitted_names.RANKS``). ``demands``: which metric is which demand
@@ -116,7 +116,7 @@ def write_workload(
 
 
 def _rows(measurements: Measurements, regions: Collection[str] | None) -> dict[str, list[int]]:
-    """The series of every region, both in their order."""
+    """Return the series of every region, both in their order."""
     known = dict.fromkeys(measurements.regions)
     chosen = known if regions is None else dict.fromkeys([regions] if isinstance(regions, str) else regions)
     for region in chosen:
@@ -170,11 +170,11 @@ class _Writer:
         return any(parameter.name == "P" for parameter in self.parameters.every)
 
     def note(self, text: str, *regions: str) -> None:
-        """A note to the user about these regions."""
+        """Add a note to the user about these regions."""
         self.notes.setdefault(text, []).extend(one_line(region) for region in regions)
 
     def every_note(self) -> Iterator[str]:
-        """The notes, each with the regions that it is about."""
+        """Yield the notes, each with the regions that it is about."""
         for text, regions in self.notes.items():
             more = f" and {len(regions) - 3} more" if len(regions) > 3 else ""
             yield f"{text} (in {', '.join(regions[:3])}{more})" if regions else text
@@ -234,7 +234,7 @@ class _Writer:
         return name
 
     def _sent(self, each: _Charged, model: Model) -> list[str]:
-        """The equations of bytes sent, and the steps that send them."""
+        """Return the equations of bytes sent, and the steps that send them."""
         wanted, halves = (each.fit.region, each.fit.metric), each.use.demand != SENT[0]
         by_terms = not each.use.pattern and has_collective(model, "P")
         if by_terms and has_negative(model):  # its parts would not add up to it if one of them is cut off at zero
@@ -274,7 +274,7 @@ class _Writer:
         ]
 
     def lines(self, name: str, source: str) -> Iterator[str]:
-        """The file, line by line."""
+        """Yield the file, line by line."""
         regions = f"{len(self.phases)} region{'s' if len(self.phases) != 1 else ''}"
         over = ", ".join(one_line(parameter.measured) for parameter in self.parameters.every)
         footprint = list(self._footprint())
@@ -295,7 +295,7 @@ class _Writer:
             yield "  - compute: {flops: 0}        # nothing but the footprint was measured"
 
     def _footprint(self) -> Iterator[str]:
-        """The largest footprint of the regions, each of which is a footprint of the whole process."""
+        """Yield the largest footprint of the regions, each of which is a footprint of the whole process."""
         names = self.footprints
         while len(names) > _AT_ONCE:
             groups = [names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE)]
@@ -305,7 +305,7 @@ class _Writer:
             yield f"footprint: {_largest(names)}"
 
     def _messages(self) -> Iterator[str]:
-        """Notes for the reader on how bytes are sent."""
+        """Yield notes for the reader on how bytes are sent."""
         if "allreduce" in self.patterns:
             yield "  # allreduce: log2(P) payloads are sent by a rank where P is a power of two, fewer for other P"
         if self.patterns & {*HALOS[1:]}:
@@ -319,7 +319,7 @@ def _largest(names: Sequence[str]) -> str:
 def _charged(
     fits: Fits, region: str, rows: Sequence[int], uses: Mapping[str, Use | None], writer: _Writer
 ) -> list[_Charged]:
-    """The fits of a region that are demands, each once."""
+    """Return the fits of a region that are demands, each once."""
     measurements = fits.measurements
     row_of = {measurements.metrics[row]: row for row in rows}
     wanted = [(metric, use) for metric in row_of if (use := uses[metric]) is not None]

@@ -20,8 +20,11 @@ from simcodesign.fitting.selection.term_basis import Array
 
 
 def forms_by_branch(form: Form, points: Array) -> Iterator[Form]:
-    """The form with a case distinction instead of every ``min`` and ``max``, by whether a parameter is above a value
-    between its values at points (K, m); none if no non-linear coefficient is in one."""
+    """Yield the form with a case distinction instead of every ``min`` and ``max``.
+
+    By whether a parameter is above a value between its values at points (K, m); none if no non-linear coefficient is in
+    one.
+    """
     if not _in_extremes(form.tree) & {*form.nonlinear}:
         return
     for name, values in zip(form.parameters, points.T, strict=True):
@@ -42,7 +45,10 @@ def _in_extremes(node: Node) -> set[str]:
 
 
 def _with_cases(node: Node, condition: Node) -> Node:
-    """The tree with the first argument of every ``min`` and ``max`` where the condition holds, the last elsewhere."""
+    """Return the tree with the first argument of every ``min`` and ``max`` where the condition holds.
+
+    The last elsewhere.
+    """
     match node:
         case Negation(operand):
             return Negation(_with_cases(operand, condition))

@@ -32,8 +32,10 @@ _RANKS = "P"
 
 @dataclass(frozen=True)
 class Form:
-    """A formula over ``parameters``, the ``known`` values that it uses, and coefficients: ``linear`` and ``nonlinear``
-    ones, each in the order in which they are written; ``exponents`` are the nonlinear ones within an exponent.
+    """A formula over ``parameters``, the ``known`` values that it uses, and coefficients.
+
+    ``linear`` and ``nonlinear`` ones, each in the order in which they are written; ``exponents`` are the nonlinear ones
+    within an exponent.
 
     ``tree``: the total, symbols of the formula's own put in.
     """
@@ -67,7 +69,7 @@ class Form:
         return {name: derivative(self.tree, name) for name in self.coefficients}
 
     def names_at(self, points: Array) -> dict[str, Array | np.float64]:
-        """The values of parameters at points (K, m), and of what is known."""
+        """Return the values of parameters at points (K, m), and of what is known."""
         values: dict[str, Array | np.float64] = {name: np.float64(value) for name, value in self.known.items()}
         values |= dict(zip(self.parameters, points.T, strict=True))
         if _RANKS in values and "p" not in values:
@@ -81,7 +83,7 @@ class Form:
     def evaluated(
         self, node: Node, names: Mapping[str, Array | np.float64], coefficients: Mapping[str, float], count: int
     ) -> Array:
-        """A node of this form, (count,)."""
+        """Return a node of this form, (count,)."""
         every = {**names, **{name: np.float64(value) for name, value in coefficients.items()}}
         with np.errstate(all="ignore"):
             return np.broadcast_to(np.asarray(node.evaluate(every), dtype=np.float64), (count,))
@@ -94,8 +96,10 @@ class Form:
         return np.asarray(np.nan_to_num(values) != 0)
 
     def text_with(self, numbers: Mapping[str, float], *, digits: int | None = None) -> str:
-        """The expression with numbers instead of names, written so that they read back exactly unless ``digits`` limits
-        how many are shown."""
+        """Return the expression with numbers instead of names.
+
+        Written so that they read back exactly unless ``digits`` limits how many are shown.
+        """
         return text_of(_signs_put_out(with_nodes(self.tree, {name: _number(x, digits) for name, x in numbers.items()})))
 
 
@@ -105,7 +109,7 @@ def _number(value: float, digits: int | None) -> Node:
 
 
 def _signs_put_out(node: Node) -> Node:
-    """``a - b*c`` instead of ``a + -b*c``."""
+    """Write ``a - b*c`` instead of ``a + -b*c``."""
     match node:
         case Negation(operand):
             return Negation(_signs_put_out(operand))
@@ -121,7 +125,7 @@ def _signs_put_out(node: Node) -> Node:
 
 
 def _without_sign(node: Node) -> Node | None:
-    """A product without the minus sign of its first factor; None if it has none."""
+    """Return a product without the minus sign of its first factor; None if it has none."""
     match node:
         case Negation(operand):
             return operand
@@ -131,7 +135,7 @@ def _without_sign(node: Node) -> Node | None:
 
 
 def form_of(formula: Formula, parameters: Sequence[str], known: KnownNames) -> Form:
-    """The form of a formula for the total over measurements of these parameters.
+    """Return the form of a formula for the total over measurements of these parameters.
 
     Raises InputError for a formula without a total, a name that is a parameter except for its case, a constant of a
     machine that is not given, a coefficient where least squares cannot vary it (in a comparison, a rounding or a
@@ -173,7 +177,7 @@ def linear_names(tree: Node, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _with_symbols(tree: Node, symbols: Mapping[str, Expression]) -> Node:
-    """The tree with the formula's own symbols put in; they may need each other."""
+    """Return the tree with the formula's own symbols put in; they may need each other."""
     others = {name for expression in symbols.values() for name in expression.names} - symbols.keys()
     put_in: dict[str, Node] = {}
     for name in ordered(symbols, others):

@@ -32,9 +32,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A fitted coefficient in SI units of its place in the formula, with the interval in which it lies with the fit's
-    probability ``level``; ``low`` and ``high`` are nan where the points leave nothing to judge by. ``linear``: how it
-    enters."""
+    """A fitted coefficient in SI units of its place in the formula, with its interval.
+
+    It lies there with the fit's probability ``level``; ``low`` and ``high`` are nan where the points leave nothing to
+    judge by. ``linear``: how it enters.
+    """
 
     name: str
     value: float
@@ -175,8 +177,10 @@ class FormulaFit(PlainResult):
 
     @np.errstate(all="ignore")  # far from the points a form may overflow
     def predict(self, point: Mapping[str, float] | Sequence[float], level: float | None = None) -> Prediction:
-        """The formula's value at a point, with the interval in which a further measurement lies with probability
-        ``level`` (default: the level of the fit), as ``Fit.predict`` defines it; nan outside its range.
+        """Return the formula's value at a point, with the interval of a further measurement.
+
+        It lies there with probability ``level`` (default: the level of the fit), as ``Fit.predict`` defines it; nan
+        outside its range.
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
@@ -234,7 +238,7 @@ class FormulaFits(PlainResult, Sequence[FormulaFit]):
         return self.fits[row * count : (row + 1) * count]
 
     def of(self, name: str, region: str | None = None, metric: str | None = None) -> FormulaFit:
-        """The fit of a formula, to a region and metric if there are several. InputError unless it is one."""
+        """Return the fit of a formula, to a region and metric if there are several. InputError unless it is one."""
         chosen = [
             fit
             for fit in self.fits
@@ -247,5 +251,5 @@ class FormulaFits(PlainResult, Sequence[FormulaFit]):
         return chosen[0]
 
     def json_fields(self) -> dict[str, Any]:
-        """The fits."""
+        """Return the fits."""
         return {"fits": self.fits}

@@ -16,9 +16,11 @@ from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 @dataclass(frozen=True)
 class KnownNames:
-    """``given``: values in SI units by name. ``of_machine``: the same of a machine, under all names that formulas have
-    for its constants (``t_s``, ``network.startup``, ``caches.L2.size``, ``nodes``, ``machine.NAME``); what is given
-    wins."""
+    """``given``: values in SI units by name.
+
+    ``of_machine``: the same of a machine, under all names that formulas have for its constants (``t_s``,
+    ``network.startup``, ``caches.L2.size``, ``nodes``, ``machine.NAME``); what is given wins.
+    """
 
     given: Mapping[str, float] = field(default_factory=dict)
     of_machine: Mapping[str, float] = field(default_factory=dict)
@@ -35,8 +37,10 @@ class KnownNames:
 
 
 def names_of_machine(machine: Machine) -> dict[str, float]:
-    """The constants of a machine by their symbols and paths, and what its file defines, in SI units; what has several
-    values is left out."""
+    """Return the constants of a machine by their symbols and paths, and what its file defines, in SI units.
+
+    What has several values is left out.
+    """
     constants, defined = machine.constants(), machine.names()
     symbols = {name: one.value(constants) for name, one in SYMBOLS.items() if one.path in constants}
     memory = {name: value for name, (value, _) in hierarchy_values(machine).items()}

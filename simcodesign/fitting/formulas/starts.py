@@ -20,7 +20,9 @@ _NEGATIVE = 0.25
 
 
 def starts_of(form: Form, points: Array, values: Array) -> Array:
-    """Starts (S, N) for the N non-linear coefficients of a form, at points (K, m) with ``values`` (K,).
+    """Return starts (S, N) for the N non-linear coefficients of a form.
+
+    At points (K, m) with ``values`` (K,).
 
     Exponents are spread evenly, others by their logarithm: over the sizes of the values and the parameters, their
     products, quotients and inverses, which is what a coefficient may have to be of to mean anything.
@@ -43,7 +45,7 @@ def starts_of(form: Form, points: Array, values: Array) -> Array:
 
 
 def _sizes(points: Array, values: Array) -> tuple[float, float]:
-    """The smallest and the largest size that a coefficient begins with."""
+    """Return the smallest and the largest size that a coefficient begins with."""
     sizes = np.abs(values[values != 0])
     of_values = np.array([sizes.min(), sizes.max()]) if len(sizes) else np.ones(2)
     of_points = np.concatenate([points.min(0), points.max(0), 1 / points.min(0), 1 / points.max(0), np.ones(1)])

@@ -24,8 +24,10 @@ _SHARE = 1e-6
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Uncertainty of Q coefficients at K points: ``columns`` (K, Q), by how much the weighted form grows with each;
-    weighted ``residuals`` (K,); ``free`` (Q,): not held at a bound."""
+    """Uncertainty of Q coefficients at K points: ``columns`` (K, Q), by how much the weighted form grows with each.
+
+    Weighted ``residuals`` (K,); ``free`` (Q,): not held at a bound.
+    """
 
     columns: Array
     residuals: Array
@@ -38,8 +40,11 @@ class Uncertainty:
 
     @cached_property
     def _parts(self) -> tuple[Array, Array, Array]:
-        """Decompose the free columns, scaled to length one: left vectors (K, R), singular values (R,) and right
-        vectors (R, F) up to the rank, and a basis of the null space (F - R, F) behind them."""
+        """Decompose the free columns, scaled to length one.
+
+        Left vectors (K, R), singular values (R,) and right vectors (R, F) up to the rank, and a basis of the null space
+        (F - R, F) behind them.
+        """
         scaled = (self.columns / self._sizes)[:, self.free]
         left, singular, right = np.linalg.svd(scaled, full_matrices=True)
         rank = int((singular > RANK_TOLERANCE * max(1.0, singular.max(initial=0.0))).sum())
@@ -75,8 +80,10 @@ class Uncertainty:
         return whole
 
     def groups(self) -> list[Index]:
-        """The coefficients that cannot be distinguished, one array for each group; a coefficient without any effect at
-        the points is a group of its own."""
+        """Return the coefficients that cannot be distinguished, one array for each group.
+
+        A coefficient without any effect at the points is a group of its own.
+        """
         linked = np.abs(self._null_space) > _SHARE
         left = {*np.flatnonzero(linked.any(0)).tolist()}
         groups = []
@@ -90,8 +97,10 @@ class Uncertainty:
         return groups
 
     def spread(self, gradient: Array) -> float:
-        """The standard deviation of a quantity that grows by ``gradient`` (Q,) with each coefficient, as a fraction of
-        the deviation of a weighted residual; nan for what the points do not determine."""
+        """Return the standard deviation of a quantity that grows by ``gradient`` (Q,) with each coefficient.
+
+        As a fraction of the deviation of a weighted residual; nan for what the points do not determine.
+        """
         scaled = np.where(self.free, gradient / self._sizes, 0.0)
         length = float(np.linalg.norm(scaled))
         if not np.isfinite(length) or float(np.linalg.norm(self._null_space @ scaled)) > _SHARE * length:
@@ -100,8 +109,10 @@ class Uncertainty:
         return float(np.linalg.norm(right[: self.rank] @ scaled[self.free] / singular))
 
     def half_widths(self, level: float) -> Array:
-        """Half widths of the intervals of the coefficients, by Student's t, (Q,); nan for one that is held or
-        undetermined."""
+        """Half widths of the intervals of the coefficients, by Student's t, (Q,).
+
+        Nan for one that is held or undetermined.
+        """
         quantile = student(self.freedom, level)
         spreads = np.array([self.spread(one) for one in np.eye(len(self.free))])
         return np.asarray(np.where(self.free, quantile * np.sqrt(self.variance) * spreads, np.nan))
@@ -113,5 +124,5 @@ def student(freedom: int, level: float) -> float:
 
 
 def listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Return ``a``, ``a and b``, ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -37,8 +37,11 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class Inner:
-    """The linear coefficients (L,) for some non-linear ones, weighted ``residuals`` (K,), the weighted ``columns``
-    (K, L) of the linear ones, and which of them are not held at zero (``free``, (L,))."""
+    """The linear coefficients (L,) for some non-linear ones.
+
+    Weighted ``residuals`` (K,), the weighted ``columns`` (K, L) of the linear ones, and which of them are not held at
+    zero (``free``, (L,)).
+    """
 
     coefficients: Array
     residuals: Array
@@ -54,8 +57,10 @@ class Inner:
 
 @dataclass(frozen=True)
 class Problem:
-    """A form, points (K, m), the roots of their weights and the weighted values (K,); whether linear coefficients must
-    be zero or more."""
+    """A form, points (K, m), the roots of their weights and the weighted values (K,).
+
+    Whether linear coefficients must be zero or more.
+    """
 
     form: Form
     points: Array
@@ -68,7 +73,7 @@ class Problem:
         return self.form.names_at(self.points)
 
     def inner(self, nonlinear: Array) -> Inner:
-        """The best linear coefficients for these non-linear ones, (N,)."""
+        """Return the best linear coefficients for these non-linear ones, (N,)."""
         form = self.form
         given = dict(zip(form.nonlinear, nonlinear.tolist(), strict=True)) | dict.fromkeys(form.linear, 0.0)
         without = self._weighted(form, given, None)
@@ -88,7 +93,7 @@ class Problem:
         return np.stack(columns, 1) if columns else np.empty((len(self.root), 0))
 
     def _weighted(self, form: Form, coefficients: Mapping[str, float], by: str | None) -> Array:
-        """The form (None) or its derivative by a coefficient, times the roots of weights, (K,)."""
+        """Return the form (None) or its derivative by a coefficient, times the roots of weights, (K,)."""
         node = form.tree if by is None else form.slopes[by]
         with np.errstate(all="ignore"):
             return form.evaluated(node, self._names, coefficients, len(self.root)) * self.root
@@ -117,7 +122,7 @@ class Solution:
 
 @np.errstate(all="ignore")  # far from the values a form may overflow
 def solve(problem: Problem) -> Solution | None:
-    """The coefficients with the smallest sum of squares; None where the form is defined for no start."""
+    """Return the coefficients with the smallest sum of squares; None where the form is defined for no start."""
     form = problem.form
     best = np.empty(0) if not form.nonlinear else _searched(problem)
     inner = None if best is None else problem.inner(best)
@@ -163,8 +168,10 @@ def _searched(problem: Problem) -> Array | None:
 
 
 def _branch_starts(problem: Problem, seeds: Array) -> Array:
-    """Starts (S, N) that suppose which argument of ``min`` and ``max`` counts; coefficients that
-    are non-linear even so have the values of the ``seeds``."""
+    """Return starts (S, N) that suppose which argument of ``min`` and ``max`` counts.
+
+    Coefficients that are non-linear even so have the values of the ``seeds``.
+    """
     form, found = problem.form, [np.empty((0, len(problem.form.nonlinear)))]
     bound = np.array([EXPONENT_BOUND if name in form.exponents else np.inf for name in form.nonlinear])
     for other in forms_by_branch(form, problem.points):
@@ -178,7 +185,10 @@ def _branch_starts(problem: Problem, seeds: Array) -> Array:
 
 
 def _spread(starts: Array) -> list[int]:
-    """Indices of the starts to follow: the best, and others that are not its near neighbours. Starts are best first."""
+    """Return indices of the starts to follow: the best, and others that are not its near neighbours.
+
+    Starts are best first.
+    """
     scale = np.maximum(np.abs(starts), 0.1)
     chosen: list[int] = []
     for number, start in enumerate(starts):
@@ -191,8 +201,10 @@ def _spread(starts: Array) -> list[int]:
 
 
 def linear_coefficients(matrix: Array, values: Array, nonnegative: bool) -> Array:
-    """The least-squares solution (L,) for a matrix (K, L), of least length if there are several; zero or more if
-    ``nonnegative``."""
+    """Return the least-squares solution (L,) for a matrix (K, L), of least length if there are several.
+
+    Zero or more if ``nonnegative``.
+    """
     if not matrix.shape[1]:
         return np.empty(0)  # SciPy's nnls ends the process for a matrix without columns
     sizes = np.linalg.norm(matrix, axis=0)
@@ -206,7 +218,7 @@ def linear_coefficients(matrix: Array, values: Array, nonnegative: bool) -> Arra
 
 
 def _orthonormal(matrix: Array) -> Array:
-    """An orthonormal basis of the columns (K, L)."""
+    """Return an orthonormal basis of the columns (K, L)."""
     sizes = np.linalg.norm(matrix, axis=0)
     left, singular, _ = np.linalg.svd(matrix / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
     return np.asarray(left[:, singular > RANK_TOLERANCE * singular.max(initial=0.0)])

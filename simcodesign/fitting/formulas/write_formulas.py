@@ -21,7 +21,7 @@ from simcodesign.fitting.readers.sweep_table import RATIO, READINGS, TOTALS
 
 
 def formulas_text(fits: FormulaFits, source: str = "", given: Mapping[str, float] | None = None) -> str:
-    """The file's text. ``source``: what they were fitted to; ``given``: further values to insert.
+    """Return the file's text. ``source``: what they were fitted to; ``given``: further values to insert.
 
     A fit to a component of a sweep (``simulated_communication_s``) is a formula of that component; any other is taken
     as one of the total in seconds. InputError for a column of a sweep that is no time.
@@ -60,7 +60,10 @@ def _lines(fit: FormulaFit, source: str, given: Mapping[str, float]) -> Iterator
 
 
 def _component(metric: str) -> str | None:
-    """The component of time that a column of a sweep is; None for a total. InputError for one that is no time."""
+    """Return the component of time that a column of a sweep is.
+
+    None for a total. InputError for one that is no time.
+    """
     if metric in TOTALS or not (metric.startswith(READINGS) or metric == RATIO):
         return None
     name = metric.partition("_")[2].removesuffix("_s")

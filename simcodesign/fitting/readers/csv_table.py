@@ -71,7 +71,7 @@ class Header:
 
 
 def csv_header(path: Path, value: str | None = None) -> Header:
-    """The columns of a CSV table, and how it is to be read."""
+    """Return the columns of a CSV table, and how it is to be read."""
     with open_bytes(path) as file:
         is_utf8 = encoding_of(file.read(4)) == "utf-8-sig"
     with open_text(path) as text:
@@ -125,7 +125,7 @@ def _frame(part: Sequence[tuple[int, list[str]]], columns: Columns, delimiter: s
 
 
 def csv_frames(path: Path, header: Header, names: str) -> Generator[pd.DataFrame, None, None]:
-    """The table in parts: the values as numbers, all else as categories, which are cheap to tell apart.
+    """Yield the table in parts: the values as numbers, all else as categories, which are cheap to tell apart.
 
     Raises NumericNamesError if pandas made numbers of categories that are names, 0 of 00, and OtherDialectError for
     a row that may be a comment.
@@ -164,7 +164,7 @@ def csv_frames(path: Path, header: Header, names: str) -> Generator[pd.DataFrame
 
 
 def sniff(start: FileStart) -> Match:
-    """A column of values among the titles."""
+    """Return a column of values among the titles."""
     names = {split_title(title)[0].lower() for title in titles_in(start.lines)}
     return Match.POSSIBLE if names & {*VALUES} else Match.NONE
 

@@ -50,7 +50,7 @@ class Run:
 
 
 def read_cube(path: Path, partial: bool = True) -> Measurements:
-    """The measurements in a folder of runs measured with Score-P; needs pycubexr.
+    """Return the measurements in a folder of runs measured with Score-P; needs pycubexr.
 
     Raises InputError naming the run: a folder that is not called as it must, other parameters than in the others,
     a file that cannot be read; with ``partial`` False also a call path that is not in every run.
@@ -65,7 +65,7 @@ def read_cube(path: Path, partial: bool = True) -> Measurements:
 
 
 def find_runs(path: Path) -> list[Run]:
-    """The runs in a folder, by parameters and repetition."""
+    """Return the runs in a folder, by parameters and repetition."""
     files = sorted(path.glob(f"*/{PROFILE}"))
     if not files:
         raise InputError("a folder without runs of Score-P", Place(str(path)), allowed=f"{FORM}, with {PROFILE} inside")
@@ -85,14 +85,17 @@ def find_runs(path: Path) -> list[Run]:
 
 
 def _prefix(files: Sequence[Path]) -> str:
-    """The prefix of all folders' names, which may look like a parameter, as ``lulesh2.`` does; empty if they differ."""
+    """Return the prefix of all folders' names, which may look like a parameter, as ``lulesh2.`` does.
+
+    Empty if they differ.
+    """
     found = [PREFIX.match(file.parent.name) for file in files]
     prefixes = {match[1] if match else "" for match in found}
     return prefixes.pop() if len(prefixes) == 1 else ""
 
 
 def run_of(file: Path, prefix: str = "") -> Run:
-    """The point and the repetition that the name of a run's folder states after ``prefix``."""
+    """Return the point and the repetition that the name of a run's folder states after ``prefix``."""
     name = file.parent.name
     match = RUN.fullmatch(name.removeprefix(prefix))
     if match is None:
@@ -112,7 +115,7 @@ class CubePackage:
 
 
 def load_package(path: Path) -> CubePackage:
-    """The package that reads Cube files. Raises InputError if it is not installed."""
+    """Return the package that reads Cube files. Raises InputError if it is not installed."""
     try:
         from pycubexr import CubexParser
         from pycubexr.utils.exceptions import (
@@ -159,7 +162,10 @@ def check_archive(file: Path) -> None:
 
 
 def values_of(rows: Rows, profile: Any, package: CubePackage) -> dict[int, float]:
-    """The series of a run, by number, and their values; metrics of other kinds than plain numbers are left out."""
+    """Return the series of a run, by number, and their values.
+
+    Metrics of other kinds than plain numbers are left out.
+    """
     means: dict[int, float] = {}
     paths = call_paths(profile)
     for metric in profile.all_metrics():
@@ -177,7 +183,7 @@ def values_of(rows: Rows, profile: Any, package: CubePackage) -> dict[int, float
 
 
 def call_paths(profile: Any) -> list[tuple[int, str]]:
-    """The id of each node of the call tree, and its path from the root."""
+    """Return the id of each node of the call tree, and its path from the root."""
     paths: list[tuple[int, str]] = []
     waiting = [(node, "") for node in reversed(profile.get_root_cnodes())]
     while waiting:
@@ -189,7 +195,7 @@ def call_paths(profile: Any) -> list[tuple[int, str]]:
 
 
 def sniff(start: FileStart) -> Match:
-    """A folder, of whatever name."""
+    """Return a folder, of whatever name."""
     return Match.CERTAIN if start.is_folder else Match.NONE
 
 

@@ -70,18 +70,18 @@ class _Members:
         self._known: dict[str, bytes] = {}
 
     def member(self, name: str) -> bytes:
-        """The bytes of a member. Raises KeyError, and InputError for one that unpacks to too much."""
+        """Return the bytes of a member. Raises KeyError, and InputError for one that unpacks to too much."""
         if name not in self._known:
             check_size(self._archive.getinfo(name).file_size, DATA_BYTES, self._place, "what the file unpacks to")
             self._known[name] = self._archive.read(name)
         return self._known[name]
 
     def text(self) -> str:
-        """The JSON of the experiment."""
+        """Return the JSON of the experiment."""
         return self.member(EXPERIMENT).decode("utf-8")
 
     def values(self, measured: dict[str, object]) -> list[float]:
-        """The repetitions of a measurement, or their mean."""
+        """Return the repetitions of a measurement, or their mean."""
         where = measured.get("values")
         if where is None:
             return [float(cast(float, measured["mean"]))]
@@ -100,7 +100,7 @@ class _Members:
 
 @contextmanager
 def _members(path: Path) -> Iterator[_Members]:
-    """The members of an archive. Raises InputError for what is no archive, or damaged."""
+    """Yield the members of an archive. Raises InputError for what is no archive, or damaged."""
     with open_bytes(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:
@@ -119,7 +119,7 @@ def _members(path: Path) -> Iterator[_Members]:
 
 
 def sniff(start: FileStart) -> Match:
-    """A zip archive that begins with the experiment or its values."""
+    """Return a zip archive that begins with the experiment or its values."""
     is_archive = start.content.startswith(b"PK\x03\x04")
     names = (EXPERIMENT.encode(), b"values/")
     return Match.CERTAIN if is_archive and start.content[30:].startswith(names) else Match.NONE

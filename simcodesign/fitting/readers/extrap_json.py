@@ -36,7 +36,7 @@ from simcodesign.fitting.readers.rows import METRIC_BITS, Rows, chunks_of
 
 
 def read_extrap_json(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a file of Extra-P's JSON, new or old.
+    """Return the measurements in a file of Extra-P's JSON, new or old.
 
     Raises InputError naming the path of keys, or the line and column of what is no JSON. The text of the file is
     held in memory while it is read.
@@ -123,7 +123,7 @@ def finish_old(folder: Folder, content: dict[str, object]) -> tuple[str, ...]:
 
 
 def old_coordinates(rows: Rows, content: dict[str, object], parameters: Sequence[float]) -> dict[float, int]:
-    """The number of each point, by the id of its coordinate."""
+    """Return the number of each point, by the id of its coordinate."""
     points: dict[float, int] = {}
     for index, entry in enumerate(listed(content, "coordinates")):
         path = f".coordinates[{index}]"
@@ -147,7 +147,7 @@ def old_coordinates(rows: Rows, content: dict[str, object], parameters: Sequence
 
 
 def named_table(content: dict[str, object], key: str) -> dict[float, str]:
-    """A table of ``{id, name}`` as names by id, both different."""
+    """Return a table of ``{id, name}`` as names by id, both different."""
     name_of_id: dict[float, str] = {}
     names: set[str] = set()
     for index, entry in enumerate(listed(content, key)):
@@ -199,7 +199,7 @@ def translated(ids: FloatArray, part: slice, numbers: dict[float, int], key: str
 
 
 def parameter_names(names: list[str]) -> tuple[str, ...]:
-    """The parameters, checked."""
+    """Return the parameters, checked."""
     try:
         check_parameters(names)
     except InputError as error:
@@ -208,7 +208,7 @@ def parameter_names(names: list[str]) -> tuple[str, ...]:
 
 
 def check_dimensions(rows: Rows, parameters: Sequence[str]) -> None:
-    """Raises JsonError if a point has not one coordinate for each parameter."""
+    """Raise JsonError if a point has not one coordinate for each parameter."""
     for point in rows.points:
         if len(point) != len(parameters):
             raise wrong_dimensions(len(point), len(parameters), f": the point {list(point)}")
@@ -222,7 +222,7 @@ def wrong_dimensions(given: int, wanted: int, path: str) -> JsonError:
 
 
 def coordinate(value: object, path: str) -> float:
-    """A coordinate of a point. Raises JsonError unless it is positive and finite."""
+    """Return a coordinate of a point. Raises JsonError unless it is positive and finite."""
     if finite(value, path, "a coordinate that is not a number") <= 0:
         raise JsonError("a parameter out of range", value, POSITIVE, path)
     return finite(value, path)
@@ -230,7 +230,10 @@ def coordinate(value: object, path: str) -> float:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """The search for cycles of garbage switched off: a parser makes none, and is a third faster without it."""
+    """Switch off the search for cycles of garbage.
+
+    A parser makes none, and is a third faster without it.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:

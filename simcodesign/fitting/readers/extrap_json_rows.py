@@ -108,6 +108,7 @@ class Folder:
         self.values.extend(chain.from_iterable(repetitions))
 
     def new_point(self, point: tuple[float, ...], rows: list[Pairs]) -> int:
+        """Add a point, and return its number. Raises JsonError for a coordinate of 0 or less."""
         for index, value in enumerate(point):
             if value <= 0:
                 at = next(at for at, row in enumerate(rows) if row[0][1] in (list(point), value))
@@ -115,11 +116,13 @@ class Folder:
         return add_point(self.rows, list(point), ".point")
 
     def old_row(self, content: dict[str, object]) -> Row:
+        """Add a row of the old format."""
         for key, column in zip(OLD_ROW, self.old, strict=True):
             column.append(finite(content[key], f".{key}"))
         return ROW
 
     def flush(self) -> None:
+        """Add the rows held so far, and forget them."""
         self.rows.add(self.pairs, self.points, self.values)
         for held in (self.pairs, self.points, self.values):
             del held[:]
@@ -143,7 +146,7 @@ def as_numbers(points: list[object], values: list[object]) -> tuple[list[list[fl
 
 
 def numbers(given: object, path: str, what: str) -> list[float]:
-    """A list of numbers, or one number as such. Raises JsonError."""
+    """Return a list of numbers, or one number as such. Raises JsonError."""
     if type(given) is not list:
         return [finite(given, path, what)]
     if not given:
@@ -158,12 +161,12 @@ def point_twice(points: list[tuple[float, ...]]) -> JsonError:
 
 
 def repeated(points: list[int], lengths: list[int]) -> list[int]:
-    """The point of each value, from the point and the number of values of each row."""
+    """Return the point of each value, from the point and the number of values of each row."""
     return [point for point, length in zip(points, lengths, strict=True) for _ in range(length)]
 
 
 def add_point(rows: Rows, point: list[float], path: str) -> int:
-    """The number of a point whose coordinates have been checked."""
+    """Return the number of a point whose coordinates have been checked."""
     return rows.point(tuple(point), lambda: Place(rows.file, path=path))
 
 

@@ -43,6 +43,7 @@ class TextReader:
     values: array[float] = field(default_factory=lambda: array("d"))
 
     def place(self, line: int) -> Place:
+        """Return the place of a line."""
         return Place(self.rows.file, line)
 
     def line(self, line_number: int, text: str) -> None:
@@ -65,6 +66,7 @@ class TextReader:
             )
 
     def add_parameters(self, line_number: int, rest: str) -> None:
+        """Add parameters. Raises InputError after points."""
         place = self.place(line_number)
         if self.rows.points:
             raise InputError("a parameter after the points", place, value=rest, allowed="PARAMETER before POINTS")
@@ -72,6 +74,7 @@ class TextReader:
         check_parameters(self.parameters, place)
 
     def add_points(self, line_number: int, rest: str) -> None:
+        """Add points. Raises InputError before any parameter, and after values."""
         place = self.place(line_number)
         if not self.parameters:
             raise InputError("points before any parameter", place, allowed="PARAMETER before POINTS")
@@ -85,7 +88,7 @@ class TextReader:
             self.rows.point(point, lambda: place)
 
     def start(self, line_number: int, keyword: str, name: str) -> None:
-        """A new region or metric: its data start at the first point."""
+        """Start a new region or metric: its data start at the first point."""
         place = self.place(line_number)
         if not name:
             raise InputError(f"{keyword} without a name", place, allowed=f"{keyword} NAME")
@@ -97,7 +100,7 @@ class TextReader:
         self.series_line, self.at_point = line_number, 0
 
     def data(self, line_number: int, rest: str) -> None:
-        """The repetitions at the next point."""
+        """Add the repetitions at the next point."""
         place = self.place(line_number)
         if not self.rows.points:
             raise InputError("data before any point", place, allowed="PARAMETER and POINTS before DATA")
@@ -127,11 +130,13 @@ class TextReader:
             self.flush()
 
     def flush(self) -> None:
+        """Add the rows held so far, and forget them."""
         self.rows.add(self.pairs, self.points, self.values)
         for held in (self.pairs, self.points, self.values):
             del held[:]
 
     def wrong_count(self, place: Place, given: str) -> InputError:
+        """Return the error for a number of DATA lines that is not the number of points."""
         return InputError(
             f"wrong number of DATA lines for region {shorten(self.region)}, metric {shorten(self.metric)}",
             place,
@@ -141,7 +146,7 @@ class TextReader:
 
 
 def read_extrap_text(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a file of Extra-P's text format.
+    """Return the measurements in a file of Extra-P's text format.
 
     Raises InputError naming the line: a keyword that there is not, no parameter or more than four, points that do not
     fit the parameters or appear twice, a wrong number of DATA lines, what is not a number.
@@ -165,7 +170,7 @@ def no_data(keyword: str, place: Place) -> InputError:
 
 
 def parse_points(text: str, parameters: int, place: Place) -> list[tuple[float, ...]]:
-    """The points of a line; parentheses may be nested, and left out for one parameter."""
+    """Return the points of a line; parentheses may be nested, and left out for one parameter."""
     groups: list[list[float]] = [[]]
     closed: list[tuple[float, ...]] = []
     for token in TOKEN.findall(text):
@@ -208,7 +213,7 @@ def wrong_length(given: str, parameters: int, place: Place) -> InputError:
 
 
 def sniff(start: FileStart) -> Match:
-    """A keyword at the beginning of the first line that is no comment; also any .txt file that is no JSON."""
+    """Return a keyword at the beginning of the first line that is no comment; also any .txt file that is no JSON."""
     first = next((line for line in start.lines if not line.startswith("#")), "")
     is_text = start.suffix == ".txt" and not start.text.startswith("{")
     return Match.POSSIBLE if is_text or first.split(None, 1)[:1] in ([word] for word in KEYWORDS) else Match.NONE

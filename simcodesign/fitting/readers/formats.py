@@ -55,7 +55,9 @@ READERS: ReaderRegistry[MeasurementReader] = ReaderRegistry("measurements", __na
 def read_measurements(
     path: str | Path, format: str | None = None, *, partial: bool | None = None, value: str | None = None
 ) -> Measurements:
-    """The measurements in a file, or in a folder of Score-P's runs; ``format`` names a reader, None to find it out.
+    """Return the measurements in a file, or in a folder of Score-P's runs.
+
+    ``format`` names a reader, None to find it out.
 
     ``partial``: whether a series may lack points that others have (NaN in ``values``). By default only a folder of
     runs may, as call trees differ; elsewhere a point that is missing is an error that names it. ``value``: the column

@@ -53,7 +53,7 @@ class LineReader:
     values: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, numbered: list[tuple[int, str]]) -> None:
-        """Some lines. Raises InputError naming the first that is wrong."""
+        """Add some lines. Raises InputError naming the first that is wrong."""
         if not self.quick([text for _, text in numbered]):
             for line, text in numbered:
                 plain = with_commas(text) if self.semicolons else text
@@ -119,7 +119,7 @@ class LineReader:
             self.values.append(value)
 
     def point(self, line: int, given: object) -> int:
-        """The number of the point that a line names."""
+        """Return the number of the point that a line names."""
         if type(given) is not dict:
             raise JsonError("not an object of parameters", given, '{"p": 16}', self.key)
         if tuple(given) != self.parameters:
@@ -130,7 +130,7 @@ class LineReader:
         return self.rows.point(tuple(given.values()), lambda: self.place(line, given))
 
     def ordered(self, line: int, given: dict[str, float]) -> dict[str, float]:
-        """The coordinates in the order of the first line, which this may be."""
+        """Return the coordinates in the order of the first line, which this may be."""
         if not self.parameters:
             check_parameters(tuple(given), Place(self.rows.file, line, self.key))
             self.parameters = tuple(given)
@@ -147,24 +147,25 @@ class LineReader:
         return Place(self.rows.file, line)
 
     def flush(self) -> None:
+        """Add the rows held so far, and forget them."""
         self.rows.add(self.pairs, self.points, self.values)
         for held in (self.pairs, self.points, self.values):
             del held[:]
 
 
 def strict_object(pairs: Pairs) -> dict[str, object]:
-    """An object of a line, without a key twice."""
+    """Return an object of a line, without a key twice."""
     content = dict(pairs)
     return content if len(content) == len(pairs) else checked_object(pairs)
 
 
 def read_json_lines(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a file of JSON lines. Raises InputError naming the line and the path of keys in it."""
+    """Return the measurements in a file of JSON lines. Raises InputError naming the line and the path of keys in it."""
     return read_all(path, LineReader(Rows(str(path), partial), "params"))
 
 
 def read_talpas(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a file of Talpas. Raises InputError naming the line and the path of keys in it."""
+    """Return the measurements in a file of Talpas. Raises InputError naming the line and the path of keys in it."""
     return read_all(path, LineReader(Rows(str(path), partial), "parameters", semicolons=True))
 
 
@@ -181,7 +182,7 @@ def read_all(path: Path, reader: LineReader) -> Measurements:
 
 
 def with_commas(text: str) -> str:
-    """A line of Talpas as JSON: commas for the semicolons outside of strings."""
+    """Return a line of Talpas as JSON: commas for the semicolons outside of strings."""
     parts = STRINGS.split(text)
     if not any(";" in part for part in parts[1::2]):
         return text.replace(";", ",")
@@ -196,7 +197,7 @@ def first_object(start: FileStart) -> str:
 
 
 def sniff_json_lines(start: FileStart) -> Match:
-    """An object with ``params`` that ends with the line."""
+    """Return an object with ``params`` that ends with the line."""
     line = first_object(start)
     if sniff_talpas(start) or not ('"params"' in line and line.endswith("}")):
         return Match.NONE
@@ -204,7 +205,7 @@ def sniff_json_lines(start: FileStart) -> Match:
 
 
 def sniff_talpas(start: FileStart) -> Match:
-    """An object with ``parameters`` and semicolons."""
+    """Return an object with ``parameters`` and semicolons."""
     line = first_object(start)
     return Match.CERTAIN if '"parameters"' in line and ";" in line and '"measurements"' not in line else Match.NONE
 

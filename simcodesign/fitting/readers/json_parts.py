@@ -25,7 +25,7 @@ class JsonError(Exception):
         return JsonError(self.what, self.value, self.allowed, step + self.path)
 
     def error(self, file: str, line: int | None = None) -> InputError:
-        """The error for the user."""
+        """Return the error for the user."""
         return InputError(self.what, Place(file, line, self.path.lstrip(".")), value=self.value, allowed=self.allowed)
 
 
@@ -35,7 +35,7 @@ def step(key: str) -> str:
 
 
 def decoder(fold: Callable[[Pairs], object] | None = None) -> json.JSONDecoder:
-    """A parser that makes every number a float; ``fold`` may put something else instead of each object.
+    """Return a parser that makes every number a float; ``fold`` may put something else instead of each object.
 
     NaN and Infinity, which Python takes and JSON does not know, come out as text, and so as something not a number.
     """
@@ -57,26 +57,26 @@ def decoded(parser: json.JSONDecoder, text: str, file: str, line: int | None = N
 
 
 def finite(value: object, path: str, what: str = "not a number") -> float:
-    """A number of a JSON text. Raises JsonError for anything else."""
+    """Return a number of a JSON text. Raises JsonError for anything else."""
     if type(value) is not float or not isfinite(value):
         raise JsonError(what, shown(value), FINITE, path)
     return value
 
 
 def text_of(value: object, path: str) -> str:
-    """A name of a JSON text. Raises JsonError for anything else."""
+    """Return a name of a JSON text. Raises JsonError for anything else."""
     if type(value) is not str:
         raise JsonError("not a name", shown(value), "text in quotes", path)
     return value
 
 
 def shown(value: object) -> object:
-    """A value as a message shows it: None would be taken for no value given."""
+    """Return a value as a message shows it: None would be taken for no value given."""
     return "null" if value is None else value
 
 
 def checked_object(pairs: Pairs) -> dict[str, object]:
-    """An object without anything bad inside and without a key twice. Raises JsonError."""
+    """Return an object without anything bad inside and without a key twice. Raises JsonError."""
     content = dict(pairs)
     if len(content) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
@@ -90,7 +90,7 @@ def checked_object(pairs: Pairs) -> dict[str, object]:
 
 
 def bad_inside(values: list[object]) -> JsonError | None:
-    """The first thing wrong in a list, and in lists inside it."""
+    """Return the first thing wrong in a list, and in lists inside it."""
     if values and values.count(values[0]) == len(values) and type(values[0]) not in (JsonError, list):
         return None  # the long lists of rows, all the same
     for index, value in enumerate(values):

@@ -52,7 +52,7 @@ def _numbered(items: Sequence[T]) -> dict[T, int]:
 
 
 def _in_order(part: Measurements, parameters: tuple[str, ...]) -> FloatArray:
-    """The points with their coordinates in the order of the parameters."""
+    """Return the points with their coordinates in the order of the parameters."""
     return np.asarray(part.points[:, [part.parameters.index(name) for name in parameters]])
 
 

@@ -18,7 +18,9 @@ FIRST_BYTES = b"PAR1"
 
 
 def read_parquet(path: Path, partial: bool = False, value: str | None = None) -> Measurements:
-    """The measurements in a tidy table in a Parquet file; ``value`` names the column of values. Needs pyarrow.
+    """Return the measurements in a tidy table in a Parquet file; ``value`` names the column of values.
+
+    Needs pyarrow.
 
     Raises InputError naming row (from 1, below the names of the columns) and column.
     """
@@ -60,7 +62,7 @@ def unpacked_bytes(metadata: Any) -> int:
 
 
 def sniff(start: FileStart) -> Match:
-    """The first bytes of every Parquet file."""
+    """Return the first bytes of every Parquet file."""
     return Match.CERTAIN if start.content.startswith(FIRST_BYTES) else Match.NONE
 
 

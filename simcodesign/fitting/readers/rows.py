@@ -56,19 +56,22 @@ class Rows:
     _chunks: deque[Chunk] = field(default_factory=deque)
 
     def region(self, name: str) -> int:
-        """The number of a region, a new one for a name not met before."""
+        """Return the number of a region, a new one for a name not met before."""
         return self.regions.setdefault(name, len(self.regions))
 
     def metric(self, name: str) -> int:
-        """The number of a metric."""
+        """Return the number of a metric."""
         return self.metrics.setdefault(name, len(self.metrics))
 
     def label(self, name: str) -> int:
-        """The number of a repetition that the file names."""
+        """Return the number of a repetition that the file names."""
         return self.labels.setdefault(name, len(self.labels))
 
     def point(self, coordinates: tuple[float, ...], place: Callable[[], Place]) -> int:
-        """The number of a point. Raises InputError at ``place`` unless its coordinates are positive and finite."""
+        """Return the number of a point.
+
+        Raises InputError at ``place`` unless its coordinates are positive and finite.
+        """
         number = self.points.get(coordinates)
         if number is None:
             for value in coordinates:
@@ -98,7 +101,7 @@ class Rows:
         self.count += len(codes)
 
     def measurements(self, parameters: tuple[str, ...], locate: Callable[[int], Place] | None = None) -> Measurements:
-        """The block of all rows; ``locate`` returns the position of a row (from 0) in the file.
+        """Return the block of all rows; ``locate`` returns the position of a row (from 0) in the file.
 
         Raises InputError if a series lacks a point (unless ``partial``), or has a named repetition twice.
         """
@@ -195,17 +198,18 @@ class Grid:
     metrics: tuple[str, ...]
 
     def cells(self, chunk: Chunk) -> IntArray:
-        """The cell of each row, counted series by series."""
+        """Return the cell of each row, counted series by series."""
         cells: IntArray = chunk.pairs[chunk.codes] * len(self.points) + chunk.points
         return cells
 
     def text(self, cell: int) -> str:
+        """Return a cell in words: its region, metric and point."""
         series, point = divmod(cell, len(self.points))
         where = point_text(self.parameters, self.points[point])
         return f"region {shorten(self.regions[series])}, metric {shorten(self.metrics[series])} at {where}"
 
     def missing(self, cell: int, gaps: int) -> InputError:
-        """The error of a series that lacks a point which another series has."""
+        """Return the error of a series that lacks a point which another series has."""
         more = f" ({gaps:,} such gaps in all)" if gaps > 1 else ""
         return InputError(
             f"a point is missing: other series have a value there{more}",
@@ -214,19 +218,19 @@ class Grid:
         )
 
     def twice(self, cell: int, place: Place | None) -> InputError:
-        """The error of a repetition that a file names twice."""
+        """Return the error of a repetition that a file names twice."""
         return InputError(
             f"one repetition appears twice, {self.text(cell)}", place or Place(self.file), allowed="each once"
         )
 
 
 def pair(region: int, metric: int) -> int:
-    """A region and a metric as one number."""
+    """Return a region and a metric as one number."""
     return region << METRIC_BITS | metric
 
 
 def label_order(labels: list[str]) -> Codes:
-    """The place of each label among all: as numbers if they are all numbers, otherwise as they were met."""
+    """Return the place of each label among all: as numbers if they are all numbers, otherwise as they were met."""
     try:
         ordered = sorted(range(len(labels)), key=lambda index: float(labels[index]))
     except ValueError:

@@ -75,7 +75,7 @@ class SweepTable:
         return [name for name in before if name not in (POINT, ERROR)]
 
     def values(self, name: str) -> list[float]:
-        """A column of results, nan if there is none. InputError for what is no number."""
+        """Return a column of results, nan if there is none. InputError for what is no number."""
         return [self._value(row, name, cell) for row, cell in enumerate(self.columns[name])]
 
     def _value(self, row: int, name: str, cell: object) -> float:
@@ -104,7 +104,7 @@ def is_sweep(titles: Sequence[str]) -> bool:
 
 
 def measurements_of_sweep(table: SweepTable, file: str) -> Measurements:
-    """The measurements in the cells of a sweep. Raises InputError naming row and column, as for tidy tables."""
+    """Return the measurements in the cells of a sweep. Raises InputError naming row and column, as for tidy tables."""
     place = Place(file)
     rows_of_table = len(table.columns[POINT])
     if taken := [name for name in table.axes if name.lower() in NAMED]:
@@ -138,7 +138,7 @@ def measurements_of_sweep(table: SweepTable, file: str) -> Measurements:
 
 
 def read_sweep(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in the table of a sweep in CSV; points may always be missing.
+    """Return the measurements in the table of a sweep in CSV; points may always be missing.
 
     Raises InputError naming line and column.
     """
@@ -172,7 +172,7 @@ def _checked_titles(titles: list[str], place: Place) -> list[str]:
 
 
 def sniff(start: FileStart) -> Match:
-    """The columns of a sweep among the titles."""
+    """Return the columns of a sweep among the titles."""
     return Match.CERTAIN if is_sweep(titles_in(start.lines)) else Match.NONE
 
 

@@ -41,8 +41,11 @@ Locate = Callable[[int, str], Place]
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns, without units; which of them are parameters; the others by their meaning; and what one
-    unit of a column is in SI units, where its title has a unit. A column that is neither is left out."""
+    """The names of the columns, without units.
+
+    Which of them are parameters; the others by their meaning; and what one unit of a column is in SI units, where its
+    title has a unit. A column that is neither is left out.
+    """
 
     names: tuple[str, ...]
     parameters: tuple[str, ...]
@@ -56,8 +59,10 @@ class Columns:
 
 
 def columns_of(titles: Sequence[str], place: Place, value: str | None = None) -> Columns:
-    """Return which column is which; ``value`` names the column of values. Raises InputError if one is missing,
-    occurs twice or has no name."""
+    """Return which column is which; ``value`` names the column of values.
+
+    Raises InputError if one is missing, occurs twice or has no name.
+    """
     split = [split_title(title) for title in titles]
     names = tuple(name for name, _ in split)
     if len(set(names)) < len(names):  # distinguished by what follows their names
@@ -105,7 +110,7 @@ def add_frame(
 
 
 def numbers_of(column: pd.Series, where: Callable[[int], Place]) -> FloatArray:
-    """The values, NaN for missing ones."""
+    """Return the values, NaN for missing ones."""
     if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         raise InputError(
             "values that are not numbers", where(0), value=str(column.dtype), allowed="a column of numbers"
@@ -118,7 +123,10 @@ def numbers_of(column: pd.Series, where: Callable[[int], Place]) -> FloatArray:
 
 
 def coded(column: pd.Series, where: Callable[[int], Place]) -> tuple[IntArray, list[object]]:
-    """A column as whole numbers, and the value of each number. Raises InputError for an entry that is missing."""
+    """Return a column as whole numbers, and the value of each number.
+
+    Raises InputError for an entry that is missing.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, entries = np.asarray(column.cat.codes), column.cat.categories.tolist()
     else:
@@ -137,7 +145,7 @@ def names_of(
     default: str,
     where: Callable[[str], Callable[[int], Place]],
 ) -> IntArray:
-    """The number of the name in each row; ``default`` for all rows if there is no such column."""
+    """Return the number of the name in each row; ``default`` for all rows if there is no such column."""
     if column is None:
         return np.full(len(frame), numbered(default), dtype=np.int64)
     codes, entries = coded(frame[column], where(column))
@@ -150,13 +158,13 @@ def names_of(
 
 
 def by_appearance(codes: IntArray, length: int) -> list[int]:
-    """The codes in the order in which they are met first."""
+    """Return the codes in the order in which they are met first."""
     first = first_rows(codes, length)
     return [int(index) for index in np.argsort(first, kind="stable") if first[index] < len(codes)]
 
 
 def first_rows(codes: IntArray, length: int) -> IntArray:
-    """The first row of each code; the number of rows for a code that is not there."""
+    """Return the first row of each code; the number of rows for a code that is not there."""
     first = np.full(length, len(codes), dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of several, the last one assigned stays
     return first
@@ -165,7 +173,7 @@ def first_rows(codes: IntArray, length: int) -> IntArray:
 def points_of(
     rows: Rows, columns: Columns, frame: pd.DataFrame, where: Callable[[str], Callable[[int], Place]]
 ) -> IntArray:
-    """The number of the point in each row."""
+    """Return the number of the point in each row."""
     combined = np.zeros(len(frame), dtype=np.int64)
     distinct = 1
     coordinates: list[FloatArray] = []

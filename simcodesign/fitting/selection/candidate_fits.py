@@ -46,6 +46,7 @@ class Block:
         return np.asarray((self.scaled**2).sum(1))
 
     def rows(self, index: Index) -> Block:
+        """Return the block of these rows."""
         return Block(self.root[index], self.scaled[index], self.free, self.exact[index])
 
 
@@ -63,7 +64,7 @@ class Pool:
         return Pool(np.pad(self.terms, ((0, 0), (0, 0), (0, missing)), constant_values=-1), self.constant, self.rss)
 
     def best(self, order: Array, count: int) -> Pool:
-        """The ``count`` models lowest in ``order`` (S, N) for each series, best first."""
+        """Return the ``count`` models lowest in ``order`` (S, N) for each series, best first."""
         chosen = smallest(order, count)
         return Pool(
             np.take_along_axis(self.terms, chosen[:, :, None], 1),
@@ -72,9 +73,11 @@ class Pool:
         )
 
     def first(self, count: int) -> Pool:
+        """Return the first models of each series."""
         return Pool(self.terms[:, :count], self.constant[:, :count], self.rss[:, :count])
 
     def rows(self, index: Index) -> Pool:
+        """Return the pool of these series."""
         return Pool(self.terms[index], self.constant[index], self.rss[index])
 
     @property
@@ -84,7 +87,7 @@ class Pool:
 
 
 def stacked(parts: list[Pool]) -> Pool:
-    """The candidates of different series, one block after the other."""
+    """Return the candidates of different series, one block after the other."""
     return Pool(
         np.concatenate([part.terms for part in parts]),
         np.concatenate([part.constant for part in parts]),
@@ -130,7 +133,7 @@ def product(rows: Array, columns: Array) -> Array:
 
 
 def constants(block: Block) -> Pool:
-    """The constant model. Its constant may be negative: there is no better one for values below zero."""
+    """Return the constant model. Its constant may be negative: there is no better one for values below zero."""
     series = len(block.root)
     unit = _unit(block)
     along = (unit * block.scaled).sum(1)
@@ -170,7 +173,7 @@ def _less(total: Array, moment: Array, squares: Array, free: bool) -> Array:
 
 
 def _unit(block: Block) -> Array:
-    """The constant column, weighted and of length one."""
+    """Return the constant column, weighted and of length one."""
     return np.asarray(block.root / np.sqrt((block.root**2).sum(1, keepdims=True)))
 
 
@@ -264,8 +267,11 @@ def grown(block: Block, basis: Basis, terms: Index, constant: Flags) -> Array:
 
 
 def orthonormal(columns: Array) -> tuple[Array, Array]:
-    """Gram and Schmidt for columns (..., q, K): unit vectors (..., q, K) and the matrix (..., q, q) that turns
-    coefficients of the unit vectors into coefficients of the columns. Columns that add nothing become zero."""
+    """Orthonormalise columns (..., q, K) by Gram and Schmidt.
+
+    Unit vectors (..., q, K) and the matrix (..., q, q) that turns coefficients of the unit vectors into coefficients of
+    the columns. Columns that add nothing become zero.
+    """
     count = columns.shape[-2]
     units = np.zeros_like(columns)
     inverse = np.zeros((*columns.shape[:-1], count))

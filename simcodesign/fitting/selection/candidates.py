@@ -75,7 +75,7 @@ def length(rss: Array, total: Array, counts: Array | Index) -> Array:
 
 
 def price(pool: Pool, basis: Basis) -> Array:
-    """The cost in nats of each model's coefficients and factors, (S, N)."""
+    """Return the cost in nats of each model's coefficients and factors, (S, N)."""
     factors = np.append(basis.factors, 0)[pool.terms].sum(2)
     return np.asarray(COEFFICIENT * coefficient_count(pool) + FACTOR * factors)
 
@@ -86,14 +86,20 @@ def coefficient_count(pool: Pool) -> Index:
 
 
 def order(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
-    """Description length of each model, (S, N); infinite for models with more coefficients than allowed."""
+    """Return the description length of each model, (S, N).
+
+    Infinite for models with more coefficients than allowed.
+    """
     counts = (block.root > 0).sum(1)[:, None]
     nats = length(pool.rss, block.total[:, None], counts) + price(pool, basis)
     return np.where(coefficient_count(pool) <= limits.coefficients[:, None], nats, np.inf)
 
 
 def candidates(block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The models of shortest description for each series, best first: KEPT, or MANY where pairs of terms were tried."""
+    """Return the models of shortest description for each series, best first.
+
+    KEPT, or MANY where pairs of terms were tried.
+    """
     pool = constants(block)
     if limits.terms >= 1 and len(basis.columns):
         pool = join([pool, _one_term(block, basis)])
@@ -107,7 +113,7 @@ def candidates(block: Block, basis: Basis, limits: Limits) -> Pool:
 
 
 def ordered(pool: Pool, block: Block, basis: Basis, limits: Limits, count: int) -> Pool:
-    """The best ``count`` models, and among them the best one of each number of terms."""
+    """Return the best ``count`` models, and among them the best one of each number of terms."""
     nats = order(pool, block, basis, limits)
     ranks = nats.copy()
     sizes = pool.size
@@ -140,7 +146,7 @@ def _pool(terms: Index, constant: bool, rss: Array) -> Pool:
 
 
 def _sums(block: Block, basis: Basis) -> list[Pool]:
-    """Sums of a term in one parameter alone and one in another."""
+    """Return sums of a term in one parameter alone and one in another."""
     lone = [np.flatnonzero((basis.factors == 1) & basis.uses[:, axis]) for axis in range(basis.uses.shape[1])]
     pools = []
     for first, second in itertools.combinations([index for index in lone if len(index)], 2):
@@ -150,7 +156,7 @@ def _sums(block: Block, basis: Basis) -> list[Pool]:
 
 
 def best_pairs(block: Block, basis: Basis, first: Index, second: Index, count: int) -> Pool:
-    """The best pairs of one of ``first`` and one of ``second``, (A,) or (S, A), with constant and without.
+    """Return the best pairs of one of ``first`` and one of ``second``, (A,) or (S, A), with constant and without.
 
     Without it, all pairs are tried only for the series whose best pair would have a negative constant. For the others
     they are the terms of the best pairs with constant: it matters little, and the same terms are best.
@@ -193,7 +199,7 @@ def _taken(index: Index, chosen: Index) -> Index:
 
 
 def _more(pool: Pool, terms: int, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The pool with models of ``terms`` terms, for the series in which they may pay."""
+    """Return the pool with models of ``terms`` terms, for the series in which they may pay."""
     pool = pool.sized(max(terms, pool.terms.shape[2]))
     few = len(basis.columns) <= _FEW  # then to try costs little more than to ask
     open_ = np.asarray((few | promising(pool, block, basis)) & (limits.coefficients > terms))
@@ -216,7 +222,7 @@ def _more(pool: Pool, terms: int, block: Block, basis: Basis, limits: Limits) ->
 
 
 def widened(pool: Pool, count: int) -> Pool:
-    """A copy with places for at least ``count`` models for each series, the new ones infinite."""
+    """Return a copy with places for at least ``count`` models for each series, the new ones infinite."""
     more = max(count - pool.rss.shape[1], 0)
     return Pool(
         np.pad(pool.terms, ((0, 0), (0, more), (0, 0)), constant_values=-1),
@@ -283,7 +289,7 @@ def _any_pairs(block: Block, basis: Basis, starts: Index) -> Pool:
 
 
 def _walked(block: Block, basis: Basis, centres: Index) -> Pool:
-    """The best pairs near each row's centre (S, 2), then near the best of them, until none better is near."""
+    """Return the best pairs near each row's centre (S, 2), then near the best of them, until none better is near."""
     reached = _near(block, basis, centres, _PER_STEP)
     rows, best = np.arange(len(centres)), np.full(len(centres), np.inf)
     for _ in range(_ROUNDS):
@@ -331,7 +337,7 @@ def _coarse_pairs(block: Block, basis: Basis, open_: Flags, known: Array) -> tup
 
 
 def _apart(rss: Array, basis: Basis) -> Index:
-    """A few of the best pairs (S, pairs) of the coarse set, none in the neighbourhood of a better one."""
+    """Return a few of the best pairs (S, pairs) of the coarse set, none in the neighbourhood of a better one."""
     coarse, near = basis.coarse, basis.coarse_near
     chosen = smallest(rss, 200)
     first, second = chosen // len(coarse), chosen % len(coarse)
@@ -347,7 +353,7 @@ def _apart(rss: Array, basis: Basis) -> Index:
 
 
 def one_more(pool: Pool, terms: int, block: Block, basis: Basis, starts: int = 3) -> list[Pool]:
-    """The best ``starts`` models of one term less, with one more."""
+    """Return the best ``starts`` models of one term less, with one more."""
     fewer = pool.size == terms - 1
     ranks = np.where(fewer & np.isfinite(pool.rss), np.arange(pool.rss.shape[1]), np.inf)
     made = []

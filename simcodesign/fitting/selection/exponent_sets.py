@@ -68,7 +68,7 @@ SETS = {chosen.name: chosen for chosen in (EXTRAP, PAPER)}
 
 
 def exponent_set(chosen: str | ExponentSet | Sequence[tuple[Any, Any]]) -> ExponentSet:
-    """A set by name, or made of pairs of numbers or texts such as ``("3/8", 1)``.
+    """Return a set by name, or made of pairs of numbers or texts such as ``("3/8", 1)``.
 
     Raises InputError for an unknown name and for what is not a pair of numbers.
     """

@@ -62,6 +62,7 @@ class Models:
         return len(self.nats)
 
     def rows(self, index: Index) -> Models:
+        """Return these models."""
         return Models(self.choices[index], self.constant[index], self.nats[index])
 
     def best(self, count: int) -> Models:
@@ -70,6 +71,7 @@ class Models:
 
     @property
     def possible(self) -> Models:
+        """Return the models with a finite description length."""
         return self.rows(np.flatnonzero(np.isfinite(self.nats)))
 
     @property
@@ -82,6 +84,7 @@ class Models:
         return self.rows(np.sort(np.unique(keys, axis=0, return_index=True)[1]))
 
     def without(self, term: int) -> Models:
+        """Return the models without this term."""
         return Models(np.delete(self.choices, term, 1), self.constant, self.nats)
 
 
@@ -97,9 +100,11 @@ def _together(parts: list[Models]) -> Models:
 
 @dataclass(frozen=True)
 class _Projection:
-    """Columns of N models to which others are compared: ``vectors`` (N, 1 + q, K) are the residuals of the values, and
-    the columns as unit vectors; ``inverse`` (N, q, q) turns coefficients of these into coefficients of the columns;
-    ``along`` (N, q): the values along them; ``rss`` (N,)."""
+    """Columns of N models to which others are compared.
+
+    ``vectors`` (N, 1 + q, K) are the residuals of the values, and the columns as unit vectors; ``inverse`` (N, q, q)
+    turns coefficients of these into coefficients of the columns; ``along`` (N, q): the values along them; ``rss`` (N,).
+    """
 
     vectors: Array
     inverse: Array
@@ -133,7 +138,7 @@ class FactorSearch:
         self.terms = min(limits.terms, self.coefficients) if len(tables.starts[0]) else 0
 
     def run(self) -> Models:
-        """The best models of at least one term, best first; none if there is none of positive coefficients."""
+        """Return the best models of at least one term, best first; none if there is none of positive coefficients."""
         every = [self._scored(np.zeros((2, 0, self.tables.parameters), dtype=np.int64), np.array([True, False]))]
         for terms in range(1, self.terms + 1):
             made = self._grown(every[-1].best(_BEAM))
@@ -205,8 +210,10 @@ class FactorSearch:
         return models
 
     def _settled(self, models: Models) -> Models:
-        """Exchange all factors of the models one after another until none is better; best first, the worse are
-        dropped."""
+        """Exchange all factors of the models one after another until none is better.
+
+        Best first, the worse are dropped.
+        """
         for count in _ROUNDS:
             models = models.distinct.best(count)
             before, columns = models.choices, self._columns(models.choices)
@@ -218,8 +225,9 @@ class FactorSearch:
         return self._scored(models.choices, models.constant)
 
     def _improved(self, models: Models, columns: Array, term: int) -> Models:
-        """Exchange the factors of one term of each model, one after another, for the factors with the shortest
-        description.
+        """Exchange the factors of one term of each model, one after another.
+
+        For the factors with the shortest description.
 
         ``columns``: the columns of the models (N, T, K), which follow.
         """
@@ -254,7 +262,7 @@ class FactorSearch:
         return [self.tables.values(term[:, axis], axis) for axis in range(self.tables.parameters)]
 
     def _varied(self, models: Models) -> Models:
-        """The best models, and those with one factor of the very best exchanged."""
+        """Return the best models, and those with one factor of the very best exchanged."""
         made = [models]
         for one in (models.best(_VARIED).rows(np.array([place])) for place in range(min(_VARIED, len(models)))):
             columns = self._columns(one.choices)
@@ -284,7 +292,10 @@ class FactorSearch:
         return np.broadcast_to(row, (count, len(row)))
 
     def _scored(self, choices: Index, constant: Flags) -> Models:
-        """The models with residual sums right to rounding, best first; without models with wrong coefficients."""
+        """Return the models with residual sums right to rounding, best first.
+
+        Without models with wrong coefficients.
+        """
         made = self._judged(choices, constant, self.residual_sums(choices, constant))
         return made.best(len(made))
 
@@ -318,7 +329,7 @@ def _merged(some: Models, more: Models) -> Models:
 
 
 def search_factors(block: Block, tables: FactorTables, limits: Limits) -> tuple[Basis, Pool]:
-    """The best models of one series (a block of one row), and their terms; among these are all factors alone."""
+    """Return the best models of one series (a block of one row), and their terms; among these are all factors alone."""
     search = FactorSearch(block, tables, limits)
     models = search.run()
     alone = tables.alone

@@ -17,9 +17,11 @@ _COARSE = 4
 
 @dataclass(frozen=True)
 class FactorTables:
-    """Factors at K points in m parameters. For each parameter, ``levels`` (K,) and ``members`` (K, L) map its L values
-    to each point has; ``tables`` (C, L) are its factors at these values, row 0 (all ones) for no factor; ``shapes``:
-    the factors as terms, in the order of the rows from 1 on.
+    """Factors at K points in m parameters.
+
+    For each parameter, ``levels`` (K,) and ``members`` (K, L) map its L values to each point has; ``tables`` (C, L) are
+    its factors at these values, row 0 (all ones) for no factor; ``shapes``: the factors as terms, in the order of
+    the rows from 1 on.
     """
 
     points: Array
@@ -30,6 +32,7 @@ class FactorTables:
 
     @property
     def parameters(self) -> int:
+        """Return the number of parameters."""
         return len(self.tables)
 
     def values(self, choices: Index, axis: int) -> Array:
@@ -65,7 +68,7 @@ class FactorTables:
         return rows
 
     def slopes(self, choices: Index) -> Array:
-        """The power that each factor (N, T, m) grows as where the points are."""
+        """Return the power that each factor (N, T, m) grows as where the points are."""
         return np.stack([self._slopes[axis][choices[..., axis]] for axis in range(self.parameters)], -1)
 
     def nearest(self, slopes: Array, choices: Index) -> Index:
@@ -83,8 +86,10 @@ class FactorTables:
 
     @cached_property
     def starts(self) -> tuple[Index, Array, Index]:
-        """The products of a coarse set of factors (J, m), their values (J, K), and a number (J,) for the set of
-        parameters of each."""
+        """Return the products of a coarse set of factors (J, m), and their values (J, K).
+
+        And a number (J,) for the set of parameters of each.
+        """
         coarse = [_spread_out(table) for table in self.tables]
         rows = [row for row in itertools.product(*coarse) if any(row)]
         choices = np.array(rows, dtype=np.int64).reshape(len(rows), self.parameters)
@@ -93,7 +98,7 @@ class FactorTables:
 
 
 def factor_tables(points: Array, choices: Sequence[Sequence[Choice]]) -> FactorTables:
-    """The factors that are finite, not negative and not constant over the values of their parameter."""
+    """Return the factors that are finite, not negative and not constant over the values of their parameter."""
     levels, members, tables, shapes = [], [], [], []
     for axis, choice in enumerate(choices):
         values, which = np.unique(points[:, axis], return_inverse=True)

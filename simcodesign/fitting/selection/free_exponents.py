@@ -35,6 +35,7 @@ class Powers:
     constant: Flags
 
     def rows(self, index: Index) -> Powers:
+        """Return these rows."""
         return Powers(self.exponents[index], self.active[index], self.constant[index])
 
     @property
@@ -52,7 +53,7 @@ class Powers:
         return np.concatenate([first, terms], 1) * root[:, None, :]
 
     def tangents(self, points: Array, columns: Array) -> Array:
-        """The columns and how they change with each exponent, (S, 1 + T + T m, K)."""
+        """Return the columns and how they change with each exponent, (S, 1 + T + T m, K)."""
         logs = np.log(points)
         logs = logs - logs.mean(0)
         changes = columns[:, 1:, None, :] * logs.T[None, None] * self.active[..., None]
@@ -75,7 +76,7 @@ class FreeExponentFit:
 
 
 def fit_free_exponents(block: Block, points: Array, start: Powers) -> FreeExponentFit:
-    """The powers of least residual near the start."""
+    """Return the powers of least residual near the start."""
     powers, rss = Powers(start.exponents.copy(), start.active, start.constant), _rss(block, points, start)
     unfinished = np.arange(len(rss))
     for _ in range(_STEPS):
@@ -100,8 +101,10 @@ def fit_free_exponents(block: Block, points: Array, start: Powers) -> FreeExpone
 
 
 def _errors(powers: Powers, rss: Array, leverages: Array, inverse: Array, coefficients: Array, block: Block) -> Array:
-    """Standard errors of the exponents (S, T, m): the errors of the coefficients of the tangents, per height of a
-    term."""
+    """Return standard errors of the exponents (S, T, m).
+
+    The errors of the coefficients of the tangents, per height of a term.
+    """
     freedom = np.maximum((block.root > 0).sum(1) - leverages.sum(1), 1.0)
     terms, axes = powers.exponents.shape[1:]
     slopes = (inverse[:, 1 + terms :] ** 2).sum(2).reshape(-1, terms, axes)

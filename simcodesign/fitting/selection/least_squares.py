@@ -13,9 +13,12 @@ from simcodesign.fitting.selection.term_basis import Array, Index, Shapes
 
 @dataclass(frozen=True)
 class Solved:
-    """Least squares of N models with Q columns each: ``coefficients`` (N, Q), ``residuals`` and ``leverages`` (N, K),
-    ``numbers`` (N,), how many columns say something of their own, and ``inverse`` (N, Q, Q), which turns coefficients
-    of the orthonormal columns into coefficients of the columns."""
+    """Least squares of N models with Q columns each.
+
+    ``coefficients`` (N, Q), ``residuals`` and ``leverages`` (N, K), ``numbers`` (N,), how many columns say something of
+    their own, and ``inverse`` (N, Q, Q), which turns coefficients of the orthonormal columns into coefficients of the
+    columns.
+    """
 
     coefficients: Array
     residuals: Array
@@ -24,8 +27,10 @@ class Solved:
     inverse: Array
 
     def variance(self, columns: Array) -> Array:
-        """The variance of each model if its columns are ``columns`` (N, Q), as a fraction of the variance of the
-        residuals."""
+        """Return the variance of each model if its columns are ``columns`` (N, Q).
+
+        As a fraction of the variance of the residuals.
+        """
         return np.asarray((np.einsum("npq,np->nq", self.inverse, columns) ** 2).sum(1))
 
     def some(self, rows: slice) -> Solved:
@@ -60,11 +65,11 @@ class Family:
     free: Flags
 
     def first(self, count: int) -> Family:
-        """The best ``count`` models only, of one series."""
+        """Return the best ``count`` models only, of one series."""
         return self if count >= len(self.scores) else self._some(slice(0, count), self.root, self.scaled)
 
     def split(self, starts: Index) -> list[Family]:
-        """The models of each series, which follow one another from ``starts`` on; all are solved together."""
+        """Return the models of each series, which follow one another from ``starts`` on; all are solved together."""
         ends = [*starts[1:].tolist(), len(self.scores)]
         pairs = zip(starts.tolist(), ends, strict=True)
         return [self._some(slice(start, end), self.root[start], self.scaled[start]) for start, end in pairs]
@@ -128,7 +133,7 @@ class Family:
         return terms, parameters
 
     def _tangents(self, columns: Array, points: Array) -> Array:
-        """The columns of models with fitted exponents, and how each model changes with its exponents."""
+        """Return the columns of models with fitted exponents, and how each model changes with its exponents."""
         rows, (terms, parameters) = self._fitted_rows, self._pairs
         logs = (np.log(points) - np.log(self.points).mean(0)).T
         own = columns[rows]
@@ -174,8 +179,10 @@ class Family:
 
 
 def further_measurement(root: Array, scaled: Array) -> tuple[Flags, Array]:
-    """From the weights of the measured values, as in ``Family``: whether the error of a further measurement is
-    relative, and the root of the weight of a measurement of such values (if relative, of the value one); () or (N,).
+    """Return the error of a further measurement, from the weights of the measured values, as in ``Family``.
+
+    Whether the error of a further measurement is relative, and the root of the weight of a measurement of such values
+    (if relative, of the value one); () or (N,).
     """
     there = root > 0
     sizes = np.maximum(np.abs(scaled), 1e-300 * root)

@@ -54,8 +54,10 @@ _WORTH = 1.0
 
 @dataclass(frozen=True)
 class Ranked:
-    """Models of S series, best first: ``terms`` (S, N, T), rows of the ``table`` of shapes, -1 for none; ``constant``
-    (S, N), ``scores`` (S, N) in nats, lower is better, infinite for no model; ``free`` (S, N): exponents were fitted.
+    """Models of S series, best first: ``terms`` (S, N, T), rows of the ``table`` of shapes, -1 for none.
+
+    ``constant`` (S, N), ``scores`` (S, N) in nats, lower is better, infinite for no model; ``free`` (S, N): exponents
+    were fitted.
     """
 
     table: Shapes
@@ -65,7 +67,7 @@ class Ranked:
     free: Flags
 
     def shapes(self, row: int, models: Index) -> Shapes:
-        """The terms of some models of one series, (N, T, m)."""
+        """Return the terms of some models of one series, (N, T, m)."""
         return _taken(self.table, self.terms[row, models])
 
     @property
@@ -74,7 +76,7 @@ class Ranked:
         return _taken(self.table, self.terms[:, 0])
 
     def alone(self, row: int) -> Ranked:
-        """The models of one series, with a table of their shapes only."""
+        """Return the models of one series, with a table of their shapes only."""
         used, terms = np.unique(self.terms[row], return_inverse=True)
         first = int((used < 0).any())
         table = self.table.take(used[first:])
@@ -84,6 +86,7 @@ class Ranked:
 
     @property
     def bytes(self) -> int:
+        """Return the memory that the ranking takes, in bytes."""
         table = self.table
         own = (self.terms, self.constant, self.scores, self.free, table.exponents, table.logs, table.collectives)
         return sum(array.nbytes for array in own)
@@ -101,7 +104,7 @@ def _taken(table: Shapes, chosen: NDArray[np.integer[Any]]) -> Shapes:
 def rank(
     block: Block, basis: Basis, limits: Limits, refined: bool, negative: bool = False, pool: Pool | None = None
 ) -> Ranked:
-    """The REMEMBERED best models for each series, of the given ones or else of all sums of the basis."""
+    """Return the REMEMBERED best models for each series, of the given ones or else of all sums of the basis."""
     pool = candidates(block, basis, limits) if pool is None else pool
     counts = (block.root > 0).sum(1)
     scores, parts, least = _scores(pool, block, basis, limits), [], pool.rss.min(1)
@@ -142,7 +145,7 @@ def _scores_of(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
 def _free_exponent_fits(
     pool: Pool, scores: Array, block: Block, basis: Basis
 ) -> Iterator[tuple[Index, FreeExponentFit]]:
-    """The best model of one term and the best of two, as powers, with and without constant; for which series.
+    """Yield the best model of one term and the best of two, as powers, with and without constant; for which series.
 
     Not for series that a model of the grid meets to rounding, and two terms only where two are worth their price.
     """
@@ -182,7 +185,7 @@ def _spacing(basis: Basis) -> Array:
 
 
 def _digits(fitted: FreeExponentFit, spacing: Array) -> Array:
-    """The price in nats of the exponents of each model, (S,)."""
+    """Return the price in nats of the exponents of each model, (S,)."""
     with np.errstate(divide="ignore"):  # an exponent of which nothing is known has no digits
         finer = np.log(spacing / (np.sqrt(2 * np.pi) * np.maximum(fitted.errors, _FINEST)))
     price_ = np.maximum(FACTOR, FACTOR - _CHARGED_NET + finer)
@@ -241,7 +244,7 @@ def _joined(parts: list[Ranked]) -> Ranked:
 
 
 def _packed(ranked: Ranked) -> Ranked:
-    """The REMEMBERED best, in no more memory than they need: there may be very many series."""
+    """Return the REMEMBERED best, in no more memory than they need: there may be very many series."""
     chosen = smallest(np.asarray(ranked.scores, dtype=np.float64), REMEMBERED)
     scores = np.take_along_axis(ranked.scores, chosen, 1)
     terms = np.take_along_axis(ranked.terms, chosen[:, :, None], 1)

@@ -47,7 +47,10 @@ _SMALLEST = 1e-10
 
 
 def with_noise_free_models(pool: Pool, least: Array, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The pool with better models for series that a model nearly meets; ``least`` (S,): what the best of all leaves."""
+    """Return the pool with better models for series that a model nearly meets.
+
+    ``least`` (S,): what the best of all leaves.
+    """
     if limits.terms < 2 or not 1 < len(basis.columns) <= _MOST:
         return pool
     share = np.sqrt(least / np.maximum(block.total, 1e-300))
@@ -73,7 +76,10 @@ def _is_noise_free(best: Pool, block: Block, basis: Basis, share: Array) -> Flag
 
 
 def _within_levels(best: Pool, block: Block, basis: Basis) -> Array:
-    """The residual sum (S,) of the best models that a mean for each value of one parameter leaves, of any parameter."""
+    """Return the residual sum (S,) of the best models that a mean for each value of one parameter leaves.
+
+    Of any parameter.
+    """
     residuals = solve(weighted_columns(best, block, basis)[:, 0], block.scaled).residuals
     rss = (residuals**2).sum(1)
     least = rss
@@ -115,7 +121,7 @@ def _solved(terms: Index, constant: Flags, block: Block, basis: Basis) -> Pool:
 
 
 def _put(pool: Pool, rows: Index, better: Pool) -> Pool:
-    """The pool with other models for some series."""
+    """Return the pool with other models for some series."""
     pool = widened(pool.sized(better.terms.shape[2]), better.rss.shape[1])
     width = better.rss.shape[1]
     pool.rss[rows] = np.inf
@@ -125,7 +131,7 @@ def _put(pool: Pool, rows: Index, better: Pool) -> Pool:
 
 
 def _replaced(pool: Pool, row: int, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The pool with what is found for one series."""
+    """Return the pool with what is found for one series."""
     rows = np.array([row])
     one, bound = block.rows(rows), Limits(limits.terms, limits.coefficients[rows])
     made = [Pool(pool.terms[rows], pool.constant[rows], pool.rss[rows])]
@@ -137,7 +143,7 @@ def _replaced(pool: Pool, row: int, block: Block, basis: Basis, limits: Limits) 
 
 
 def _sums(block: Block, basis: Basis, limits: Limits) -> Iterator[Pool]:
-    """Sums of two terms and of three for one series, step by step."""
+    """Yield sums of two terms and of three for one series, step by step."""
     most = min(limits.terms, int(limits.coefficients[0]))
     if most >= 2:
         pairs = _every_pair(block, basis)
@@ -162,7 +168,10 @@ def _every_pair(block: Block, basis: Basis) -> Pool:
 
 
 def _sharing(pairs: Pool, basis: Basis) -> list[Index]:
-    """Sets of terms with the same factors in all parameters but one, as the two terms of some good pair have them."""
+    """Return sets of terms with the same factors in all parameters but one.
+
+    As the two terms of some good pair have them.
+    """
     tables = np.stack([basis.shapes.exponents, basis.shapes.logs, basis.shapes.collectives], 2)
     sets: dict[tuple[int, bytes], Index] = {}
     if tables.shape[1] == 1:
@@ -178,7 +187,7 @@ def _sharing(pairs: Pool, basis: Basis) -> list[Index]:
 
 
 def _every_triple(block: Block, basis: Basis, terms: Index) -> Pool:
-    """The best sums of three of the terms (d,), with a constant and without."""
+    """Return the best sums of three of the terms (d,), with a constant and without."""
     pools = []
     for constant in (True, False):
         chosen = terms[_best_triples(_units(block, basis, terms, constant), block.scaled[0])]

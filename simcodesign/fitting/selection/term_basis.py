@@ -44,6 +44,7 @@ class Shapes:
     collectives: Index
 
     def take(self, index: Index) -> Shapes:
+        """Return these shapes."""
         return Shapes(self.exponents[index], self.logs[index], self.collectives[index])
 
     @property
@@ -120,10 +121,12 @@ class Basis:
 
     @cached_property
     def squares(self) -> Array:
+        """Return the squares of the columns."""
         return self.columns**2
 
     @cached_property
     def uses(self) -> NDArray[np.bool_]:
+        """Return which parameters each shape uses."""
         return self.shapes.uses
 
     @cached_property
@@ -162,7 +165,7 @@ class Basis:
         return cKDTree(self._places)
 
     def neighbours(self, index: Index) -> Index:
-        """The nearest terms of the given ones (A,), themselves first, (A, up to NEIGHBOURS)."""
+        """Return the nearest terms of the given ones (A,), themselves first, (A, up to NEIGHBOURS)."""
         if len(self.columns) <= _FEW:
             return self._all_neighbours[index]
         count = min(NEIGHBOURS, len(self.columns))
@@ -212,7 +215,10 @@ def product_of(choices: Sequence[Sequence[Choice]]) -> Shapes:
 
 
 def basis_of(points: Array, shapes: Shapes) -> Basis:
-    """The shapes that are finite, not negative and not constant over the points, the first of any that are equal."""
+    """Return the shapes that are finite, not negative and not constant over the points.
+
+    The first of any that are equal.
+    """
     columns = shapes.values(points)
     with np.errstate(all="ignore"):
         usable = np.isfinite(columns).all(1) & (columns >= 0).all(1) & (columns.max(1) > 0)
@@ -239,7 +245,7 @@ def slopes_of(shapes: Shapes, points: Array) -> Array:
 
 
 def _scales(columns: Array) -> Array:
-    """The geometric mean of the smallest and largest positive value: columns of like size."""
+    """Return the geometric mean of the smallest and largest positive value: columns of like size."""
     smallest = np.where(columns > 0, columns, np.inf).min(1, initial=np.inf)
     return np.asarray(np.sqrt(smallest) * np.sqrt(columns.max(1, initial=0.0)))
 

@@ -25,8 +25,11 @@ NORMALISING = 1 + 3 + 3
 
 
 def operations_and_traffic(demand: Kernel, writer: StepWriter) -> dict[str, FloatOrArray | None]:
-    """Return what one kernel does by name: its operations (``flops``), the ``bytes`` that it moves between accelerator
-    and memory, None for what it has none of; and the amounts of its shape."""
+    """Return what one kernel does by name.
+
+    Its operations (``flops``), the ``bytes`` that it moves between accelerator and memory, None for what it has none
+    of; and the amounts of its shape.
+    """
     shape = demand.shape
     if shape is None:
         flops = None if demand.flops is None else writer.amount(demand.flops, "flops")

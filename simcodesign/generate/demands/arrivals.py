@@ -59,8 +59,10 @@ class ArrivalsLowering(Lowering[Arrivals]):
         return float(counts.sum() + np.linalg.solve(np.eye(builder.ranks) - goes_on, counts).sum())
 
     def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram:
-        """Raises InputError for what the machine cannot serve, rates and requests that are none, ranks that do not
-        exist, and where counters are wanted."""
+        """Lower the program. Raises InputError for what the machine cannot serve.
+
+        Rates and requests that are none, ranks that do not exist, and if counters are wanted.
+        """
         program = [step.demand for step in steps if isinstance(step.demand, Arrivals)]
         if builder.tally is not None:
             raise InputError("counters apply to operations of ranks, not to arrivals", program[0].place)
@@ -151,7 +153,7 @@ def _stream_of(step: Arrivals, name: str, builder: PlanBuilder) -> _Stream:
 
 
 def _between(writer: _Writer, one: _Stream, builder: PlanBuilder) -> Ints:
-    """The times between arrivals, a chain in every rank."""
+    """Return the times between arrivals, a chain in every rank."""
     source = one.source
     times = one.factors("times between", one.step.between, builder.seed) / one.rate_per_s[source]
     follows_previous = np.ones(len(source), bool)
@@ -203,7 +205,7 @@ def next_shares(step: Arrivals, builder: PlanBuilder) -> Floats:
 
 
 def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
-    """The rank to which each continues, P if it leaves."""
+    """Return the rank to which each continues, P if it leaves."""
     ranks = len(shares)
     ends = np.cumsum(shares, axis=1) + np.arange(ranks)[:, None]  # ascending from row to row
     next_rank = np.searchsorted(ends.ravel(), where + uniform, side="right") - where * ranks
@@ -211,7 +213,7 @@ def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
 
 
 def _disk_discipline(program: Sequence[Arrivals], builder: PlanBuilder) -> Discipline:
-    """The discipline of every disk. InputError unless all steps say the same."""
+    """Return the discipline of every disk. InputError unless all steps say the same."""
     capacities = {NONE if step.capacity is None else _capacity(step, builder) for step in program if step.to == DISK}
     if len(capacities) > 1:
         last = program[-1]
@@ -235,7 +237,7 @@ def _capacity(step: Arrivals, builder: PlanBuilder) -> int:
 
 
 def _messages(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -> Ints:
-    """A send and a receive for every request; the sends."""
+    """Return a send and a receive for every request; the sends."""
     step, machine = one.step, builder.machine
     if not machine.network.message_model.ranks_work_in_order:
         what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
@@ -296,7 +298,7 @@ def _targets(one: _Stream, builder: PlanBuilder) -> Ints:
 
 
 def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline) -> tuple[Segment, Dependencies, Ints]:
-    """The operations rank by rank, and the place of each by its preliminary number."""
+    """Return the operations rank by rank, and the place of each by its preliminary number."""
     rank = writer.field("rank", np.int64, 0)
     order = np.argsort(rank, kind="stable")  # within a rank as they were written
     place = np.empty(len(order), np.int64)

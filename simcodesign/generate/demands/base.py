@@ -29,8 +29,10 @@ class Lowering(Generic[D]):
         raise InputError("a demand that needs a program of its own", demand.place, value=type(demand).__name__)
 
     def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram | None:
-        """The whole program that begins with this kind of demand, for kinds with a program of their own; None for
-        others."""
+        """Return the whole program that begins with this kind of demand, for kinds with a program of their own.
+
+        None for others.
+        """
         return None
 
 
@@ -39,7 +41,7 @@ LOWERINGS: Registry[Any, Lowering[Any]] = Registry("lowering", __name__, ENTRY_P
 
 
 def lowering(demand: Demand) -> Lowering[Any]:
-    """The lowering of its kind. InputError if there is none."""
+    """Return the lowering of its kind. InputError if there is none."""
     if type(demand) not in LOWERINGS:
         raise InputError("a demand that cannot be simulated", demand.place, value=type(demand).__name__)
     return LOWERINGS[type(demand)]

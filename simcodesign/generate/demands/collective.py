@@ -65,7 +65,7 @@ def _options(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOr
 
 
 def _nodes(demand: Collective, writer: StepWriter, members: Int32s | None = None) -> dict[str, Any]:
-    """The nodes of the ranks, or of these members in their order, for an algorithm that looks at them."""
+    """Return the nodes of the ranks, or of these members in their order, for an algorithm that looks at them."""
     if not demand.looks_at_nodes:
         return {}
     node = writer.machine.node_of(writer.builder.ranks)
@@ -73,7 +73,7 @@ def _nodes(demand: Collective, writer: StepWriter, members: Int32s | None = None
 
 
 def _alike_on_nodes(several: EqualGroups, writer: StepWriter) -> Iterator[EqualGroups]:
-    """The groups in parts: in all groups of a part, the same members share nodes."""
+    """Yield the groups in parts: in all groups of a part, the same members share nodes."""
     node = writer.machine.node_of(writer.builder.ranks)[several.members]
     first = []  # of every member, the first one on its node
     for row in node:

@@ -35,8 +35,10 @@ def duration_of_access_s(
     times: FloatOrArray,
     rank: NDArray[np.int64] | None = None,
 ) -> FloatOrArray:
-    """Seconds of a batch of ``times`` accesses (``read`` or ``write``) of ``size_bytes``, on all ranks or on these
-    (n,). InputError when the machine has no disk."""
+    """Return the seconds of a batch of ``times`` accesses (``read`` or ``write``) of ``size_bytes``.
+
+    On all ranks or on these (n,). InputError when the machine has no disk.
+    """
     disk = machine.disk
     if disk is None:
         raise InputError(f"a {kind} needs a disk, which {machine.name} has not", demand.place)

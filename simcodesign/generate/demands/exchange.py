@@ -35,7 +35,7 @@ class ExchangeLowering(Lowering[Exchange]):
 
 
 def _amounts(writer: StepWriter, groups: EqualGroups) -> Evaluate:
-    """Evaluates amounts for groups of one size."""
+    """Evaluate amounts for groups of one size."""
     return functools.partial(writer.amount, changed=groups.names)
 
 
@@ -45,7 +45,7 @@ def _operations(demand: Exchange, writer: StepWriter, amount: Evaluate, ranks: i
 
 
 def _write(demand: Exchange, writer: StepWriter, ranks: Ranks, amount: Evaluate) -> None:
-    """The messages of one process grid."""
+    """Write the messages of one process grid."""
     sizes = [float(size) for size in demand.sizes_bytes(amount)]
     messages, train = _messages(demand, writer, amount)
     grid = [int(extent) for extent in demand.checked_extents(ranks.count, amount)]
@@ -54,8 +54,10 @@ def _write(demand: Exchange, writer: StepWriter, ranks: Ranks, amount: Evaluate)
 
 
 def _messages(demand: Exchange, writer: StepWriter, amount: Evaluate) -> tuple[list[float], float]:
-    """Messages to each neighbour by dimension, and how many of them go together: one by one where
-    trains are not the same. InputError unless they are whole."""
+    """Return messages to each neighbour by dimension, and how many of them go together.
+
+    One by one if trains are not the same. InputError unless they are whole.
+    """
     messages = [float(count) for count in demand.message_counts(amount)]
     for count, expression in zip(messages, demand.messages_by_dim, strict=True):
         if count != np.floor(count):

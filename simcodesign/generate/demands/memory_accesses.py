@@ -42,9 +42,11 @@ SLICES = 16
 
 @dataclass(frozen=True)
 class Part:
-    """An operation of a rank: ``size_bytes`` pass the controller of a socket, this many sockets on from its own; or,
-    from the number of sockets on, the links between its socket and the others. ``follows``: its predecessor and what
-    it waits for, if that is not the previous operation."""
+    """An operation of a rank: ``size_bytes`` pass the controller of a socket, this many sockets on from its own.
+
+    Or, from the number of sockets on, the links between its socket and the others. ``follows``: its predecessor and
+    what it waits for, if that is not the previous operation.
+    """
 
     size_bytes: FloatOrArray
     duration_s: FloatOrArray
@@ -112,8 +114,11 @@ def parts_of(
     sliced: bool,
     beside: bool = False,
 ) -> list[Part]:
-    """The operations of a rank that it takes; ``sliced``: for controllers that are shared; ``beside``: bytes pass
-    between sockets does so while other bytes pass the controllers."""
+    """Return the operations of a rank that it takes.
+
+    ``sliced``: for controllers that are shared; ``beside``: bytes pass between sockets does so while other bytes pass
+    the controllers.
+    """
     remote, moved_bytes = remote_share(demand, memory, value), accesses.served.traffic_bytes * accesses.accesses
     stall_s, before_s, transfer_s, between_s = _alone_s(demand, accesses, memory, value)
     if memory.transfers == IN_TURN:
@@ -135,8 +140,11 @@ def parts_of(
 def _alone_s(
     demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate
 ) -> tuple[FloatOrArray, NDArray[np.float64], FloatOrArray, FloatOrArray]:
-    """What a rank takes that has the memory for itself: for how long its processor stands still, its bytes come to each
-    cache with a bandwidth (caches, ...), pass the controllers, and pass between sockets."""
+    """Return what a rank takes that has the memory for itself.
+
+    For how long its processor stands still, its bytes come to each cache with a bandwidth (caches, ...), pass the
+    controllers, and pass between sockets.
+    """
     remote, moved_bytes = remote_share(demand, memory, value), accesses.served.traffic_bytes * accesses.accesses
     between_s = np.multiply(remote * moved_bytes, _between_sockets_s(memory))
     stall_s = _stall_s(demand, accesses, memory, value, remote)
@@ -146,8 +154,11 @@ def _alone_s(
 def limits_s(
     demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate
 ) -> dict[str, FloatOrArray]:
-    """Return how long a rank that has the memory for itself waits for latencies (``latency``), for the bandwidth of
-    each cache, by its name, and of ``memory``, and for what lies between ``sockets``."""
+    """Return how long a rank that has the memory for itself waits, by what limits it.
+
+    For latencies (``latency``), for the bandwidth of each cache, by its name, and of ``memory``, and for what lies
+    between ``sockets``.
+    """
     stall_s, before_s, transfer_s, between_s = _alone_s(demand, accesses, memory, value)
     names = (level.name for level in memory.caches if level.per_byte_s is not None)
     moving = dict(zip(names, before_s, strict=True)) | {"memory": transfer_s, "sockets": between_s}
@@ -163,7 +174,7 @@ def limits_s(
 
 
 def together(parts: Sequence[Sequence[Part]], several: Sequence[OfMemory]) -> list[Part]:
-    """The operations of ranks with several memories: every rank has its own."""
+    """Return the operations of ranks with several memories: every rank has its own."""
     return [
         replace(
             each[0],
@@ -181,8 +192,11 @@ def _slice(
     memory: Memory,
     beside: bool,
 ) -> list[Part]:
-    """A slice of a demand, whose bytes come from ``own`` controller and, in equal shares, from the others: of them all,
-    ``at_others`` are the bytes and their seconds at the controllers and between the sockets."""
+    """Return a slice of a demand, whose bytes come from ``own`` controller and from the others.
+
+    From the others in equal shares: of them all, ``at_others`` are the bytes and their seconds at the controllers and
+    between the sockets.
+    """
     count = memory.controllers
     each_bytes, each_s, between_s = (np.divide(amount, count - 1) for amount in at_others)
     parts = [own, *(Part(each_bytes, each_s, socket) for socket in range(1, count))]
@@ -227,8 +241,10 @@ def _between_sockets_s(memory: Memory) -> FloatOrArray:
 
 
 def _before_memory_s(accesses: ServedAccesses, memory: Memory) -> NDArray[np.float64]:
-    """Time for which bytes go between the core and each cache, or between the cache and the previous one: (caches,
-    ...)."""
+    """Return the time for which bytes go between the core and each cache, (caches, ...).
+
+    Or between the cache and the previous one.
+    """
     served, rows = accesses.served, []
     for place, level in enumerate(memory.caches):
         if level.per_byte_s is None:

@@ -34,7 +34,7 @@ class ReceiveLowering(Lowering[Receive]):
 
 
 def _peers(expression: Expression, what: str, writer: StepWriter) -> Int32s:
-    """The peer of each rank to which the demand applies. InputError for one that is no other rank."""
+    """Return the peer of each rank to which the demand applies. InputError for one that is no other rank."""
     ranks, who = writer.builder.ranks, writer.who
     here = np.arange(ranks) if who is None else who
     value = writer.step.evaluation.value(expression, what)

@@ -1,5 +1,8 @@
-"""From a recorded program to a Plan: the messages of each collective operation are written once for each
-number of ranks and size (a template), and laid out for all calls of it together."""
+"""From a recorded program to a Plan.
+
+The messages of each collective operation are written once for each number of ranks and size (a template), and laid out
+for all calls of it together.
+"""
 
 from __future__ import annotations
 
@@ -101,8 +104,11 @@ def recorded(demand: RecordedProgram, point: DesignPoint) -> Recording:
 
 @dataclass(frozen=True)
 class _Templates:
-    """Operations written once. Piece k is ``begin[k]:begin[k] + length[k]`` of the fields; a plain operation is one
-    piece, a template of n ranks n of them. ``first_piece``: of each template, by its number."""
+    """Operations written once.
+
+    Piece k is ``begin[k]:begin[k] + length[k]`` of the fields; a plain operation is one piece, a template of n ranks n
+    of them. ``first_piece``: of each template, by its number.
+    """
 
     fields: Fields
     begin: Int64s
@@ -127,7 +133,7 @@ class _Layout:
         self._templates = templates
 
     def _pieces(self) -> tuple[_Templates, Int64s]:
-        """The templates, and the piece of every entry."""
+        """Return the templates, and the piece of every entry."""
         recording, calls, prices = self.recording, self._calls, self._builder.prices
         piece = np.zeros(len(recording.op), np.int64)  # piece 0: one operation, whatever it is
         if prices.waits_for_receivers:
@@ -167,7 +173,7 @@ class _Layout:
         return templates, piece
 
     def _template(self, op: int, ranks: int, size_bytes: float) -> Segment:
-        """The messages of a collective operation among ranks 0 to n - 1, from rank 0."""
+        """Return the messages of a collective operation among ranks 0 to n - 1, from rank 0."""
         builder = self._builder
         writer = Ranks(ranks, DataCosts.of(builder.machine.network))
         way = as_demand(self.recording, op, ranks, builder.machine.collectives)
@@ -183,7 +189,7 @@ class _Layout:
         return woven(columns, ranks, 0, self._names)
 
     def _marked(self, column: Column) -> Column:
-        """The column with the information whether its senders wait for their receivers."""
+        """Return the column with the information whether its senders wait for their receivers."""
         if column.kind != SEND:
             return column
         extra: dict[str, Any] = {
@@ -198,8 +204,10 @@ class _Layout:
         return (*self._builder.fields_of_memory, *until)
 
     def _accesses(self, op: int, entry: Int64s) -> Iterator[tuple[Int64s, Segment]]:
-        """Yield loads and stores, which these entries are: the segment of a rank, and the entries of the ranks with
-        equal costs."""
+        """Yield loads and stores, which these entries are.
+
+        The segment of a rank, and the entries of the ranks with equal costs.
+        """
         builder, demand, value = self._builder, self.recording.operations[op][2], self._step.amount
         ranks, several = self.recording.rank[entry], memories_of(demand, builder.machine, self.recording.ranks)
         every, sliced = list[list[Part]](), shares_controller(builder.machine, builder.on)
@@ -233,8 +241,10 @@ class _Layout:
     def _by_duration(
         self, columns: Sequence[Column], entry: Int64s, who: NDArray[Any] | None = None
     ) -> Iterator[tuple[Int64s, Segment]]:
-        """Yield the operations of these entries, and the entries of the ranks for which they take as long. Sizes and
-        durations are numbers, or of every rank, or of the ranks ``who``."""
+        """Yield the operations of these entries, and the entries of the ranks for which they take as long.
+
+        Sizes and durations are numbers, or of every rank, or of the ranks ``who``.
+        """
         count = self.recording.ranks if who is None else len(who)
         ranks = self.recording.rank[entry] if who is None else np.searchsorted(who, self.recording.rank[entry])
         amounts = [amount for column in columns for amount in (column.size_bytes, column.duration_s)]
@@ -292,7 +302,7 @@ class _Layout:
             fields["until"] += (self._start - self.first[recording.rank])[self.entry].astype(np.int32)
 
     def _write_plain(self, fields: Fields) -> None:
-        """Computation, disk accesses, single messages and waits."""
+        """Write computation, disk accesses, single messages and waits."""
         recording, machine, totals = self.recording, self._builder.machine, self._builder.totals
         amount = recording.column(2, (kinds.COMPUTE, kinds.ACCESS))
         for unit in ("flops", "instructions", "seconds"):
@@ -361,8 +371,10 @@ class _Layout:
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
 
     def _by_machine(self, collective: NDArray[np.bool_]) -> Iterator[tuple[Machine, NDArray[np.bool_]]]:
-        """The operations of the Plan that are in no ``collective``; and operations of collectives by the machine that
-        sends messages as their algorithms do."""
+        """Yield the operations of the Plan that are in no ``collective``.
+
+        And operations of collectives by the machine that sends messages as their algorithms do.
+        """
         machine, entry = self._builder.machine, self._calls.entry
         yield machine, ~collective
         keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
@@ -392,8 +404,11 @@ class _Layout:
         return touched
 
     def _chain(self, fields: Fields) -> None:
-        """Set the dependencies of nonblocking operations (``side_chains`` defines their form): such an operation
-        follows what its rank has done before, and what comes after it does not wait for it, until the wait does."""
+        """Set the dependencies of nonblocking operations (``side_chains`` defines their form).
+
+        Such an operation follows what its rank has done before, and what comes after it does not wait for it, until the
+        wait does.
+        """
         recording, order = self.recording, np.arange(len(self.entry))
         begins = np.zeros(len(order), bool)
         begins[self._start[self._length > 0]] = True
@@ -431,8 +446,10 @@ def _on_accelerators(recording: Recording) -> NDArray[np.bool_]:
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
-    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one that
-    follows a hold of its rank."""
+    """Return the templates one behind the other, after three operations.
+
+    One that does nothing, one with a wait after it, and one that follows a hold of its rank.
+    """
     nothing, wait, held = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT, HELD))
     plain, *others = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait], [held, nothing]))
     every = [plain, *others, *segments]

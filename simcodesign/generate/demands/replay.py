@@ -61,7 +61,7 @@ def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> Non
 
 
 def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Dependencies]:
-    """The operations of a schedule and their dependencies."""
+    """Return the operations of a schedule and their dependencies."""
     waits = np.zeros(len(schedule), bool)
     if prices.waits_for_receivers:
         waits = (schedule.kind == SEND) & has_rendezvous(machine.network.message_model, schedule.size_bytes)
@@ -113,8 +113,10 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, 
 
 
 def _tags(schedule: Schedule) -> tuple[Ints, NDArray[np.bool_], Ints]:
-    """Tags, as small numbers if they are none; receives of any tag at ranks that also receive others; and the number of
-    the place where messages meet receives of several kinds, NONE for all others.
+    """Tags, as small numbers if they are none.
+
+    Receives of any tag at ranks that also receive others; and the number of the place where messages meet receives of
+    several kinds, NONE for all others.
 
     A rank all of whose receives are from anyone and of any tag has one tag for all its messages.
     """
@@ -144,9 +146,11 @@ def _several_kinds(schedule: Schedule, rank: Ints, any_tag: NDArray[np.bool_]) -
 
 
 class _Graph:
-    """Operations and dependencies, with operations of no time: ``with_postings``, one before each receive whose posting
-    others wait for; one before each receive whose rank is ``held``; and after each send that ``waits`` for its
-    receiver, one that what requires the send requires."""
+    """Operations and dependencies, with operations of no time.
+
+    ``with_postings``, one before each receive whose posting others wait for; one before each receive whose rank is
+    ``held``; and after each send that ``waits`` for its receiver, one that what requires the send requires.
+    """
 
     def __init__(
         self, schedule: Schedule, with_postings: bool, waits: NDArray[np.bool_], held: NDArray[np.bool_]

@@ -73,8 +73,10 @@ class StorageAccessLowering(Lowering[StorageAccess]):
 
 @dataclass(frozen=True)
 class _EvenShares:
-    """The bytes of all ranks in even shares of the servers that they use: of each rank ``own_bytes`` at its first
-    server, in ``turns`` requests."""
+    """The bytes of all ranks in even shares of the servers that they use.
+
+    Of each rank ``own_bytes`` at its first server, in ``turns`` requests.
+    """
 
     storage: Storage
     own_bytes: FloatOrArray
@@ -106,8 +108,10 @@ class _EvenShares:
         return cls(storage, np.multiply(times, own), turns, every, max(servers, 1.0))
 
     def moving_s(self, per_byte_s: FloatOrArray, writer: StepWriter) -> FloatOrArray:
-        """Seconds for which a rank waits for its bytes: alone at its server, or until the server, or the node that it
-        is on, is done with the bytes of all ranks."""
+        """Return the seconds for which a rank waits for its bytes.
+
+        Alone at its server, or until the server, or the node that it is on, is done with the bytes of all ranks.
+        """
         own_s, every_s = per_byte_s * self.own_bytes, per_byte_s * self.every_bytes / self.servers
         if not self.storage.nodes:
             waited: FloatOrArray = np.maximum(own_s, every_s)
@@ -125,9 +129,11 @@ class _EvenShares:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Pieces of every rank that does an access, (R,): the ``first`` piece of the file, ``pieces`` that it touches,
-    bytes of the first and the last one that it leaves out, ``count`` servers of the file, and its ``start`` among them
-    all."""
+    """Pieces of every rank that does an access, (R,).
+
+    The ``first`` piece of the file, ``pieces`` that it touches, bytes of the first and the last one that it leaves out,
+    ``count`` servers of the file, and its ``start`` among them all.
+    """
 
     who: NDArray[np.int32]
     first: Int64s
@@ -166,7 +172,7 @@ class _Pieces:
         return int(np.minimum(self.pieces, self.count).max(initial=0))
 
     def write(self, writer: StepWriter, kind: int, times: FloatOrArray, per_byte_s: FloatOrArray) -> None:
-        """The chains, and what waits for them: ``times`` accesses are one batch."""
+        """Write the chains, and what waits for them: ``times`` accesses are one batch."""
         each = np.broadcast_to(times, writer.builder.ranks)[self.who]
         done = np.zeros(len(self.who), np.int64)  # operations after the latency
         ends = []
@@ -198,7 +204,7 @@ class _Pieces:
         return server
 
     def _turns(self, chain: int) -> Iterator[tuple[Int64s, Floats]]:
-        """The requests of a chain: which ranks have it, and its bytes in an access."""
+        """Yield the requests of a chain: which ranks have it, and its bytes in an access."""
         stripe = float(self.storage.stripe_bytes)
         here = np.maximum(-((chain - self.pieces) // self.count), 0)  # pieces at this server
         turns = np.minimum(here, MOST_TURNS)
@@ -221,8 +227,10 @@ class _Pieces:
         unit: dict[str, Any],
         first: dict[str, Any],
     ) -> None:
-        """Transfer bytes to their servers, or from them to their ranks, which wait until they arrive. ``first``:
-        what the send follows."""
+        """Transfer bytes to their servers, or from them to their ranks, which wait until they arrive.
+
+        ``first``: what the send follows.
+        """
         who = self.who[chosen]
         ends = writer.builder.prices.node_of[who], self.storage.nodes_of(server)
         ends = ends if kind == STORAGE_WRITE else ends[::-1]

@@ -39,7 +39,7 @@ class WavefrontLowering(Lowering[Wavefront]):
 
 
 def _write(demand: Wavefront, writer: StepWriter, ranks: Ranks, amount: Evaluate, taking_part: FloatOrArray) -> None:
-    """The sweeps over one process grid; notes what those ranks compute."""
+    """Write the sweeps over one process grid; note what those ranks compute."""
     px, py = (int(extent) for extent in demand.checked_grid(ranks.count, amount))
     planes, (in_x, in_y) = int(demand.checked_planes(amount)), demand.sizes_bytes(amount)
     compute_s = 0.0

@@ -87,8 +87,10 @@ def _of_some(
     otherwise: Callable[[Plan], Any],
     numbers: Sequence[Array] | None = None,
 ) -> Array | None:
-    """A column that a Plan may not have, None if none has it; ``otherwise``: the value in Plans without it.
-    ``numbers``: those that the values have now."""
+    """Return a column that a Plan may not have, None if none has it; ``otherwise``: the value in Plans without it.
+
+    ``numbers``: those that the values have now.
+    """
     known = [getattr(plan, name) for plan in plans]
     dtype = next((values.dtype for values in known if values is not None), None)
     if dtype is None:
@@ -115,7 +117,7 @@ def _follows_previous(plans: Sequence[Plan], numbering: Numbering) -> NDArray[np
 
 
 def _edges(plans: Sequence[Plan], numbering: Numbering) -> Edges | None:
-    """The dependencies of all Plans, and of operations that wait for nothing but the start of their job."""
+    """Return the dependencies of all Plans, and of operations that wait for nothing but the start of their job."""
     source, target, early = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, bool)]
     for plan, operation, waiting in zip(plans, numbering.operation, numbering.waiting, strict=True):
         awaited = np.zeros(len(plan), bool)
@@ -144,7 +146,7 @@ def _set_waits(plan: Plan, numbering: Numbering, starts_s: Sequence[float]) -> N
 
 
 def _loggops(plans: Sequence[Plan], numbering: Numbering) -> LogGOPS | None:
-    """The rules of LogGOPSim of all Plans: interfaces, queues and lines of one Plan after another."""
+    """Return the rules of LogGOPSim of all Plans: interfaces, queues and lines of one Plan after another."""
     rules = [plan.loggops for plan in plans if plan.loggops is not None]
     if not rules:
         return None

@@ -16,8 +16,10 @@ COSTS = ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s", "la
 
 
 def merged_routes(plans: Sequence[Plan], numbering: Numbering) -> Routes | None:
-    """Return the routes of all Plans, each before its messages share stations; None if no message has a route. The
-    messages of others, which one Plan may have, come last."""
+    """Return the routes of all Plans, each before its messages share stations; None if no message has a route.
+
+    The messages of others, which one Plan may have, come last.
+    """
     routed = [(plan, plan.routes, number) for number, plan in enumerate(plans) if plan.routes is not None]
     if not routed:
         return None
@@ -59,7 +61,7 @@ def _by_message(
 
 
 def _groups(routed: Sequence[tuple[Plan, Routes, int]], numbering: Numbering) -> NDArray[np.int32] | None:
-    """The group of links of each station; None if all are alike."""
+    """Return the group of links of each station; None if all are alike."""
     if all(routes.group is None for _, routes, _ in routed):
         return None
     group = np.zeros(len(numbering.stations), np.int32)
@@ -72,7 +74,7 @@ def _groups(routed: Sequence[tuple[Plan, Routes, int]], numbering: Numbering) ->
 def _alternatives(
     routed: Sequence[tuple[Plan, Routes, int]], numbering: Numbering, rows: NDArray[Any]
 ) -> AlternativeRoutes | None:
-    """The alternatives of messages that choose; of a Plan without any, all messages have none."""
+    """Return the alternatives of messages that choose; of a Plan without any, all messages have none."""
     known = [routes.adaptive for _, routes, _ in routed if routes.adaptive is not None]
     if not known:
         return None

@@ -37,8 +37,10 @@ class Numbering:
 
     @classmethod
     def of(cls, plans: Sequence[Plan], places: Sequence[Sequence[int]], starts_s: Sequence[float]) -> Numbering:
-        """Return the numbers for these Plans, whose ranks have these ``places`` of the machine. InputError for a Plan
-        whose disks hold a limited number of requests."""
+        """Return the numbers for these Plans, whose ranks have these ``places`` of the machine.
+
+        InputError for a Plan whose disks hold a limited number of requests.
+        """
         order = np.argsort(np.concatenate([np.asarray(one, np.int64) for one in places]), kind="stable")
         number = np.empty(len(order), np.int64)
         number[order] = np.arange(len(order))
@@ -107,7 +109,7 @@ def _stations(every: Sequence[Stations], rank: Sequence[Int64s]) -> tuple[Statio
 
 
 def renumbered(values: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
-    """The numbers that these values have now; those below 0 (NONE, ANY) stay as they are."""
+    """Return the numbers that these values have now; those below 0 (NONE, ANY) stay as they are."""
     if not len(numbers):
         return values
     here = values >= 0

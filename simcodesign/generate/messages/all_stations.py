@@ -45,8 +45,11 @@ def stations_of(
     mailboxes: int,
     disk_discipline: Discipline = UNLIMITED,
 ) -> Stations:
-    """All stations: those at which operations are ``served``, by kind and unit (disks have this discipline),
-    processors, interfaces and links, mailboxes."""
+    """Return all stations.
+
+    Those at which operations are ``served``, by kind and unit (disks have this discipline), processors, interfaces and
+    links, mailboxes.
+    """
     last = machine.numbered_levels[-1]
     interfaces = last.first_interface + last.interfaces
     memory = interfaces + last.first_link + last.links
@@ -69,8 +72,10 @@ def stations_of(
 
 
 def _interface_factors(machine: Machine, kind: NDArray[np.int8], unit: Int64s) -> NDArray[np.float64] | None:
-    """(S,) how much longer a byte occupies a station than the network states, by the partition of an interface; None
-    if that is the same everywhere."""
+    """(S,) how much longer a byte occupies a station than the network states, by the partition of an interface.
+
+    None if that is the same everywhere.
+    """
     of_nodes, outer = machine.interface_factors, machine.numbered_levels[0]
     if of_nodes is None:
         return None

@@ -14,8 +14,9 @@ ROUNDING = 1e-12
 
 
 def constant(part: MessageModel | LocalMessages, name: str, size_bytes: FloatOrArray) -> FloatOrArray:
-    """Return the constant of messages of a size: of one message, or of each (n,); 0 if the model has none of
-    this name.
+    """Return the constant of messages of a size: of one message, or of each (n,).
+
+    0 if the model has none of this name.
 
     A segment has the sizes above the end of the previous one, up to and including its own end. NaN for an unknown
     size, if the constant depends on it.
@@ -42,7 +43,7 @@ def has_rendezvous(model: MessageModel, size_bytes: FloatOrArray) -> bool | NDAr
 
 
 def _number(part: MessageModel | LocalMessages, size_bytes: FloatOrArray) -> NDArray[np.int64]:
-    """The numbers of the segments, from 0 on, that have these sizes."""
+    """Return the numbers of the segments, from 0 on, that have these sizes."""
     ends = np.array([segment.up_to_bytes for segment in part.segments[:-1]], dtype=np.float64)
     return np.asarray(np.searchsorted(ends * (1 + ROUNDING), size_bytes, side="left"))
 

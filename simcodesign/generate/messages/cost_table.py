@@ -63,7 +63,7 @@ class CostTable:
         self._rows = 0
 
     def copied(self) -> CostTable:
-        """A table that may grow without this one."""
+        """Return a table that may grow without this one."""
         table = copy(self)
         table._costs, table._table = self._costs.copy(), self._table.copy()
         return table
@@ -80,8 +80,10 @@ class CostTable:
         train: int = 1,
         memory_s_per_byte: FloatOrArray = 0.0,
     ) -> Int32s | int:
-        """Row of the table of costs for every message on the level ``at``, or train of messages of ``size_bytes``
-        each, that occupies a memory controller this long per byte."""
+        """Return the row of the table of costs for every message, or train of messages, on the level ``at``.
+
+        Of ``size_bytes`` each, which occupies a memory controller this long per byte.
+        """
         network = at.network
         if self.shared.links(at.number) and not network.message_model.starts_at_every_hop and train == 1:
             # The links have the rest.
@@ -135,8 +137,10 @@ class CostTable:
     def _priced(
         self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int, memory_s_per_byte: FloatOrArray
     ) -> NDArray[np.float64]:
-        """(W, ...) the times of the table of costs: of its way, then service and latency of each group of links, and of
-        memory controllers."""
+        """Return the times of the table of costs, (W, ...).
+
+        Of its way, then service and latency of each group of links, and of memory controllers.
+        """
         network, again, has_links = at.network, np.zeros(()), self.shared.links(at.number)
         messages = simulated(network)
         if train > 1:

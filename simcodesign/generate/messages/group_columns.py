@@ -25,9 +25,11 @@ from simcodesign.generate.columns import NO_COSTS, Column, DataCosts, Int32s, Ra
 
 @dataclass(frozen=True)
 class EqualGroups:
-    """All groups of n ranks in one step of the program: ``members`` (groups, n), in the order in which a writer
-    numbers them; ``names``: further names that the amounts of the step may use; ``data_costs``: what a rank takes to
-    process data."""
+    """All groups of n ranks in one step of the program.
+
+    ``members`` (groups, n), in the order in which a writer numbers them; ``names``: further names that the amounts of
+    the step may use; ``data_costs``: what a rank takes to process data.
+    """
 
     members: Int32s
     names: dict[str, FloatOrArray]
@@ -44,7 +46,7 @@ class EqualGroups:
         return Ranks(self.size, self.data_costs)
 
     def columns(self, of_all: int) -> Iterator[Column]:
-        """The written columns for the ranks of all these groups, of ``of_all`` ranks."""
+        """Yield the written columns for the ranks of all these groups, of ``of_all`` ranks."""
         everybody = self._places(None, of_all)
         for column in self.ranks.columns:
             who, order = everybody if column.who is None else self._places(column.who, of_all)
@@ -59,7 +61,7 @@ class EqualGroups:
             )
 
     def _places(self, who: Int32s | None, of_all: int) -> tuple[Int32s | None, NDArray[np.int64]]:
-        """The ranks of a column, and the order that makes them ascend; None if they are all ranks."""
+        """Return the ranks of a column, and the order that makes them ascend; None if they are all ranks."""
         ranks = (self.members if who is None else self.members[:, who]).ravel()
         order = np.argsort(ranks, kind="stable")
         return (None if len(ranks) == of_all else ranks[order]), order
@@ -72,12 +74,12 @@ class EqualGroups:
         return self.members[:, np.broadcast_to(peer, count)].ravel()[order]
 
     def _of_all(self, value: Any, order: NDArray[np.int64]) -> Any:
-        """A value of a column: one for all, or one for each of its ranks."""
+        """Return a value of a column: one for all, or one for each of its ranks."""
         return np.tile(value, len(self.members))[order] if np.ndim(value) else value
 
 
 def equal_groups(step: EvaluatedStep, root: Expression | None = None) -> list[EqualGroups]:
-    """The groups of a step by their sizes, each numbered from its root.
+    """Return the groups of a step by their sizes, each numbered from its root.
 
     InputError for a root that is no rank of the group, and where ranks of a group name different roots.
     """
@@ -98,7 +100,7 @@ def equal_groups(step: EvaluatedStep, root: Expression | None = None) -> list[Eq
 
 
 def _from_root(members: NDArray[np.int64], root: NDArray[np.float64], expression: Expression) -> NDArray[np.int64]:
-    """The members of each group, its root first and the others round robin behind it."""
+    """Return the members of each group, its root first and the others round robin behind it."""
     count = members.shape[1]
     roots = np.asarray(checked_root(root[members], count, expression))
     differs = np.argwhere(roots != roots[:, :1])

@@ -38,14 +38,16 @@ def halo_exchange(
 
 
 def trains_of(messages: int, train: int) -> list[int]:
-    """The lengths of the trains of ``messages`` messages: the last one is shorter when they do not divide."""
+    """Return the lengths of the trains of ``messages`` messages: the last one is shorter when they do not divide."""
     whole, rest = divmod(messages, train)
     return [train] * whole + [rest] * (rest > 0)
 
 
 def _links(ranks: Ranks, grid: Sequence[int], periodic: bool) -> list[tuple[Int32s, Int32s | None, int]]:
-    """Neighbours upwards and downwards in every dimension: the neighbour, the ranks that have one (None: all), the
-    dimension."""
+    """Return neighbours upwards and downwards in every dimension.
+
+    The neighbour, the ranks that have one (None: all), the dimension.
+    """
     place = np.unravel_index(ranks.rank, tuple(grid))
     links = []
     for dim, extent in enumerate(grid):

@@ -1,5 +1,6 @@
-"""The routes of simulated messages on the levels of a machine: each uses the network of the innermost that has both
-ends.
+"""The routes of simulated messages on the levels of a machine.
+
+Each uses the network of the innermost that has both ends.
 
 Messages that are priced alike, where routes are not looked at, take as long as the slowest of their levels does, by
 every time of a message for itself.
@@ -27,8 +28,10 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LevelWay:
-    """The way of messages over the network of one level, by its place among the levels; ``here``: which of the messages
-    have it, (n,), or True for any that may."""
+    """The way of messages over the network of one level, by its place among the levels.
+
+    ``here``: which of the messages have it, (n,), or True for any that may.
+    """
 
     number: int
     network: Network
@@ -36,12 +39,12 @@ class LevelWay:
     here: NDArray[np.bool_] | bool = True
 
     def of(self, which: NDArray[np.bool_]) -> Way:
-        """The routes of some messages."""
+        """Return the routes of some messages."""
         return Way(*(field if np.ndim(field) == 0 else np.asarray(field)[which] for field in self.way.fields))
 
 
 def longest(ways: Sequence[LevelWay], time: Callable[[Network, Way], Any]) -> Any:
-    """A time of a message (or whether anything holds for it), the longest of its ways."""
+    """Return a time of a message (or whether anything holds for it), the longest of its ways."""
     if len(ways) == 1:
         return time(ways[0].network, ways[0].way)
     times = (np.asarray(time(one.network, one.way)) for one in ways)
@@ -64,8 +67,10 @@ def slowest_of_levels(several: Iterable[Sequence[LevelWay]]) -> list[LevelWay]:
 
 
 class LevelWays:
-    """The routes of messages between the ranks of a machine with several levels, whose constants may come from a
-    phase."""
+    """The routes of messages between the ranks of a machine with several levels.
+
+    Its constants may come from a phase.
+    """
 
     def __init__(self, machine: Machine, ranks: int, choice: RouteChoice, seed: int) -> None:
         self.machine, self.ranks = machine, ranks
@@ -74,11 +79,11 @@ class LevelWays:
         self.choices = [choice, *(route_choice(level.network, seed) for level in self.levels[1:])]
 
     def level_of(self, source: Int64s, target: Int64s) -> NDArray[np.int8]:
-        """The level of messages between ranks, (n,)."""
+        """Return the level of messages between ranks, (n,)."""
         return self.machine.level_of(self.ranks, source, target)
 
     def hosts_of(self, source: Int64s, target: Int64s) -> tuple[Int64s, Int64s]:
-        """The hosts of messages between ranks on their levels, among the hosts of all levels; (n,) each."""
+        """Return the hosts of messages between ranks on their levels, among the hosts of all levels; (n,) each."""
         place = self.level_of(source, target).astype(np.int64)
         hosts = np.stack(self.hosts)
         return hosts[place, source], hosts[place, target]
@@ -86,8 +91,10 @@ class LevelWays:
     def of_messages(
         self, machine: Machine, source: Int64s, target: Int64s, size_bytes: FloatOrArray, is_counted: bool
     ) -> list[LevelWay]:
-        """Routes of messages from ranks to ranks (n,), each on its level: over its own route, or by the distance law
-        over it."""
+        """Return routes of messages from ranks to ranks (n,), each on its level.
+
+        Over its own route, or by the distance law over it.
+        """
         of_message, found = self.level_of(source, target), list[LevelWay]()
         for level, hosts, choice, network in zip(self.levels, self.hosts, self.choices, machine.levels, strict=True):
             here = of_message == level.number
@@ -102,8 +109,10 @@ class LevelWays:
         return found
 
     def of_pairs(self, machine: Machine, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> list[LevelWay]:
-        """Routes of messages from ranks to ranks (n,), each over as many hops of its level as the law gives, and its
-        slowest links."""
+        """Return routes of messages from ranks to ranks (n,), and their slowest links.
+
+        Each over as many hops of its level as the law gives.
+        """
         of_message = self.level_of(source, target)
         every = ((number, network, of_message == number) for number, network in enumerate(machine.levels))
         return [
@@ -124,7 +133,7 @@ class LevelWays:
 
 
 def _spread(way: Way, here: NDArray[np.bool_]) -> Way:
-    """A way of some messages among all, 0 elsewhere."""
+    """Return a way of some messages among all, 0 elsewhere."""
     fields = []
     for field in way.fields:
         every = np.zeros(here.shape)

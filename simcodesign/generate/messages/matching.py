@@ -23,8 +23,10 @@ AT_ONCE = 2**15
 
 @dataclass(frozen=True)
 class Matches:
-    """For each operation: other end of its message, or NONE, and its mailbox (None if there are ``boxes`` = 0); and
-    its tag (``Plan.tag``), if messages of a mailbox do not suit all receives there."""
+    """For each operation: other end of its message, or NONE, and its mailbox (None if there are ``boxes`` = 0).
+
+    And its tag (``Plan.tag``), if messages of a mailbox do not suit all receives there.
+    """
 
     match: Int32s
     mailbox: Int32s | None = None
@@ -33,7 +35,7 @@ class Matches:
 
 
 def matches(segment: Segment, rank: Int32s, place: Place) -> Matches:
-    """The messages of a segment, paired as far as they can be before the simulation starts.
+    """Return the messages of a segment, paired as far as they can be before the simulation starts.
 
     Raises InputError when sends and receives do not match in number or size; the sizes of receives are filled in.
     """
@@ -52,7 +54,7 @@ def matches(segment: Segment, rank: Int32s, place: Place) -> Matches:
 
 
 def _match_by_place(segment: Segment, match: Int32s) -> None:
-    """Sends and receives that know which operation of their peer is the other end of their message."""
+    """Match sends and receives that know which operation of their peer is the other end of their message."""
     first, peer = segment.first.astype(np.int32), segment.fields["peer"]
     for low in range(0, len(match), AT_ONCE):
         part = match[low : low + AT_ONCE]
@@ -71,8 +73,10 @@ class _Ends:
         self.any_tag = np.zeros(len(tagged), bool) if any_tag is None else any_tag[tagged]
 
     def boxes(self) -> tuple[Int64s, NDArray[np.bool_]]:
-        """For each end the number of its mailbox, and whether it has one: one for each rank and tag with a receive from
-        anyone, or for all messages to a rank that receives any tag."""
+        """Return for each end the number of its mailbox, and whether it has one.
+
+        One for each rank and tag with a receive from anyone, or for all messages to a rank that receives any tag.
+        """
         any_tag = np.isin(self.target, self.target[self.any_tag])
         key = self.target.astype(np.int64) << 32 | np.where(any_tag, 0, self.tag).astype(np.int64)
         boxes = np.unique(key[(self.source == ANY) | self.any_tag])
@@ -94,7 +98,7 @@ class _Ends:
 
 
 def _mailboxes(ends: _Ends, match: Int32s, size: NDArray[np.float64], place: Place) -> Matches:
-    """The mailboxes; their messages leave ``ends``."""
+    """Return the mailboxes; their messages leave ``ends``."""
     number, inside = ends.boxes()
     if not inside.any():
         return Matches(match)
@@ -176,7 +180,7 @@ def _refuse_numbers(source: int, target: int, tag: int, counts: tuple[int, int],
 
 
 def _fill_sizes(segment: Segment, rank: Int32s, match: Int32s, tagged: Int64s, place: Place) -> None:
-    """A receive has the size of its message; a size that it states itself must be the same."""
+    """Give a receive the size of its message; a size that it states itself must be the same."""
     size = segment.fields["size_bytes"]
     receives = tagged[(segment.fields["kind"][tagged] == RECEIVE) & (match[tagged] != NONE)]
     sent = size[match[receives]]

@@ -22,9 +22,11 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class MemoryStations:
-    """The memory controllers of a machine: stations from the number ``first`` on. Where shares are ``fair`` and a node
-    has several, a message visits the controller of its socket twice, and one between sockets each of the two once:
-    each visit then has the bytes of one copy."""
+    """The memory controllers of a machine: stations from the number ``first`` on.
+
+    Where shares are ``fair`` and a node has several, a message visits the controller of its socket twice, and one
+    between sockets each of the two once: each visit then has the bytes of one copy.
+    """
 
     machine: Machine
     first: int
@@ -41,7 +43,7 @@ class MemoryStations:
         return self.machine.nodes * self.controllers
 
     def of_hosts(self, host: Int64s) -> Int64s:
-        """The controllers of hosts inside nodes, by their numbers among all hosts of all levels."""
+        """Return the controllers of hosts inside nodes, by their numbers among all hosts of all levels."""
         controller, levels, count = np.zeros(len(host), np.int64), self.machine.numbered_levels, self.controllers
         place = level_at(levels, "first_host", host)
         for level in levels[1:]:
@@ -55,15 +57,20 @@ class MemoryStations:
         return controller
 
     def visits(self, source: Int64s, target: Int64s, loads: Flags) -> tuple[Int64s, Int64s, Int64s]:
-        """How many stations each message visits here, between hosts, and of those that load the memory, the first and
-        the last one of each."""
+        """Return how many stations each message visits here, between hosts.
+
+        And of those that load the memory, the first and the last one of each.
+        """
         visits = np.zeros(len(source), np.int64)
         own, other = self.of_hosts(source[loads]), self.of_hosts(target[loads])
         visits[loads] = np.where((own != other) | (self.fair and self.controllers > 1), 2, 1)
         return visits, own, other
 
     def with_visits(self, way: Int64s, lengths: Int64s, source: Int64s, target: Int64s, loads: Flags) -> Int64s:
-        """The routes of messages, with ``lengths`` stations each, followed by the stations that they visit here."""
+        """Return the routes of messages, with ``lengths`` stations each.
+
+        Followed by the stations that they visit here.
+        """
         visits, own, other = self.visits(source, target, loads)
         end = np.cumsum(lengths + visits)
         whole = np.empty(int(end[-1]) if len(end) else 0, np.int64)
@@ -78,8 +85,10 @@ class MemoryStations:
         return whole
 
     def s_per_byte(self, machine: Machine, source: Int64s, target: Int64s, loads: Flags) -> NDArray[np.float64]:
-        """Seconds for which a byte of each message between hosts occupies each station that it visits here; 0 if it
-        visits none. ``machine``: with the constants of the phase."""
+        """Seconds for which a byte of each message between hosts occupies each station that it visits here.
+
+        0 if it visits none. ``machine``: with the constants of the phase.
+        """
         visits, _, _ = self.visits(source, target, loads)
         each: FloatOrArray = machine.message_memory_s_per_byte
         return np.where(visits > 0, each / np.maximum(visits, 1), 0.0)
@@ -92,7 +101,7 @@ class MemoryStations:
 
 
 def memory_stations(machine: Machine) -> MemoryStations:
-    """The memory of a machine's nodes, numbered after the interfaces and links of all levels."""
+    """Return the memory of a machine's nodes, numbered after the interfaces and links of all levels."""
     last = machine.numbered_levels[-1]
     first = last.first_interface + last.interfaces + last.first_link + last.links
     return MemoryStations(machine, first, machine.network.sharing.is_by_flows)

@@ -77,7 +77,7 @@ class MessagePricing:
         return RouteTable(self._machine, self.node_of, self._on, self._choice, self._levels)
 
     def again(self) -> MessagePricing:
-        """The prices with a table of routes of their own, which may grow without this one's."""
+        """Return the prices with a table of routes of their own, which may grow without this one's."""
         prices = copy(self)
         if self.route_table is not None:
             prices.__dict__["route_table"] = self.route_table.copied()
@@ -110,7 +110,7 @@ class MessagePricing:
         return self._ways.node
 
     def priced(self, columns: Sequence[Column], machine: Machine, is_collective: bool = False) -> list[Column]:
-        """The columns with their durations, and with their routes and gaps if there are any."""
+        """Return the columns with their durations, and with their routes and gaps if there are any."""
         priced: list[Column] = []
         ways_of = self._ways_alike(columns, machine, is_collective)
         by_size = self._levels is None and self.route_table is None and self._go_by_size(machine, is_collective)
@@ -140,8 +140,10 @@ class MessagePricing:
     def _held_s(
         self, column: Column, machine: Machine, ways_of: Callable[[Column], Sequence[LevelWay] | None]
     ) -> FloatOrArray:
-        """For how long the messages that a column receives hold their receivers: as long as their senders, on levels
-        if they do. NaN if the size or the sender is known only when a message is."""
+        """Return for how long the messages that a column receives hold their receivers.
+
+        As long as their senders, on levels if they do. NaN if the size or the sender is known only when a message is.
+        """
         assert self._levels is not None
         source, target = self._ends(column.who, column.peer)
         size_bytes = np.broadcast_to(np.asarray(column.size_bytes, dtype=np.float64), source.shape)
@@ -181,7 +183,7 @@ class MessagePricing:
         )
 
     def _ways_of_receives(self, machine: Machine, who: Int32s | None, peer: Int32s | int) -> Sequence[LevelWay]:
-        """The levels of messages that ranks receive; any level for those from anyone."""
+        """Return the levels of messages that ranks receive; any level for those from anyone."""
         if self._levels is None:
             return [LevelWay(0, machine.network, NO_WAY)]
         source, target = self._ends(who, peer)
@@ -222,7 +224,7 @@ class MessagePricing:
         )
 
     def _cost(self, column: Column, machine: Machine, ways: Sequence[LevelWay], size: FloatOrArray) -> Int32s | int:
-        """The row of costs of every message, by its own level."""
+        """Return the row of costs of every message, by its own level."""
         assert self.route_table is not None
         if self._levels is None:
             return self.route_table.costs.row_of(ways[0], ways[0].way, size, column.train)
@@ -239,7 +241,7 @@ class MessagePricing:
         return cost
 
     def _ends(self, who: Int32s | None, peer: Int32s | int) -> tuple[Int64s, Int64s]:
-        """The peers and the ranks of a column, as many of each."""
+        """Return the peers and the ranks of a column, as many of each."""
         ranks = np.arange(self._ranks) if who is None else who
         others, own = (np.asarray(side, dtype=np.int64) for side in np.broadcast_arrays(np.asarray(peer), ranks))
         return others, own
@@ -268,7 +270,7 @@ class MessagePricing:
     def between_nodes(
         self, machine: Machine, source: Int64s, target: Int64s, size_bytes: float
     ) -> tuple[Int32s, Int32s]:
-        """The route and the row of costs of messages between nodes, from any sender; shapes (n,)."""
+        """Return the route and the row of costs of messages between nodes, from any sender; shapes (n,)."""
         assert self.route_table is not None
         way = self._ways.between_nodes(machine.network, source, target, size_bytes)
         row = self.route_table.costs.row_of(LevelWay(0, machine.network, way), way, size_bytes)
@@ -278,8 +280,10 @@ class MessagePricing:
     def _ways_alike(
         self, columns: Sequence[Column], machine: Machine, is_collective: bool
     ) -> Callable[[Column], Sequence[LevelWay] | None]:
-        """The ways that messages of a column have in common with others, by ``Column.alike``; None if each has its
-        own."""
+        """Return the ways that messages of a column have in common with others, by ``Column.alike``.
+
+        None if each has its own.
+        """
         if self._counted:
             return lambda column: None
         if is_collective and (self._levels is not None or machine.network.node is not None):
@@ -303,7 +307,7 @@ class MessagePricing:
         return is_collective or not machine.paths_differ
 
     def _ways_by_size(self, network: Network) -> Callable[[Column], Sequence[LevelWay]]:
-        """The routes of messages whose ranks are not looked at: routes that no message of this size exceeds."""
+        """Return the routes of messages whose ranks are not looked at: routes that no message of this size exceeds."""
         known = dict[FloatOrArray, Sequence[LevelWay]]()
 
         def ways_of(column: Column) -> Sequence[LevelWay]:
@@ -317,7 +321,7 @@ class MessagePricing:
         return ways_of
 
     def _by_level(self, column: Column, machine: Machine) -> Sequence[LevelWay]:
-        """The way of every message that none between ranks on its level exceeds."""
+        """Return the way of every message that none between ranks on its level exceeds."""
         target, source = self._ends(column.who, column.peer)
         size = _each_bytes(column)
         if self._levels is not None:
@@ -326,7 +330,10 @@ class MessagePricing:
         return [LevelWay(0, network, self._ways.of_levels(network, self._law, source, target, size))]
 
     def _ways_of(self, column: Column, machine: Machine) -> Sequence[LevelWay]:
-        """The way of every message: counted on its route, without hops on the same node; or by the law over it."""
+        """Return the way of every message: counted on its route, without hops on the same node.
+
+        Or by the law over it.
+        """
         target, source = self._ends(column.who, column.peer)
         size = _each_bytes(column)
         if self._levels is not None:
@@ -338,7 +345,7 @@ class MessagePricing:
         return [LevelWay(0, machine.network, way)]
 
     def _variant(self, machine: Machine) -> int:
-        """Number of a variant of the machine, which is the same object whenever it comes."""
+        """Return the number of a variant of the machine, which is the same object whenever it comes."""
         number = self._numbers.setdefault(id(machine), len(self._variants))
         if number == len(self._variants):
             self._variants.append(machine)
@@ -363,8 +370,10 @@ class MessagePricing:
                 fields["gap_s"][mine] = longest(ways, functools.partial(_between_s, size))
 
     def _price_holds(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
-        """For how long receivers are held whose messages were not known before, in place. One that takes a message from
-        anyone is held as on the level on which that is longest."""
+        """For how long receivers are held whose messages were not known before, in place.
+
+        One that takes a message from anyone is held as on the level on which that is longest.
+        """
         assert self._levels is not None
         held = np.flatnonzero((fields["kind"] == HELD) & np.isnan(fields["duration_s"]))
         receives = held + 1
@@ -402,7 +411,7 @@ def _between_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
 
 
 def _priced_as(same: Column, column: Column) -> Column:
-    """The column with the prices of another."""
+    """Return the column with the prices of another."""
     return replace(column, duration_s=same.duration_s, extra=same.extra, held_s=same.held_s)
 
 
@@ -412,8 +421,10 @@ def _each_bytes(column: Column) -> FloatOrArray:
 
 
 def _words_of_sends(steps: Sequence[Step]) -> set[str]:
-    """How messages of demands are sent if that is not left to the machine; of programs in Python, as any algorithm
-    may send them."""
+    """How messages of demands are sent if that is not left to the machine.
+
+    Of programs in Python, as any algorithm may send them.
+    """
     recorded = any(isinstance(step, RecordedProgram) for step in steps)
     words = {step.sends_as for step in steps if isinstance(step, Demand)} | (
         set(ALGORITHM_SENDS.values()) if recorded else set()

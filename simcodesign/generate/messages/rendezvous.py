@@ -19,9 +19,11 @@ from simcodesign.generate.segment import Segment
 def with_rendezvous(
     others: Dependencies | None, segment: Segment, rank: Int32s, match: Int32s
 ) -> tuple[Dependencies, Int32s | None]:
-    """The dependencies of a program with those from the beginning of each receive above S to what waits for its send;
-    and of sends to a mailbox, whose receives are not known before the simulation, what waits for them
-    (``Plan.taken_by``)."""
+    """Return the dependencies of a program with those of rendezvous.
+
+    From the beginning of each receive above S to what waits for its send; and of sends to a mailbox, whose receives are
+    not known before the simulation, what waits for them (``Plan.taken_by``).
+    """
     sends = np.flatnonzero(segment.fields["rendezvous"])
     target = segment.first[rank[sends]] + segment.fields["until"][sends]
     boxed, taken_by = match[sends] == NONE, None

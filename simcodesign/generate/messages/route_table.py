@@ -64,13 +64,13 @@ class RouteTable:
         self._known: dict[bytes, Int32s] = {}
 
     def copied(self) -> RouteTable:
-        """A table that may grow without this one."""
+        """Return a table that may grow without this one."""
         table = copy(self)
         table._pairs, table._known, table.costs = self._pairs.copy(), self._known.copy(), self.costs.copied()
         return table
 
     def routes_of(self, column: Column) -> Int32s:
-        """Number of the route of every message of a column that sends; NONE between ranks of a node."""
+        """Return the number of the route of every message of a column that sends; NONE between ranks of a node."""
         peer = np.asarray(column.peer)
         who = np.arange(len(self._node)) if column.who is None else column.who
         parts = [
@@ -90,7 +90,7 @@ class RouteTable:
         return self._known[key]
 
     def number(self, source: Int64s, target: Int64s) -> Int32s:
-        """Number of the route of every message between hosts of any levels; NONE on the same host."""
+        """Return the number of the route of every message between hosts of any levels; NONE on the same host."""
         if len(source) <= 2 * len(self._node):
             return self._add(source, target)
         nodes = 2 * self._hosts  # among this many messages, pairs come more than once
@@ -98,8 +98,10 @@ class RouteTable:
         return self._add(pairs // nodes, pairs % nodes)[index]
 
     def _with_loads(self, source: Int64s, target: Int64s, in_memory: NDArray[np.bool_] | bool) -> Int64s:
-        """The targets of messages between hosts; if a message loads the memory of its node, with a number after
-        the numbers of all hosts."""
+        """Return the targets of messages between hosts.
+
+        If a message loads the memory of its node, with a number after the numbers of all hosts.
+        """
         if self.memory is None:
             return target
         return np.where(in_memory & (source >= self._machine.nodes), target + self._hosts, target)
@@ -114,7 +116,7 @@ class RouteTable:
         return self.memory.s_per_byte(machine, *ends, in_memory & (ends[0] >= self._machine.nodes))
 
     def loaded_controllers(self) -> Int64s:
-        """The memory controllers that messages pass."""
+        """Return the memory controllers that messages pass."""
         if self.memory is None or not self._count:
             return np.zeros(0, np.int64)
         source, target = (np.concatenate(ends).astype(np.int64) for ends in zip(*self._pairs, strict=True))
@@ -123,12 +125,12 @@ class RouteTable:
         return np.unique(np.concatenate([own, other]))
 
     def _loads(self, target: Int64s) -> tuple[Int64s, NDArray[np.bool_]]:
-        """The hosts of targets, and which messages load the memory of their node."""
+        """Return the hosts of targets, and which messages load the memory of their node."""
         loads = target >= self._hosts
         return np.where(loads, target - self._hosts, target), loads
 
     def between_nodes(self, route: Int32s) -> Int32s:
-        """The routes of messages that leave their nodes; NONE for others."""
+        """Return the routes of messages that leave their nodes; NONE for others."""
         if self._inner is None or not self._count:
             return route
         source = np.concatenate([source for source, _ in self._pairs])
@@ -149,9 +151,11 @@ class RouteTable:
     def to_routes(
         self, before: int, route: Int32s, cost: Int32s, turns: tuple[Int64s, Int64s] | None = None
     ) -> tuple[Routes | None, Int64s]:
-        """The Routes, None if no message leaves its node, and numbers of the visited stations: the number of an
-        interface, for a link its own after all interfaces. ``before``: stations that come first. ``turns``:
-        by which interfaces of their nodes messages leave and arrive, if ranks have these, (N,) each."""
+        """Return the Routes, None if no message leaves its node, and numbers of the visited stations.
+
+        The number of an interface, for a link its own after all interfaces. ``before``: stations that come first.
+        ``turns``: by which interfaces of their nodes messages leave and arrive, if ranks have these, (N,) each.
+        """
         if not self._count:
             return None, np.zeros(0, np.int64)
         source, target = (np.concatenate(ends) for ends in zip(*self._pairs, strict=True))
@@ -203,7 +207,7 @@ class RouteTable:
         ), visited
 
     def _by_interface(self, route: Int32s, leaves: Int64s, comes: Int64s) -> Int32s:
-        """The routes again, if using other interfaces makes another route."""
+        """Return the routes again, if using other interfaces makes another route."""
         network = self._machine.network
         count = network.interfaces.count
         if not self.shared.interfaces_of_network:  # then only the rail matters
@@ -220,8 +224,10 @@ class RouteTable:
         return numbered
 
     def _by_message(self, route: Int32s) -> tuple[Int32s, Int32s | None]:
-        """The routes again, of each message through a random node; or the routes of pairs, and these as others that
-        messages may take."""
+        """Return the routes again, of each message through a random node.
+
+        Or the routes of pairs, and these as others that messages may take.
+        """
         sends = np.flatnonzero(route != NONE)
         pair = route[sends]
         source, target = self._pairs[0]
@@ -240,7 +246,7 @@ class RouteTable:
         return route, own
 
     def _group_of(self, visited: Int64s, before: int) -> Int32s:
-        """The group of links that each station is of, up to the last link and memory; 0 for other stations."""
+        """Return the group of links that each station is of, up to the last link and memory; 0 for other stations."""
         group = np.zeros(before + len(visited), np.int32)
         is_link = visited >= self._interfaces_of_all
         if self.memory is not None:
@@ -254,7 +260,7 @@ class RouteTable:
         return group
 
     def _by_level(self, start: str, unit: Int64s) -> Iterator[tuple[Level, NDArray[np.bool_]]]:
-        """The levels of numbers of hosts, interfaces or links, and which are of each."""
+        """Yield the levels of numbers of hosts, interfaces or links, and which are of each."""
         if self._inner is None:
             yield self._levels[0], np.ones(unit.shape, bool)
             return
@@ -281,8 +287,10 @@ class RouteTable:
         return self._interfaces_of_all + links + (0 if self.memory is None else self.memory.count)
 
     def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s, Int64s | None]]:
-        """Sources and targets of many routes at a time, by which interfaces they leave and arrive, and through which
-        nodes they go."""
+        """Yield sources and targets of many routes at a time.
+
+        By which interfaces they leave and arrive, and through which nodes they go.
+        """
         turns = [(np.zeros(1, np.int64),) * 2] * len(self._pairs) if self._turns is None else self._turns
         every = [None] * len(self._pairs) if self._through is None else self._through
         for (source, target), (leaves, comes), through in zip(self._pairs, turns, every, strict=True):
@@ -383,7 +391,7 @@ class RouteTable:
 
     @staticmethod
     def _on_rails(network: Network, routes: TopologyRoutes, leaves: Int64s) -> Int64s:
-        """The links of the routes, each on the rail of the interface by which its message leaves."""
+        """Return the links of the routes, each on the rail of the interface by which its message leaves."""
         if network.rails == 1:
             return routes.link
         rail = np.broadcast_to(leaves % network.rails, len(routes.start) - 1)
@@ -395,8 +403,10 @@ def _some(through: Int64s | None, here: NDArray[np.bool_]) -> Int64s | None:
 
 
 def _numbered(way: NDArray[Any], used: NDArray[np.bool_] | None, before: int) -> tuple[Int64s, Int32s]:
-    """The different numbers in ``way``, and for each its place among them, counted from ``before``. ``used``: whether
-    each number occurs, unless they are so numerous that sorting is quicker."""
+    """Return the different numbers in ``way``, and for each its place among them, counted from ``before``.
+
+    ``used``: whether each number occurs, unless they are so numerous that sorting is quicker.
+    """
     if used is None:
         visited, index = np.unique(way, return_inverse=True)
         return visited, (index + before).astype(np.int32)

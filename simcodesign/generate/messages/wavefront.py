@@ -18,8 +18,10 @@ def wavefront(
     compute_s: float,
     corners: Sequence[tuple[int, int]],
 ) -> None:
-    """Sweeps of ``planes`` blocks from one corner after another, over a process grid with the ranks in row-major
-    order."""
+    """Write sweeps of ``planes`` blocks from one corner after another.
+
+    Over a process grid with the ranks in row-major order.
+    """
     for corner in corners:
         ways = [_neighbours(ranks, grid, axis, backwards) for axis, backwards in enumerate(corner)]
         ways = [way for way in ways if len(way[0])]

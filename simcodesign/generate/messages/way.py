@@ -31,10 +31,12 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Way:
-    """Numbers, or one of each message. ``latency_s``: of all hops together; ``startup_s``: of the message;
-    ``sent_s_per_byte``: how fast it is sent; ``per_byte_s``: the same, or of the slowest link if that is more, where
-    links have bandwidths of their own (with store-and-forward, of the first link); ``stored_s_per_byte``: of a link
-    after the first one, in the mean."""
+    """Numbers, or one of each message.
+
+    ``latency_s``: of all hops together; ``startup_s``: of the message; ``sent_s_per_byte``: how fast it is sent;
+    ``per_byte_s``: the same, or of the slowest link if that is more, where links have bandwidths of their own (with
+    store-and-forward, of the first link); ``stored_s_per_byte``: of a link after the first one, in the mean.
+    """
 
     hops: FloatOrArray
     latency_s: FloatOrArray
@@ -87,14 +89,16 @@ class Ways:
         return replace(way, hops=np.where(is_local, 0.0, hops))
 
     def of_levels(self, network: Network, hops: float, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
-        """Routes over ``hops`` of the slowest links between nodes; within a node as messages of this pair cost
-        there."""
+        """Routes over ``hops`` of the slowest links between nodes.
+
+        Within a node as messages of this pair cost there.
+        """
         return self._within_nodes(network, Way.of_hops(network, hops, size_bytes), source, target, size_bytes)
 
     def _within_nodes(
         self, network: Network, way: Way, source: Int64s, target: Int64s, size_bytes: FloatOrArray
     ) -> Way:
-        """The ways where messages within a node have a startup and a bandwidth of their own."""
+        """Return the ways where messages within a node have a startup and a bandwidth of their own."""
         is_local = self.node[source] == self.node[target]
         between = is_local & (self._socket[source] != self._socket[target])
         every = [np.array(np.broadcast_to(field, is_local.shape), dtype=np.float64) for field in way.fields]
@@ -113,13 +117,13 @@ def by_law(way: Way, hops: float) -> Way:
 
 
 def slowest_of_messages(ways: Sequence[Way]) -> Way:
-    """The longest times among several messages."""
+    """Return the longest times among several messages."""
     values = zip(*(way.fields for way in ways), strict=True)
     return Way(*(max(float(np.max(value)) for value in several if np.size(value)) for several in values))
 
 
 def counted(network: Network, choice: RouteChoice, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
-    """The ways from nodes to nodes (n,) over the network."""
+    """Return the ways from nodes to nodes (n,) over the network."""
     hops = choice.hops_of_pairs(source, target).astype(np.float64)
     way = Way.of_hops(network, hops, size_bytes)
     if not network.links_differ:

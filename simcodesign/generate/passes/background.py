@@ -35,8 +35,11 @@ PER_SECOND = 1e12
 
 @dataclass(frozen=True)
 class BackgroundRoutes:
-    """Messages of others, B of them, and for each the number of its route, its row of costs, and the interfaces of its
-    nodes, which the messages of a node take round robin."""
+    """Messages of others, B of them.
+
+    For each the number of its route, its row of costs, and the interfaces of its nodes, which the messages of a node
+    take round robin.
+    """
 
     messages: BackgroundMessages
     route: Int32s
@@ -54,8 +57,10 @@ class BackgroundRoutes:
 
 @dataclass(frozen=True)
 class BackgroundLoad:
-    """Traffic of the others on a machine, before any of it is drawn: ``senders`` nodes send messages that pass
-    ``stations`` links and interfaces each in the mean."""
+    """Traffic of the others on a machine, before any of it is drawn.
+
+    ``senders`` nodes send messages that pass ``stations`` links and interfaces each in the mean.
+    """
 
     machine: Machine
     background: Background
@@ -84,7 +89,7 @@ class BackgroundLoad:
 
 
 def background_routes(machine: Machine, prices: MessagePricing, drawn: DrawnBackground) -> BackgroundRoutes | None:
-    """The first messages of others, as many as are drawn; None if there are no others, or they send nothing."""
+    """Return the first messages of others, as many as are drawn; None if there are no others, or they send nothing."""
     background, count, seed = machine.background, drawn.count, drawn.seed
     if background is None or not background.load or not count:
         return None
@@ -132,7 +137,7 @@ class _Jobs:
 
 
 def _jobs(background: Background, nodes: Int64s, seed: int) -> tuple[Int64s, _Jobs]:
-    """The nodes that send, and their jobs: a job of one node has no destination."""
+    """Return the nodes that send, and their jobs: a job of one node has no destination."""
     if background.mapping == RANDOM:
         nodes = stream(seed, "background mapping").permutation(nodes)
     parts = background.parts(nodes)
@@ -169,7 +174,7 @@ def _drawn(name: str, seed: int, count: int, below: int) -> Int64s:
 
 
 def _counted(owner: Int64s) -> Int64s:
-    """The number of each element among its owner's elements."""
+    """Return the number of each element among its owner's elements."""
     order = np.argsort(owner, kind="stable")
     number, sorted_owner = np.empty(len(owner), np.int64), owner[order]
     number[order] = np.arange(len(owner)) - np.searchsorted(sorted_owner, sorted_owner)

@@ -50,14 +50,14 @@ class Draft:
 
     @classmethod
     def of(cls, lowered: LoweredProgram, builder: PlanBuilder) -> Draft:
-        """The operations of a program, before any pass."""
+        """Return the operations of a program, before any pass."""
         segment, program = lowered.segment, builder.design_point.workload.program
         messages = (step.place for step in walk(program) if isinstance(step, Send | Receive))
         rank = np.repeat(np.arange(len(segment.first) - 1, dtype=np.int32), segment.counts)
         return cls(builder, builder.prices, lowered, next(messages, program[0].place), rank, dict(segment.fields))
 
     def again(self, builder: PlanBuilder) -> Draft:
-        """A draft that continues from here with other effects, and leaves this one as it is."""
+        """Return a draft that continues from here with other effects, and leaves this one as it is."""
         return replace(self, builder=builder, prices=self.prices.again(), fields=dict(self.fields))
 
     def __len__(self) -> int:
@@ -115,12 +115,12 @@ class Draft:
         return self.fields["duration_s"]
 
     def own(self, name: str) -> NDArray[Any]:
-        """A column that a pass changes, apart from what drafts before this one have."""
+        """Return a column that a pass changes, apart from what drafts before this one have."""
         self.fields[name] = self.fields[name].copy()
         return self.fields[name]
 
     def as_plan(self) -> Plan:
-        """The Plan, when all passes have run."""
+        """Return the Plan, when all passes have run."""
         fields, dependencies = self.fields, self.dependencies
         assert self.stations is not None
         follows_previous = np.ones(len(self) + 1, bool)

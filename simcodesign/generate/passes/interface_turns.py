@@ -16,8 +16,10 @@ Int64s = NDArray[np.int64]
 
 
 def interface_turns(machine: Machine, draft: Draft, route: Int32s, used: Int16s | None) -> tuple[Int64s, Int64s] | None:
-    """The interfaces of their nodes by which messages leave and arrive, (N,) each, 0 where ``route`` is NONE; None if
-    ranks have no choice of interfaces. ``used``: (N,) how many of its interfaces a rank uses, None: all of them.
+    """Return the interfaces of their nodes by which messages leave and arrive, (N,) each, 0 where ``route`` is NONE.
+
+    None if ranks have no choice of interfaces. ``used``: (N,) how many of its interfaces a rank uses, None: all of
+    them.
 
     A rank counts the messages that it sends to other nodes in program order, and those that it receives in the order of
     its receives; messages whose receive is found while the program runs come after these, in the order of their sends.
@@ -41,7 +43,10 @@ def interface_turns(machine: Machine, draft: Draft, route: Int32s, used: Int16s 
 
 
 def _numbers(draft: Draft, sends: Int64s) -> tuple[Int64s, Int64s]:
-    """The number of each message among those that its sender sends, and among those that its receiver receives."""
+    """Return the number of each message among those that its sender sends.
+
+    And among those that its receiver receives.
+    """
     source, target = draft.rank[sends], draft.peer[sends]
     named = None if draft.loggops is None else within(draft.rank, draft.loggops.interface)
     if named is not None and named.any():
@@ -54,6 +59,6 @@ def _numbers(draft: Draft, sends: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _counted(owner: Int32s) -> Int64s:
-    """The number of each element among its owner's elements; the owners ascend."""
+    """Return the number of each element among its owner's elements; the owners ascend."""
     numbers: Int64s = np.arange(len(owner)) - np.searchsorted(owner, owner)
     return numbers

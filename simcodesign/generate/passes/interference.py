@@ -43,8 +43,11 @@ def slow_kernels(draft: Draft) -> None:
 
 
 def _columns(draft: Draft) -> dict[str, NDArray[Any]]:
-    """Return every column by name. ``sent_s`` and ``flight_s`` of a receive are of the message that it takes, 0 if that
-    is not known before the simulation."""
+    """Return every column by name.
+
+    ``sent_s`` and ``flight_s`` of a receive are of the message that it takes, 0 if that is not known before the
+    simulation.
+    """
     fields = draft.fields
     sent_s = np.where(draft.kind == SEND, draft.duration_s, 0.0)
     flight_s = sent_s.copy()
@@ -62,8 +65,10 @@ def _columns(draft: Draft) -> dict[str, NDArray[Any]]:
 
 
 def _regions(draft: Draft) -> list[slice]:
-    """Return the stretches of ranks in which several operations may continue at the same time, from a start to the last
-    wait."""
+    """Return the stretches of ranks in which several operations may continue at the same time.
+
+    From a start to the last wait.
+    """
     number, first = np.arange(len(draft)), draft.segment.first
     spans = np.zeros(len(draft) + 1, np.int64)
     for name, at_least in (("back", 2), ("awaits", 1)):

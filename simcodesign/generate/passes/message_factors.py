@@ -23,8 +23,10 @@ class MessageFactors:
     factor: Floats
 
     def on_the_way(self, routes: Routes) -> Routes:
-        """The routes with a row of costs for each message, times its factor. Messages of others, with the
-        numbers after all operations, have none."""
+        """Return the routes with a row of costs for each message, times its factor.
+
+        Messages of others, with the numbers after all operations, have none.
+        """
         is_far = routes.route != NONE
         far = is_far[self.sends]
         is_far[self.sends] = False
@@ -40,7 +42,7 @@ class MessageFactors:
         return replace(routes, cost=cost, **times)
 
     def in_loggops(self, rules: LogGOPS) -> LogGOPS:
-        """The rules with the factor of each message at the receiver, too."""
+        """Return the rules with the factor of each message at the receiver, too."""
         times: dict[str, Any] = {name: getattr(rules, name).copy() for name in ("receive_s", "spread_s")}
         for seconds in times.values():
             seconds[self.sends] *= self.factor

@@ -113,7 +113,7 @@ OF_RUN = (
 
 
 def drafted(lowered: LoweredProgram, builder: PlanBuilder) -> Draft:
-    """The draft of a program, after the passes that depend on it alone.
+    """Return the draft of a program, after the passes that depend on it alone.
 
     Raises InputError when sends and receives do not match in number or size.
     """
@@ -126,7 +126,7 @@ def drafted(lowered: LoweredProgram, builder: PlanBuilder) -> Draft:
 
 
 def finished(draft: Draft) -> Plan:
-    """The Plan of a draft after the passes of its effects, whose messages do not share their stations yet."""
+    """Return the Plan of a draft after the passes of its effects, whose messages do not share their stations yet."""
     for one in OF_RUN:
         if one.acts_on(draft):
             one.run(draft)
@@ -134,7 +134,7 @@ def finished(draft: Draft) -> Plan:
 
 
 def with_sharing(plan: Plan, point: DesignPoint, effects: Collection[str], seed: int) -> Plan:
-    """The Plan whose messages share stations as the machine specifies, changed by the effects that do so."""
+    """Return the Plan whose messages share stations as the machine specifies, changed by the effects that do so."""
     plan = shared(plan, point.machine)
     for effect in ladder():
         if effect.name in effects and effect.change_plan is not None:

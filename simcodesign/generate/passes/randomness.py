@@ -93,7 +93,10 @@ def _apply_variations(draft: Draft) -> None:
 
 
 def _noise(draft: Draft, part: str, law: Distribution, ops: Int64s, width: int) -> Floats:
-    """A factor for each ``width`` of these operations in a row, by phase, so that a phase alone has the same noise."""
+    """Return a factor for each ``width`` of these operations in a row, by phase.
+
+    A phase alone then has the same noise.
+    """
     factors = np.ones(len(ops))
     of = "" if part == "compute" else f" of {part}"
     for number, phase in enumerate(draft.phases):
@@ -129,7 +132,7 @@ def _add_bursts(draft: Draft, computes: Int64s) -> None:
 
 
 def running_sums(values: Floats, counts: NDArray[Any]) -> Floats:
-    """Sums up to each value, itself included, of groups of ``counts`` values, added one by one."""
+    """Return sums up to each value, itself included, of groups of ``counts`` values, added one by one."""
     sums = np.empty_like(values)
     if not len(values):
         return sums

@@ -1,5 +1,7 @@
-"""Where operations are served that queue for more than their processor: disks, memory controllers, accelerators and
-their links, the servers of the storage."""
+"""Where operations are served that queue for more than their processor.
+
+Disks, memory controllers, accelerators and their links, the servers of the storage.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,10 @@ Visits = tuple[int, Int64s, Int64s]
 
 
 def served_at(draft: Draft, elsewhere: Int64s) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
-    """The units of each kind that serve operations, in the order of stations; and (N,) the station of each operation,
-    or NONE, None if there is none. ``elsewhere``: controllers that messages pass, which follow other stations.
+    """Return the units of each kind that serve operations, in the order of stations.
+
+    And (N,) the station of each operation, or NONE, None if there is none. ``elsewhere``: controllers that messages
+    pass, which follow other stations.
     """
     served: list[tuple[int, Int64s]] = []
     station, count = None, 0
@@ -86,9 +90,11 @@ def accesses_at(draft: Draft) -> tuple[Int64s, Int64s]:
 
 
 def _controllers_of(machine: Machine, rank: Int32s, node: Int64s, which: NDArray[Any] | None) -> Int64s:
-    """The memory controllers by which these ranks move bytes: the controllers of their nodes ``which`` sockets on from
-    their own; or, from the number of sockets on, what lies between that one and the others. Numbered as ``Memory``
-    names them."""
+    """Return the memory controllers by which these ranks move bytes.
+
+    The controllers of their nodes ``which`` sockets on from their own; or, from the number of sockets on, what lies
+    between that one and the others. Numbered as ``Memory`` names them.
+    """
     if which is None or machine.memory is None:
         return node[rank]
     count = machine.memory.controllers

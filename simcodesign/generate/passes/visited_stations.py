@@ -51,7 +51,7 @@ def route_messages(draft: Draft) -> None:
 
 
 def number_stations(draft: Draft) -> None:
-    """Number all stations in the order of arbitration."""
+    """Give all stations numbers in the order of arbitration."""
     discipline = UNLIMITED if draft.dependencies is None else draft.dependencies.disk_discipline
     machine = draft.builder.design_point.machine
     draft.stations = stations_of(machine, draft.served, _processors(draft), draft.visited, draft.boxes, discipline)
@@ -61,7 +61,7 @@ def number_stations(draft: Draft) -> None:
 
 
 def _passed_controllers(draft: Draft) -> Int64s:
-    """The memory controllers that messages pass, where operations queue for them, too."""
+    """Return the memory controllers that messages pass, where operations queue for them, too."""
     table = draft.prices.route_table
     if Mechanism.CONTROLLERS not in draft.builder.on or not table or draft.loggops is not None:
         return np.zeros(0, np.int64)

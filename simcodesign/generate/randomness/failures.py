@@ -15,8 +15,10 @@ AT_ONCE = 1024
 
 
 def failure_times_s(design_point: DesignPoint, seed: int) -> Iterator[float]:
-    """The times at which nodes that the ranks run on fail, ascending, without end; nothing if they never do. A node
-    that has failed is immediately as good as new."""
+    """Yield the times at which nodes that the ranks run on fail, ascending, without end; nothing if they never do.
+
+    A node that has failed is immediately as good as new.
+    """
     failures = design_point.machine.failures
     if failures is None:
         return

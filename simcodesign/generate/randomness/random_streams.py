@@ -19,7 +19,7 @@ LEAST_VARIATION = 1e-16
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The generator of a name: the same seed and name give the same numbers, whatever else is sampled."""
+    """Return the generator of a name: the same seed and name give the same numbers, whatever else is sampled."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()),)))
 
 
@@ -59,8 +59,10 @@ def lognormal_factors(generator: np.random.Generator, variation: float, count: i
 
 
 def imbalance_shares(design_point: DesignPoint, on: Set[Mechanism], seed: int) -> Floats | None:
-    """(P,) the factor of every rank on its computations, None if all are alike: the ranks of a node have one
-    factor, if the imbalance is between nodes."""
+    """Return the factor of every rank on its computations, (P,), None if all are alike.
+
+    The ranks of a node have one factor, if the imbalance is between nodes.
+    """
     uneven = design_point.workload.imbalance_model
     if Mechanism.UNEVEN_RANKS not in on or not uneven:
         return None

@@ -10,8 +10,10 @@ from simcodesign.describe.randomness.distribution import Distribution
 
 @dataclass
 class Variations:
-    """The demands whose times vary, in the order of the program; ``slices``: operations that a memory demand takes;
-    ``marked``: whether operations say which demand they are of."""
+    """The demands whose times vary, in the order of the program.
+
+    ``slices``: operations that a memory demand takes; ``marked``: whether operations say which demand they are of.
+    """
 
     slices: int = 1
     marked: bool = False
@@ -19,7 +21,7 @@ class Variations:
     _counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, phase: str, distribution: Distribution, width: int = 1) -> int:
-        """The number of a demand of a phase, each doing of which takes ``width`` operations in a row."""
+        """Return the number of a demand of a phase, each doing of which takes ``width`` operations in a row."""
         self._counts[phase] += 1
         self.rows.append((f"demand {self._counts[phase]} of {phase}", distribution, width))
         return len(self.rows) - 1

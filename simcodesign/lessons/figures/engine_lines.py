@@ -26,8 +26,11 @@ Returned = TypeVar("Returned")
 
 @dataclass
 class Passage:
-    """Lines that run one after another for one operation. ``step``: of the calendar; ``mark``: the function that marks
-    what happens, empty if there is none; ``station``: at which, or -1; ``lines``: code and line, in order."""
+    """Lines that run one after another for one operation.
+
+    ``step``: of the calendar; ``mark``: the function that marks what happens, empty if there is none; ``station``: at
+    which, or -1; ``lines``: code and line, in order.
+    """
 
     step: int
     time_s: float
@@ -57,7 +60,7 @@ class LineRecorder:
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
-        """The trace function of every call, also when a process continues."""
+        """Return the trace function of every call, also when a process continues."""
         name = _file(frame.f_code)
         if name is None:
             return None
@@ -74,7 +77,7 @@ class LineRecorder:
         return self._line
 
     def _line(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
-        """The trace function of the lines of the engine."""
+        """Return the trace function of the lines of the engine."""
         if event != "line":
             return self._line
         op, line = _operation(frame), (frame.f_code, frame.f_lineno)
@@ -89,7 +92,7 @@ class LineRecorder:
         return self._line
 
     def _begin(self, op: int | None, mark: str, station: int) -> None:
-        """A new passage; one without a mark of the same operation, just before, is its beginning."""
+        """Begin a passage; one without a mark of the same operation, just before, is its beginning."""
         assert op is not None
         one, unclaimed = self._open, self._unclaimed
         self._unclaimed = []
@@ -102,7 +105,7 @@ class LineRecorder:
 
 
 def _operation(frame: FrameType) -> int | None:
-    """The operation that a function of the engine is about, or the function that called it."""
+    """Return the operation that a function of the engine is about, or the function that called it."""
     one: FrameType | None = frame
     while one is not None and one.f_code.co_name != "step":
         for name in _OPERATION:
@@ -118,7 +121,7 @@ def _station(frame: FrameType) -> int:
 
 @cache
 def _file(code: CodeType) -> str | None:
-    """The name of a file of the reference engine, or None for other code."""
+    """Return the name of a file of the reference engine, or None for other code."""
     path = Path(code.co_filename)
     return path.name if path.parent == FOLDER else None
 
@@ -131,7 +134,7 @@ class Sources:
     _numbers: dict[CodeType, int] = field(default_factory=dict)
 
     def number(self, code: CodeType) -> int:
-        """The place of a function among ``functions``."""
+        """Return the place of a function among ``functions``."""
         if code not in self._numbers:
             self._numbers[code] = len(self.functions)
             lines, first = inspect.getsourcelines(code)

@@ -36,8 +36,10 @@ Row = dict[str, Any]
 
 
 def events_at(run: Run, stops: Stops) -> dict[str, Any]:
-    """``functions`` of the reference engine that run (name, file, first line, text), and for every rung of the ladder
-    the ``rungs``: rows in the order in which the engine goes through them.
+    """Return the functions of the reference engine that run, and their order on every rung.
+
+    ``functions``: name, file, first line, text; for every rung of the ladder the ``rungs``: rows in the order in which
+    the engine goes through them.
 
     A row: ``time`` in s; ``rank``, for a message its sender; ``what``: waits, begins, ends, arrives, asks
     (for a station) or granted; ``operation``, ``bytes``, ``peer``; ``waits_for``: a rank whose message is waited for;
@@ -89,7 +91,7 @@ class _Reader:
         return rows
 
     def row(self, one: Passage) -> Row | None:
-        """A passage as a row; None where only what has begun before continues."""
+        """Return a passage as a row; None where only what has begun before continues."""
         what = _EVENT_OF.get(one.mark, "")
         kind, peer, rank = (int(part[one.op]) for part in (self.timeline.kind, self.timeline.peer, self.timeline.rank))
         is_message = kind in (SEND, RECEIVE)
@@ -114,7 +116,7 @@ class _Reader:
         return row
 
     def at_station(self, one: Passage) -> Row:
-        """The requested, or granted, station, and its holder if that is another operation."""
+        """Return the requested, or granted, station, and its holder if that is another operation."""
         services = self.timeline.services
         known = (self.asked if one.mark == REQUEST else self.begun).get((one.op, one.time_s), [])
         if services is None or not known:

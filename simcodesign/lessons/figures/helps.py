@@ -33,11 +33,13 @@ PLAIN_WORDS = {
 
 
 def helps_at(run: Run, stops: Stops) -> dict[str, Any]:
-    """The fractions by which forecast and simulation, with the effects before the first random one, get longer
-    (negative:
-    shorter) when one thing gets better: ``rows`` of what (and in plain ``words``), forecast and simulated, what helps
-    most first; ``algorithms``: the best others, with what each is ``instead_of``; ``improvement``: by what fraction;
-    ``little``: how many changes move neither reading by 0.05 %; ``bottleneck``: sentences."""
+    """Return the fractions by which both readings get longer when one thing gets better.
+
+    Forecast and simulation, with the effects before the first random one (negative: shorter). ``rows`` of what (and in
+    plain ``words``), forecast and simulated, what helps most first; ``algorithms``: the best others, with what each is
+    ``instead_of``; ``improvement``: by what fraction; ``little``: how many changes move neither reading by 0.05 %;
+    ``bottleneck``: sentences.
+    """
     try:
         found = elasticities(scenario_at(run, stops), effects=calm_effects(run), seed=0)
     except InputError as error:
@@ -62,5 +64,5 @@ def _row(one: Improvement) -> dict[str, Any]:
 
 
 def calm_effects(run: Run) -> tuple[str, ...]:
-    """The effects of a run before the first that can be random: texts, clock and predictions are of these."""
+    """Return the effects of a run before the first that can be random: texts, clock and predictions are of these."""
     return tuple(takewhile(lambda name: effect_named(name).random_on is None, run.effects))

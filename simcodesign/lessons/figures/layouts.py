@@ -21,8 +21,11 @@ _BITS_GROW, _BITS_TURN = 3.3, 18.0
 
 
 def grid(coordinates: Sequence[Ints]) -> Floats:
-    """Place hosts by the coordinates of each dimension, the first to the right: the second goes down, the third
-    obliquely up, as one draws a cube; the fourth and the fifth lay out copies of these, and so on."""
+    """Place hosts by the coordinates of each dimension.
+
+    The first to the right, the second down, the third obliquely up, as one draws a cube; the fourth and the fifth lay
+    out copies of these, and so on.
+    """
     position = np.zeros((len(coordinates[0]), 2))
     for first in range(0, len(coordinates), 3):
         position = _grid_of_three(position, coordinates[first : first + 3])
@@ -30,7 +33,7 @@ def grid(coordinates: Sequence[Ints]) -> Floats:
 
 
 def _grid_of_three(inner: Floats, coordinates: Sequence[Ints]) -> Floats:
-    """Copies of the points ``inner``, along up to three more dimensions."""
+    """Place copies of the points ``inner``, along up to three more dimensions."""
     width, height = (np.ptp(inner, axis=0) if len(inner) else np.zeros(2)).tolist()
     gap = _GAP if width or height else 0.0
     extents = [int(one.max(initial=0)) + 1 for one in coordinates]
@@ -50,8 +53,10 @@ def _grid_of_three(inner: Floats, coordinates: Sequence[Ints]) -> Floats:
 
 
 def bits(hosts: int) -> Floats:
-    """A hypercube: three bits make a cube, each three more bits a larger one, a little turned, of which every corner is
-    such a cube."""
+    """Return a hypercube: three bits make a cube.
+
+    Each three more bits a larger one, a little turned, of which every corner is such a cube.
+    """
     host = np.arange(hosts)
     position = np.zeros((hosts, 2))
     for bit in range(max(hosts - 1, 0).bit_length()):
@@ -81,8 +86,10 @@ def circles(rings: Sequence[Ints], around: Sequence[Floats] | None = None) -> Fl
 
 
 def layers(ends: Ints, hosts: int, vertices: int) -> Floats:
-    """Hosts in a row, switches above them, by their distance from hosts; in circles, hosts outside, where switches of a
-    layer are joined to one another."""
+    """Hosts in a row, switches above them, by their distance from hosts.
+
+    In circles, hosts outside, where switches of a layer are joined to one another.
+    """
     graph = nx.Graph()
     graph.add_nodes_from(range(vertices))
     graph.add_edges_from(ends.tolist())
@@ -99,7 +106,7 @@ def layers(ends: Ints, hosts: int, vertices: int) -> Floats:
 
 
 def _in_circles(graph: nx.Graph, members: list[list[int]]) -> Floats:
-    """The last layer innermost; every layer in the order of those that it is joined to, and evenly spaced."""
+    """Return the last layer innermost; every layer in the order of those that it is joined to, and evenly spaced."""
     rings, turn = [np.array(members[-1])], {v: n / len(members[-1]) for n, v in enumerate(members[-1])}
     for those in reversed(members[:-1]):
         nearest = {v: min((turn[w] for w in graph[v] if w in turn), default=0.0) for v in those}

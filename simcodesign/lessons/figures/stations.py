@@ -16,8 +16,10 @@ OF_STATIONS = ("stations", "served", "served_times")
 
 
 def station_names(run: Run, stops: Stops, trace: Mapping[str, NDArray[np.generic]]) -> dict[str, list[str]]:
-    """For every rung, and draw of it, the names of the stations that served any operation, in their order in the
-    trace."""
+    """Return the names of the stations that served any operation, for every rung and draw of it.
+
+    In their order in the trace.
+    """
     machine = scenario_at(run, stops).bind().machine
     return {
         key: [station_name(machine, int(kind), int(unit)) for kind, unit in np.asarray(array)]

@@ -20,8 +20,11 @@ COLUMNS = ("code", "file", "stops", "question", "answer", "truth", "unit", "off"
 
 @dataclass(frozen=True)
 class Judged:
-    """An answer beside its truth, both as they are shown. ``off``: by what fraction the answer misses, None if nothing
-    can be said; ``tolerance``: what is allowed, None for a choice."""
+    """An answer beside its truth, both as they are shown.
+
+    ``off``: by what fraction the answer misses, None if nothing can be said; ``tolerance``: what is allowed, None for a
+    choice.
+    """
 
     question: str
     answer: str
@@ -37,8 +40,10 @@ class Judged:
 def judged(
     question: Mapping[str, Any], given: object, found: Mark, stops: Sequence[Mapping[str, Any]], language: str
 ) -> Judged:
-    """How an answer to a question is shown, ``None`` being none; ``stops``: of a curve's slider; ``language``: in whose
-    notation a text is read as a number."""
+    """How an answer to a question is shown, ``None`` being none.
+
+    ``stops``: of a curve's slider; ``language``: in whose notation a text is read as a number.
+    """
     if "choices" in question:
         texts = {one["id"]: plain(one["html"]) for one in question["choices"]}
         answer = texts.get(given) if isinstance(given, str) else None
@@ -65,13 +70,15 @@ def _curve(names: Sequence[str], values: Sequence[float]) -> str:
 
 
 def plain(html: str) -> str:
-    """The text of HTML of our own."""
+    """Return the text of HTML of our own."""
     return unescape(re.sub(r"<[^>]*>", "", html))
 
 
 def answers_csv(rows: Sequence[tuple[str, str, Mapping[str, str], Sequence[Judged]]]) -> str:
-    """A line for each answer of rows of code, file, stops by slider and answers: ``COLUMNS``. Shares are numbers, 0.05
-    for 5 %."""
+    """Return a line for each answer of rows of code, file, stops by slider and answers: ``COLUMNS``.
+
+    Shares are numbers, 0.05 for 5 %.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -22,9 +22,11 @@ MOST_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class Answers:
-    """``given``: of each question what was answered, of any type; ``parameters``: stops by slider, as the file says, or
-    None for what is no mapping; ``is_exam``: by an exam file; ``language``: the page's, in whose notation texts
-    are read as numbers, or ""."""
+    """``given``: of each question what was answered, of any type.
+
+    ``parameters``: stops by slider, as the file says, or None for what is no mapping; ``is_exam``: by an exam file;
+    ``language``: the page's, in whose notation texts are read as numbers, or "".
+    """
 
     file: str
     lesson: str
@@ -37,7 +39,7 @@ class Answers:
 
 
 def read_answers(path: Path) -> Answers:
-    """The answers of a file. InputError for what is no such file, or has no code."""
+    """Return the answers of a file. InputError for what is no such file, or has no code."""
     place = Place(str(path))
     text = read_text(path, MOST_BYTES)
     try:
@@ -67,7 +69,7 @@ def read_answers(path: Path) -> Answers:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping; ValueError for a key that stands twice, of which readers would take different ones."""
+    """Return a mapping; ValueError for a key that stands twice, of which readers would take different ones."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands twice in one mapping")

@@ -30,8 +30,10 @@ KEYS = ("simcodesign", "hide", "start", "tolerance")
 
 @dataclass(frozen=True)
 class Changes:
-    """``hide``: names of steps and questions, and ``STEP/N`` for the figure N (from 1) of a step; ``start``: texts of
-    stops by slider; ``tolerance``: by question, relative."""
+    """``hide``: names of steps and questions, and ``STEP/N`` for the figure N (from 1) of a step.
+
+    ``start``: texts of stops by slider; ``tolerance``: by question, relative.
+    """
 
     hide: tuple[str, ...] = ()
     start: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +46,7 @@ class Changes:
 
 
 def read_changes(path: Path) -> Changes:
-    """The changes in a YAML file, or those with which a page was made. InputError for what is neither."""
+    """Return the changes in a YAML file, or those with which a page was made. InputError for what is neither."""
     if path.suffix.lower() not in (".html", ".htm"):
         return _changes(read_yaml(path))
     try:
@@ -68,7 +70,7 @@ def _changes(root: Entry) -> Changes:
 
 
 def changes_of(hide: Sequence[str], start: Sequence[str], tolerance: Sequence[str]) -> Changes:
-    """The changes of options: names, ``SLIDER=STOP`` and ``QUESTION=TOLERANCE``."""
+    """Return the changes of options: names, ``SLIDER=STOP`` and ``QUESTION=TOLERANCE``."""
     starts = dict(_pair(one, "--start") for one in start)
     tolerances = dict(_pair(one, "--tolerance") for one in tolerance)
     place = Place("--tolerance")
@@ -90,7 +92,7 @@ def _tolerance(value: float, place: Place) -> float:
 
 
 def changed(header: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
-    """The header of a page with the changes. InputError for what it does not have.
+    """Return the header of a page with the changes. InputError for what it does not have.
 
     The start of a slider is where it stands in the page. Texts and truths stay those of the lesson.
     """
@@ -146,7 +148,7 @@ class _Hidden:
         return cls(chosen & steps.keys(), chosen & questions, frozenset(views[one] for one in chosen & views.keys()))
 
     def rest(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        """A step without what is hidden of it."""
+        """Return a step without what is hidden of it."""
         views = [one for one in step["views"] if (step["name"], one["figure"]) not in self.views]
         questions = [dict(one) for one in step["questions"] if one["name"] not in self.questions]
         return {**step, "views": views, "questions": questions}

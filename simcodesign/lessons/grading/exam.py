@@ -35,7 +35,10 @@ NOTHING: Held = frozenset()
 
 
 def held_back(lesson: Lesson, cases: Sequence[Values], arrays: Mapping[str, NDArray[np.generic]]) -> Held:
-    """What an exam does not show. ``cases``: the values of every combination of drawn stops."""
+    """Return what an exam does not show.
+
+    ``cases``: the values of every combination of drawn stops.
+    """
     held: set[tuple[str, str]] = set()
     for one in (one for step in lesson.steps for one in step.questions):
         asked = list(_reads(one, cases[0]))
@@ -85,7 +88,7 @@ def _is_same(lesson: Lesson, one: str, other: str) -> bool:
 
 
 def owner(array: str) -> tuple[str, str]:
-    """The run and the reading of an array of a page, by its name."""
+    """Return the run and the reading of an array of a page, by its name."""
     run, _, rest = array.partition("/")
     return run, {"formula": FORMULA, "simulated": SIMULATION}.get(rest, TRACES)
 
@@ -102,14 +105,14 @@ def has_all(kind: str, runs: Sequence[str], held: Held) -> bool:
 
 
 def in_exam(views: Sequence[dict[str, Any]], held: Held) -> list[dict[str, Any]]:
-    """The figures of a step that have what they draw, none of which asks for a prediction; no sliders alone."""
+    """Return the figures of a step that have what they draw, none of which asks for a prediction; no sliders alone."""
     shown = [one for one in views if has_all(one["kind"], one["runs"], held)]
     kept = [{**one, "predict": False} if "predict" in one else one for one in shown]
     return kept if any(one["runs"] for one in kept) else []
 
 
 def run_in_exam(run: Mapping[str, Any], name: str, held: Held) -> dict[str, Any]:
-    """What a page is told of a run, without what is held back."""
+    """Return what a page is told of a run, without what is held back."""
     kept = dict(run)
     if (name, TRACES) in held:
         kept |= {"traces": [], "events": None}

@@ -19,8 +19,11 @@ _LEAST_RELATIVE, _LEAST_ABSOLUTE = 1e-9, 1e-12
 
 @dataclass(frozen=True)
 class Mark:
-    """Points, what is to be said of an answer that could not be judged, or "", and by what fraction a number or a curve
-    misses the truth, where that can be said."""
+    """Points of an answer, and a remark.
+
+    What is to be said of an answer that could not be judged, or "", and by what fraction a number or a curve misses the
+    truth, if there is one.
+    """
 
     points: float
     remark: str = ""
@@ -28,8 +31,10 @@ class Mark:
 
 
 def mark(question: Mapping[str, Any], given: object, axis: Sequence[float] = (), language: str = "en") -> Mark:
-    """The points for what was ``given``, of any type; ``axis``: the values of the stops of a curve's slider;
-    ``language``: in whose notation a text is read as a number."""
+    """Return the points for what was ``given``, of any type.
+
+    ``axis``: the values of the stops of a curve's slider; ``language``: in whose notation a text is read as a number.
+    """
     if "choices" in question:
         return _choice(question, given)
     if "truth" in question:
@@ -46,7 +51,7 @@ def mark(question: Mapping[str, Any], given: object, axis: Sequence[float] = (),
 
 
 def number(given: object) -> float | None:
-    """A finite number, or None; texts and truth values are none."""
+    """Return a finite number, or None; texts and truth values are none."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
     try:
@@ -95,8 +100,10 @@ def _curve(question: Mapping[str, Any], given: object, axis: Sequence[float]) ->
 
 
 def axis_of(values: Sequence[float]) -> list[float]:
-    """Where stops stand along a curve: at the logarithms of their values if all are positive, otherwise at the
-    values."""
+    """Return the places of stops along a curve.
+
+    At the logarithms of their values if all are positive, otherwise at the values.
+    """
     return [math.log(value) for value in values] if min(values) > 0 else list(values)
 
 

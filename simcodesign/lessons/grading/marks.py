@@ -32,8 +32,10 @@ OK, CHECK, REFUSED = STATES = ("ok", "check", "refused")
 
 @dataclass(frozen=True)
 class Row:
-    """The marks of one file. ``answers`` to every question, none for a file that is refused; ``stops``: those of its
-    code, by slider."""
+    """The marks of one file.
+
+    ``answers`` to every question, none for a file that is refused; ``stops``: those of its code, by slider.
+    """
 
     file: str
     code: str
@@ -93,7 +95,7 @@ def _read(path: Path) -> Answers | Row:
 
 
 def _named(found: Sequence[Answers]) -> str:
-    """The shipped lesson that most files name."""
+    """Return the shipped lesson that most files name."""
     named = Counter(one.lesson for one in found if one.lesson in available())
     if not named:
         raise InputError(
@@ -119,7 +121,10 @@ def _with_twin(row: Row, others: list[str], files: Mapping[str, list[str]]) -> R
 
 
 def _in_own_language(lesson: Lesson, changes: Changes) -> Changes:
-    """Changes for grading, to which starts of sliders do not matter; steps have other names in other languages."""
+    """Return changes for grading, to which starts of sliders do not matter.
+
+    Steps have other names in other languages.
+    """
     own = {
         other.name: step.name
         for language in languages_of(lesson)[1:]
@@ -153,7 +158,7 @@ class Grader:
         return {one["name"]: one["points"] for one in self.questions}
 
     def row(self, answers: Answers, has_exams: bool = False) -> Row:
-        """The marks of one file; ``has_exams``: whether files beside it were written by an exam."""
+        """Return the marks of one file; ``has_exams``: whether files beside it were written by an exam."""
         if answers.lesson != self.header["name"]:
             remark = f"answers to another lesson: {shorten(answers.lesson)}"
             return Row(answers.file, answers.code, REFUSED, (), (remark,))
@@ -183,12 +188,12 @@ class Grader:
         return judged(question, value, found, stops, language)
 
     def _drawn(self, number: int) -> dict[str, int]:
-        """The stops of a combination."""
+        """Return the stops of a combination."""
         seeded = self.header["seeded"]
         return dict(zip(seeded["sliders"], seeded["combinations"][number], strict=True))
 
     def _suspicions(self, answers: Answers, number: int) -> list[str]:
-        """What does not fit a file that the page of this lesson has written."""
+        """Return what does not fit a file that the page of this lesson has written."""
         found = []
         if answers.parameters != self._drawn(number):
             found.append("parameters are not those of the code; graded by those of the code")
@@ -201,12 +206,12 @@ class Grader:
 
 
 def answers_of(marks: Marks) -> str:
-    """The table of all answers of the files that are graded (``answers_csv``)."""
+    """Return the table of all answers of the files that are graded (``answers_csv``)."""
     return answers_csv([(row.code, row.file, row.stops, row.answers) for row in marks.rows])
 
 
 def marks_csv(marks: Marks) -> str:
-    """A line for each row: code, file, state, points by question, total, out of, remarks.
+    """Return a line for each row: code, file, state, points by question, total, out of, remarks.
 
     Texts that a spreadsheet would take for formulas have an apostrophe before them.
     """

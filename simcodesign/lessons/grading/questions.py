@@ -25,14 +25,18 @@ SECRETS = ("hints", "answer", "right", "wrong", "mistakes", "truth", "feedback")
 class Teller(Protocol):
     """What shows expressions in texts, and says of buttons where they set the clock."""
 
-    def moment(self, text: str, place: Place) -> Moment | None: ...
+    def moment(self, text: str, place: Place) -> Moment | None:
+        """Return the moment that a text names, None if it names none."""
 
-    def text(self, text: str, form: str, place: Place) -> str: ...
+    def text(self, text: str, form: str, place: Place) -> str:
+        """Return a text with its values filled in."""
 
 
 def question_told(one: Question, values: Values, teller: Teller) -> dict[str, Any]:
-    """A question with its truth and feedback, of one combination of drawn stops. InputError for an answer that cannot
-    be."""
+    """Return a question with its truth and feedback, of one combination of drawn stops.
+
+    InputError for an answer that cannot be.
+    """
 
     def html(text: str) -> str:
         return inline_html(text, one.place, teller.moment, teller.text) if text else ""
@@ -67,7 +71,10 @@ def _number(one: NumberQuestion, values: Values, html: Any) -> dict[str, Any]:
 
 
 def _choices(one: ChoiceQuestion, values: Values, html: Any) -> list[dict[str, Any]]:
-    """The choices; that of the largest value is right. InputError if two are. ``id`` does not tell their order."""
+    """Return the choices; that of the largest value is right.
+
+    InputError if two are. ``id`` does not tell their order.
+    """
     worth = [values.of(choice.value, one.place) for choice in one.choices]
     if worth.count(max(worth)) > 1:
         raise InputError("two choices have the largest value", one.place, value=max(worth))
@@ -83,8 +90,10 @@ def _choices(one: ChoiceQuestion, values: Values, html: Any) -> list[dict[str, A
 
 
 def drawn_curve(one: DrawnQuestion, values: Values) -> dict[str, Any]:
-    """``truth``: stop and seconds of every point, of which the first ``given`` are shown; ``axis``: decades of the
-    figure, one more than needed on either side."""
+    """``truth``: stop and seconds of every point, of which the first ``given`` are shown.
+
+    ``axis``: decades of the figure, one more than needed on either side.
+    """
     run, lattice = values.lesson.runs[one.curve.run], values.lattices[one.curve.run]
     slider = values.lesson.sliders[one.over]
     numbers = range(len(slider.stops)) if one.curve.reading == FORMULA else run.simulated[one.over]
@@ -111,7 +120,7 @@ def drawn_curve(one: DrawnQuestion, values: Values) -> dict[str, Any]:
 
 
 def without_secrets(question: Mapping[str, Any]) -> dict[str, Any]:
-    """A question of an exam: no truth, no feedback, and choices in the order of their ids."""
+    """Return a question of an exam: no truth, no feedback, and choices in the order of their ids."""
     kept = {key: value for key, value in question.items() if key not in SECRETS}
     if "choices" in kept:
         shown = [{"id": one["id"], "html": one["html"]} for one in kept["choices"]]
@@ -120,7 +129,7 @@ def without_secrets(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_case(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same thing told for every combination, as one mapping; ``cases``: what differs."""
+    """Return the same thing told for every combination, as one mapping; ``cases``: what differs."""
     first = told[0]
     differing = [key for key in first if any(one[key] != first[key] for one in told)]
     if not differing:
@@ -129,6 +138,6 @@ def by_case(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def of_case(told: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """What ``by_case`` has made one, for one combination."""
+    """Return what ``by_case`` has made one, for one combination."""
     rest = {key: value for key, value in told.items() if key != "cases"}
     return {**rest, **told["cases"][number]} if "cases" in told else rest

@@ -20,7 +20,7 @@ _START_BYTES = 6
 
 
 def checked_code(text: str) -> str:
-    """A code as it counts: without blanks around it, in lower case. InputError for what is none."""
+    """Return a code as it counts: without blanks around it, in lower case. InputError for what is none."""
     code = text.strip(" \t\n\r\f\v").lower()
     if not text.isascii() or not CODE.fullmatch(code):
         raise InputError("not a student's code", value=shorten(text), allowed="up to 40 letters, digits and . _ -")

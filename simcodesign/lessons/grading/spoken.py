@@ -38,7 +38,10 @@ _TARGET = re.compile(r"\]\([^)]*\)|\{\{.*?\}\}")
 
 
 def spoken_of(text: str, missing: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """Number of the line (from 1), word and kind: the first line of a text that speaks of each kind of ``missing``."""
+    """Yield the number of the line (from 1), word and kind.
+
+    The first line of a text that speaks of each kind of ``missing``.
+    """
     lines = _TARGET.sub(lambda found: "\n" * found.group().count("\n"), text).split("\n")
     for kind in (one for one in _WORDS if one in missing):
         word = re.compile(rf"\b({_WORDS[kind]})\b", re.IGNORECASE)

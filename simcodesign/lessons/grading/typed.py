@@ -57,7 +57,10 @@ def _without_unit(typed: str, unit: str) -> str:
 
 
 def _value(typed: str, decimal: str, thousands: str) -> float | None:
-    """The value of a number, product or other expression in one notation; None for what is none, or not finite."""
+    """Return the value of a number, product or other expression in one notation.
+
+    None for what is none, or not finite.
+    """
     if len(typed) > MOST_CHARACTERS:
         return None
     try:
@@ -97,7 +100,7 @@ class _Calculation:
         self.rest = tokens[::-1]
 
     def _next(self, *signs: str) -> str | None:
-        """The next token, taken away, if it is one of these signs."""
+        """Return the next token, taken away, if it is one of these signs."""
         token = self.rest[-1] if self.rest else None
         if isinstance(token, str) and token in signs:
             self.rest.pop()

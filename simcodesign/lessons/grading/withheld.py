@@ -64,7 +64,10 @@ def _figure(step: Step, number: int) -> str:
 
 
 def _missing(step: Step, held: Held) -> set[str]:
-    """What a step has in the lesson and lacks in the exam: kinds of figures, any figure, and the prediction."""
+    """Return what a step has in the lesson and lacks in the exam.
+
+    Kinds of figures, any figure, and the prediction.
+    """
     shown = [view for view in step.views if has_all(view.kind, view.runs, held)]
     kept = {view.kind for view in shown} if any(view.runs for view in shown) else set()
     missing = {view.kind for view in step.views} - kept
@@ -88,7 +91,7 @@ def _spoken(text: str, place: Place, missing: set[str], parts: tuple[str, ...]) 
 
 
 def _in_text(text: str, place: Place, texts: StepTexts, parts: tuple[str, ...]) -> list[Withheld]:
-    """What stands as three dots, or as text if there was a button, line by line."""
+    """Return what is shown as three dots, or as text instead of a button, line by line."""
     found: dict[Withheld, None] = {}
 
     def moment(expression: str, place: Place) -> Moment | None:

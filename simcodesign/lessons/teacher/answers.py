@@ -43,7 +43,7 @@ def time_text(seconds: float, language: str) -> str:
 
 
 def _truth(one: Question, header: Mapping[str, Any]) -> str:
-    """The answer to a question of one combination."""
+    """Return the answer to a question of one combination."""
     language = header["language"]
     if "choices" in one:
         rows = [(each["html"], _is_right(each, language), each["feedback"]) for each in one["choices"]]
@@ -60,7 +60,7 @@ def _is_right(choice: Mapping[str, Any], language: str) -> str:
 
 
 def _curve(one: Question, header: Mapping[str, Any]) -> str:
-    """Times at the stops of a curve, those that students are given first."""
+    """Return times at the stops of a curve, those that students are given first."""
     language, slider = header["language"], header["sliders"][one["over"]]
     given = [(stop, f"{time_text(seconds, language)} ({word(language, 'given')})") for stop, seconds in one["given"]]
     asked = [(stop, time_text(seconds, language)) for stop, seconds in zip(one["open"], one["truth"], strict=True)]
@@ -69,7 +69,7 @@ def _curve(one: Question, header: Mapping[str, Any]) -> str:
 
 
 def _by_code(one: Question, header: Mapping[str, Any]) -> str:
-    """The answers of all combinations, over the sliders on which they depend."""
+    """Return the answers of all combinations, over the sliders on which they depend."""
     language, seeded = header["language"], header["seeded"]
     cases = [of_case(one, number) for number in range(len(seeded["combinations"]))]
     answers = [_short(each, language) for each in cases]
@@ -95,7 +95,7 @@ def _acts(known: Mapping[tuple[int, ...], tuple[str, str]], axis: int) -> bool:
 
 
 def _short(one: Question, language: str) -> tuple[str, str]:
-    """The answer and what is accepted, in two cells."""
+    """Return the answer and what is accepted, in two cells."""
     if "choices" in one:
         return next(str(each["html"]) for each in one["choices"] if each["right"]), ""
     if "truth" in one:
@@ -109,7 +109,7 @@ def _answer(one: Question, language: str) -> str:
 
 
 def _accepted(one: Question, language: str) -> str:
-    """The interval of numbers that count as right."""
+    """Return the interval of numbers that count as right."""
     error = max_error(one["answer"], one["tolerance"])
     if not one["tolerance"]:
         return word(language, "exactly")
@@ -136,6 +136,6 @@ def _replies(one: Question, language: str) -> str:
 
 
 def _digits(value: float, language: str) -> str:
-    """A number to four digits, in full up to a million."""
+    """Return a number to four digits, in full up to a million."""
     text = f"{value:.4g}"
     return digits_in(f"{float(text):,.0f}" if "e+0" in text else text, language)

@@ -95,7 +95,7 @@ def _page(lesson: Lesson, notes: Notes, steps: str) -> str:
 
 
 def _step(number: int, step: Mapping[str, Any], header: Mapping[str, Any], notes: Notes, numbers: Numbers) -> str:
-    """A step: when it opens, its notes, the curve that students draw, and its questions."""
+    """Return a step: when it opens, its notes, the curve that students draw, and its questions."""
     language = header["language"]
     opens = word(language, "after_prediction") if step["after_prediction"] else ""
     if step["after_answer"]:
@@ -110,7 +110,7 @@ def _step(number: int, step: Mapping[str, Any], header: Mapping[str, Any], notes
 
 
 def _prediction(view: Mapping[str, Any], header: Mapping[str, Any], numbers: Numbers) -> str:
-    """The curve that is predicted: formula and simulation with the effects before the first random one."""
+    """Return the curve that is predicted: formula and simulation with the effects before the first random one."""
     language, name, over = header["language"], view["runs"][0], view["over"]
     run, lattice = header["runs"][name], numbers.lattices[name]
     random = [k for k, one in enumerate(run["effects"]) if one["random"]]

@@ -56,7 +56,7 @@ GANTT_ROWS = ("ranks", "rounds", "stations")
 
 
 def read_lesson(folder: Path) -> Lesson:
-    """The lesson of a folder. InputError for anything that cannot be used."""
+    """Return the lesson of a folder. InputError for anything that cannot be used."""
     if not is_folder(folder):
         raise InputError("not a folder", Place(str(folder)), allowed=f"a folder with a file {FILE}")
     root = read_yaml(folder / FILE)
@@ -122,7 +122,7 @@ def _texts(items: dict[str, Entry], key: str) -> tuple[str, ...]:
 
 
 def _value(entry: Entry, runs: dict[str, Run]) -> Value:
-    """An expression, or what is read of a run."""
+    """Return an expression, or what is read of a run."""
     if isinstance(entry.content, str):
         return entry.expression()
     items = entry.mapping(("run", "reading", "at", "effect", "by"), required=("run", "reading"))
@@ -138,7 +138,7 @@ def _value(entry: Entry, runs: dict[str, Run]) -> Value:
 
 
 def _step(entry: Entry, runs: dict[str, Run], folder: Path) -> Step:
-    """A step with its text, figures and questions."""
+    """Return a step with its text, figures and questions."""
     keys = ("name", "text", "views", "questions", "after_prediction", "after_answer", "begins_with")
     items = entry.mapping(keys, required=("name", "text"))
     text, place = read_markdown(items["text"], folder)
@@ -168,7 +168,7 @@ def _first_rung(entry: Entry, runs: list[Run]) -> int:
 
 
 def read_markdown(entry: Entry, folder: Path) -> tuple[str, Place]:
-    """The text of a Markdown file beside the lesson, and where it begins."""
+    """Return the text of a Markdown file beside the lesson, and where it begins."""
     name = entry.name()
     if not name.endswith(".md"):
         raise entry.error("not the name of a text", "a file of this folder that ends in .md")
@@ -181,7 +181,7 @@ def read_markdown(entry: Entry, folder: Path) -> tuple[str, Place]:
 
 
 def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
-    """A figure; ``row``: figures of one row stand side by side."""
+    """Return a figure; ``row``: figures of one row stand side by side."""
     items = entry.mapping(
         ("kind", "run", "runs", "title", *sorted({key for _, keys in VIEWS.values() for key in keys}))
     )
@@ -226,7 +226,7 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
 
 
 def _over(items: dict[str, Entry], kind: str, run: Run | None, entry: Entry) -> object:
-    """The slider along the axis; of a map two of them."""
+    """Return the slider along the axis; of a map two of them."""
     names = [slider.name for slider in run.sliders] if run else []
     if "over" not in items:
         allowed = "two sliders, [across, down]" if kind == "trust" else "the slider along the axis"

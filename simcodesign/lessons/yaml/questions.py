@@ -85,7 +85,7 @@ def _number(items: dict[str, Entry], entry: Entry) -> NumberQuestion:
 
 
 def _drawn(entry: Entry, items: dict[str, Entry], runs: Mapping[str, Run]) -> DrawnQuestion:
-    """A curve of a run over one of its sliders."""
+    """Return a curve of a run over one of its sliders."""
     entry.mapping((*COMMON, *OF_CURVES))
     keys = ("run", "over", "reading", "effect", "at", "given")
     asked = items["draw"].mapping(keys, required=("run", "over"))

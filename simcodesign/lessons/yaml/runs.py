@@ -41,7 +41,7 @@ RUN_KEYS = (
 
 
 def read_slider(name: str, entry: Entry) -> Slider:
-    """A slider with its stops in order."""
+    """Return a slider with its stops in order."""
     items = entry.mapping(("about", "dimension", "sets", "stops", "start"), required=("stops",))
     dimension = items["dimension"].text(DIMENSIONS) if "dimension" in items else "count"
     sets = items["sets"].name() if "sets" in items else None
@@ -56,7 +56,7 @@ def read_slider(name: str, entry: Entry) -> Slider:
 
 
 def _stop(entry: Entry, dimension: str, sets: str | None) -> Stop:
-    """A value that the slider sets, or a mapping that says what is set."""
+    """Return a value that the slider sets, or a mapping that says what is set."""
     if isinstance(entry.content, str):
         value = entry.quantity(dimension)
         if sets is None:
@@ -77,7 +77,7 @@ def _stop(entry: Entry, dimension: str, sets: str | None) -> Stop:
 
 
 def _shown(quantity: str) -> str:
-    """A quantity as it is printed: microseconds are typed with a u."""
+    """Return a quantity as it is printed: microseconds are typed with a u."""
     return re.sub(r"\bus$", "µs", quantity)
 
 
@@ -122,7 +122,7 @@ def read_stops(entry: Entry, sliders: Sequence[Slider]) -> dict[str, int]:
 
 
 def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Path) -> Run:
-    """A run with its ladder, what of it is simulated, and what was measured."""
+    """Return a run with its ladder, what of it is simulated, and what was measured."""
     items = entry.mapping(RUN_KEYS, required=("workload", "machine", "sliders"))
     over = tuple(sliders[one.text(sliders)] for one in items["sliders"].sequence())
     simulated = {slider.name: tuple(range(len(slider.stops))) for slider in over}
@@ -159,7 +159,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
 
 
 def _scale(entry: Entry) -> float:
-    """A positive number, or a fraction of two."""
+    """Return a positive number, or a fraction of two."""
     try:
         above, _, below = entry.text().partition("/")
         scale = float(above) / float(below or 1)
@@ -171,13 +171,13 @@ def _scale(entry: Entry) -> float:
 
 
 def _requests(entries: Sequence[Entry], sliders: Sequence[Slider]) -> tuple[TraceRequest, ...]:
-    """Stops of runs, by slider; sliders that are left out stand where they begin."""
+    """Return stops of runs, by slider; sliders that are left out are where they begin."""
     start = {slider.name: slider.start for slider in sliders}
     return tuple(TraceRequest({**start, **read_stops(one, sliders)}, one.place) for one in entries)
 
 
 def chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
-    """The numbers of some stops of a slider, in ascending order."""
+    """Return the numbers of some stops of a slider, in ascending order."""
     numbers = sorted({_stop_number(one, slider.dimension, slider.stops) for one in entry.sequence()})
     if not numbers:
         raise entry.error("no stop is named", "some stops of the slider")
@@ -185,8 +185,10 @@ def chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
 
 
 def _workload(entry: Entry, folder: Path, over: Sequence[Slider]) -> str:
-    """Return the workload, or a file whose name has the values of sliders in braces, such as recordings of several
-    numbers of ranks."""
+    """Return the workload, or a file whose name has the values of sliders in braces.
+
+    Such as recordings of several numbers of ranks.
+    """
     named = IN_BRACES.findall(entry.name())
     for name in named:
         if name not in (slider.name for slider in over if slider.simple is None):
@@ -205,7 +207,7 @@ def _source(entry: Entry, folder: Path) -> str:
 
 
 def _effects(entry: Entry) -> tuple[str, ...]:
-    """The effects of a ladder, in its order."""
+    """Return the effects of a ladder, in its order."""
     names = [one.text() for one in entry.sequence()]
     for name, one in zip(names, entry.sequence(), strict=True):
         if name not in effect_names():

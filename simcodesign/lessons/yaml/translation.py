@@ -36,13 +36,13 @@ KEYS = ("simcodesign", "title", "about", "objectives", "sources", "sliders", "ru
 
 
 def languages_of(lesson: Lesson) -> tuple[str, ...]:
-    """The languages in which a lesson has texts, its own first."""
+    """Return the languages in which a lesson has texts, its own first."""
     others = (one for one in LANGUAGES if one != lesson.language and is_file(lesson.folder / one / FILE))
     return (lesson.language, *others)
 
 
 def in_language(lesson: Lesson, language: str | None) -> Lesson:
-    """The lesson with its texts in a language; None: in its own.
+    """Return the lesson with its texts in a language; None: in its own.
 
     InputError for a language that it has not, for texts that are missing, and for those that belong to nothing.
     """
@@ -71,7 +71,7 @@ def in_language(lesson: Lesson, language: str | None) -> Lesson:
 
 
 def _sliders_and_runs(items: Mapping[str, Entry], lesson: Lesson) -> tuple[dict[str, Slider], dict[str, Run]]:
-    """What sliders and runs are called."""
+    """Return the names of sliders and runs."""
     sliders = _required(items, "sliders").mapping(lesson.sliders, required=tuple(lesson.sliders))
     named = {name: _slider(sliders[name], one) for name, one in lesson.sliders.items()}
     runs = _required(items, "runs").mapping(lesson.runs, required=tuple(lesson.runs))
@@ -79,7 +79,7 @@ def _sliders_and_runs(items: Mapping[str, Entry], lesson: Lesson) -> tuple[dict[
 
 
 def _slider(entry: Entry, slider: Slider) -> Slider:
-    """What a slider is called, and its stops, if they are words and not numbers alone."""
+    """Return the name of a slider, and its stops, if they are words and not numbers alone."""
     has_words = any(_WORD.search(stop.text) for stop in slider.stops)
     keys = ("about", "stops") if has_words else ("about",)
     items = entry.mapping(keys, required=keys)
@@ -118,7 +118,7 @@ def _titled(view: View, title: str) -> View:
 
 
 def _question(entry: Entry, one: Question) -> Question:
-    """A question with its texts; the truth is that of the original."""
+    """Return a question with its texts; the truth is that of the original."""
     own = {
         NumberQuestion: ("right", "wrong", "mistakes"),
         ChoiceQuestion: ("choices",),
@@ -161,7 +161,7 @@ def _required(items: Mapping[str, Entry], key: str) -> Entry:
 
 
 def _text(items: Mapping[str, Entry], key: str, original: str) -> str:
-    """A text that is there exactly if the original has one."""
+    """Return a text that is there exactly if the original has one."""
     if not original:
         if key in items:
             raise items[key].error("translates nothing", "texts that the lesson has")

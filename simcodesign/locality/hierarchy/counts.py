@@ -40,8 +40,10 @@ class ByKind:
 
 @dataclass(frozen=True)
 class LevelCounts:
-    """One level. Lines enter it by fills and leave it by evictions (to make space) or removals (for the sake of
-    another level): ``resident_lines = fills - evictions - removals``.
+    """One level.
+
+    Lines enter it by fills and leave it by evictions (to make space) or removals (for the sake of another level):
+    ``resident_lines = fills - evictions - removals``.
 
     ``accesses_by_kind`` of an outer level are the misses of the previous level, and keep the kind of their instruction.
     """

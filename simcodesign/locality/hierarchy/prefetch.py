@@ -37,8 +37,10 @@ def prefetcher_for(processors: int, streams: int) -> Prefetcher:
 
 
 def sequential_share(trace: Trace, line_bytes: int, lines: int, streams: int) -> float:
-    """The fraction of the lines from memory that a prefetcher with ``streams`` entries fetches ahead, if
-    accesses with a stack distance below ``lines`` find theirs in a cache. 0 if none comes."""
+    """Return the fraction of the lines from memory that a prefetcher fetches ahead.
+
+    With ``streams`` entries, if accesses with a stack distance below ``lines`` find theirs in a cache. 0 if none comes.
+    """
     counter, prefetcher = stack_counter(line_bytes), prefetcher_for(1, streams)
     missed = ahead = 0
     for chunk in trace.by_line(line_bytes):

@@ -78,7 +78,7 @@ def _list_all(node: Array, first: int, cache: CacheGeometry) -> None:
 
 
 def part(sets: Sets, level: int) -> Array:
-    """The words of a level: a view (sets, ways), or of few ways (sets, 2, ways) with their times."""
+    """Return the words of a level: a view (sets, ways), or of few ways (sets, 2, ways) with their times."""
     shape, line = sets.arrays["shape"][level], sets.arrays["line"]
     first, ways, count = (int(field) for field in shape[[FIRST, WAYS, SETS]])
     if shape[LISTED]:
@@ -87,7 +87,7 @@ def part(sets: Sets, level: int) -> Array:
 
 
 def words_of(sets: Sets, level: int) -> Array:
-    """The words of the lines that a level holds."""
+    """Return the words of the lines that a level holds."""
     words = part(sets, level)
     held: Array = words if words.ndim == 2 else words[:, 0]
     resident: Array = held[held != EMPTY]

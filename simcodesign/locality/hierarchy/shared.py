@@ -34,8 +34,11 @@ class SharedCaches(Record):
 
 
 class StreamCounts(NamedTuple):
-    """Counts of one stream: ``misses`` of each level and lines ``written`` back by each, (levels,); ``back``: of
-    these, the lines that reached memory; and of its accesses the stores, and those that were fetched ahead."""
+    """Counts of one stream: ``misses`` of each level and lines ``written`` back by each, (levels,).
+
+    ``back``: of these, the lines that reached memory; and of its accesses the stores, and those that were fetched
+    ahead.
+    """
 
     accesses: int
     stores: int
@@ -57,9 +60,12 @@ class StreamCounts(NamedTuple):
 
 
 class SharedHierarchy:
-    """Empty caches of processors. ``caches`` (levels, processors): the number of the cache that each has at each level,
-    as numbered in ``geometries``; sharing one implies sharing all outer ones. ``streams`` of each prefetcher; 0:
-    there is none. ``spans``: the first address of each processor's traces, and the end of the last."""
+    """Empty caches of processors.
+
+    ``caches`` (levels, processors): the number of the cache that each has at each level, as numbered in ``geometries``;
+    sharing one implies sharing all outer ones. ``streams`` of each prefetcher; 0: there is none. ``spans``: the
+    first address of each processor's traces, and the end of the last.
+    """
 
     def __init__(
         self,
@@ -111,8 +117,10 @@ class SharedHierarchy:
 
 
 def _in_step(traces: Sequence[Trace]) -> Iterator[tuple[Array, Array, Array]]:
-    """Pieces of the traces: (n,) the numbers of those that continue, and (n, m) addresses and kinds of the next m
-    accesses of each."""
+    """Yield pieces of the traces.
+
+    (n,) the numbers of those that continue, and (n, m) addresses and kinds of the next m accesses of each.
+    """
     readers = [trace.chunks() for trace in traces]
     left: dict[int, Accesses] = {}
     while True:

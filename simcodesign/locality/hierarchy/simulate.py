@@ -32,7 +32,9 @@ def simulate_hierarchy(
     inclusion: str = NON_INCLUSIVE,
     write_allocate: bool = True,
 ) -> HierarchyCounts:
-    """Counts of a hierarchy of true LRU, write-back caches that is empty at first; ``geometries`` from level 1 outward.
+    """Count the hits of a hierarchy of true LRU, write-back caches that is empty at first.
+
+    ``geometries`` from level 1 outward.
 
     ``trace`` is a Trace or an array of addresses in bytes; accesses without kinds are loads. All levels have lines of
     the same size; if the trace has sizes, an access across lines is one to each of them. It goes level by level outward
@@ -88,7 +90,7 @@ def lru_hits(trace: Trace | Any, lines: int, line_bytes: int = 64) -> tuple[int,
 
 
 def simulator_of(geometries: Sequence[CacheGeometry], policy: Policy) -> Simulator:
-    """An empty hierarchy. Errors as ``simulate_hierarchy``."""
+    """Return an empty hierarchy. Errors as ``simulate_hierarchy``."""
     levels = tuple(geometries)
     if not 0 < len(levels) <= MOST_LEVELS:
         raise InputError("levels of a cache hierarchy", value=len(levels), allowed=f"1 to {MOST_LEVELS}")

@@ -112,7 +112,7 @@ def burst_profiles(
 
 
 def _whole_bursts(trace: Trace, line_bytes: int, burst: int, every: int, first: int) -> Iterator[pd.DataFrame]:
-    """The accesses in bursts, several bursts at a time and each of them whole."""
+    """Yield the accesses in bursts, several bursts at a time and each of them whole."""
     shift, start = np.uint64(line_shift(line_bytes)), 0
     kept = None
     for chunk in trace.by_line(line_bytes):

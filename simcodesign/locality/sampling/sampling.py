@@ -75,16 +75,21 @@ class SampledProfile:
         return self.profile.miss_ratio(lines)
 
     def standard_error(self, lines: ArrayLike) -> NDArray[np.float64]:
-        """Standard error of the miss ratio at these sizes from the choice of keys: the standard deviation of the curves
-        of the k parts over sqrt(k). It covers neither steps that are moved nor sizes below ``resolution_lines``."""
+        """Return the standard error of the miss ratio at these sizes from the choice of keys.
+
+        The standard deviation of the curves of the k parts over sqrt(k). It covers neither steps that are moved nor
+        sizes below ``resolution_lines``.
+        """
         if self.exact:
             return np.zeros(np.shape(lines))[()]
         spread: NDArray[np.float64] = np.std(self._part_curves(lines), axis=0, ddof=1)
         return spread / math.sqrt(len(self.parts))
 
     def size_error(self, lines: ArrayLike) -> NDArray[np.float64]:
-        """Standard error of a distance of ``lines``, in lines: sqrt(D (1 - R) / R). A step of the curve may be as far
-        from its plotted position."""
+        """Return standard error of a distance of ``lines``, in lines: sqrt(D (1 - R) / R).
+
+        A step of the curve may be as far from its plotted position.
+        """
         return np.sqrt(np.asarray(lines, np.float64) * (1 - self.rate) / self.rate)
 
     def interval(self, lines: ArrayLike, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -121,7 +126,9 @@ class SampledProfile:
 def sampled_profile(
     trace: Trace | ArrayLike, line_bytes: int = 64, most_keys: int = MOST_KEYS, seed: int = 0, parts: int = PARTS
 ) -> SampledProfile:
-    """The profile of a trace from a sample of at most ``most_keys`` of its keys, drawn by a hash that ``seed`` chooses.
+    """Return the profile of a trace from a sample of at most ``most_keys`` of its keys.
+
+    The keys are drawn by a hash that ``seed`` chooses.
 
     Reads the trace once, chunk by chunk; memory for a chunk and in proportion to ``most_keys``. A trace with no more
     keys gives its exact profile. Each sampled access counts 1 / R and each distance is scaled by 1 / R, where R is the
@@ -151,14 +158,16 @@ def sampled_profile(
 
 class _Histogram:
     """Weights of distances in bins: single distances below 2**bits, above that 2**(bits - 1) bins for each doubling.
-    There are as many bins as the largest distance so far needs."""
+
+    There are as many bins as the largest distance so far needs.
+    """
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
         self.weight, self.moment, self.cold = np.zeros(0), np.zeros(0), 0.0
 
     def _bin(self, distance: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The bin of each distance below 2**52."""
+        """Return the bin of each distance below 2**52."""
         power = np.maximum(np.frexp(distance)[1].astype(np.int64) - self.bits, 0)
         return (power << (self.bits - 1)) + (distance >> power)
 
@@ -175,7 +184,7 @@ class _Histogram:
         self.moment = _sum(self.moment, np.bincount(bins, count / rate * scaled))
 
     def profile(self, accesses: int, line_bytes: int) -> tuple[StackDistanceProfile, float]:
-        """The profile with as many accesses as the trace has, and how many had to be put at distance 0 for that.
+        """Return the profile with as many accesses as the trace has, and how many had to be put at distance 0 for that.
 
         Frequently used keys make most of what is missing or too much, and these are used again soon.
         """
@@ -190,7 +199,7 @@ class _Histogram:
 
 
 def _sum(left: NDArray[np.float64], right: NDArray[Any]) -> NDArray[np.float64]:
-    """The sum of two arrays, the shorter one with zeros at its end."""
+    """Return the sum of two arrays, the shorter one with zeros at its end."""
     total = np.zeros(max(len(left), len(right)))
     total[: len(left)] = left
     total[: len(right)] += right

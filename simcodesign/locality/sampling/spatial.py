@@ -40,7 +40,7 @@ class SampledChunk(NamedTuple):
 
 
 def sampled_chunks(trace: Trace, line_bytes: int, most_keys: int, seed: int, parts: int) -> Iterator[SampledChunk]:
-    """The sample of a trace, chunk by chunk; it never holds more than ``most_keys`` keys.
+    """Yield the sample of a trace, chunk by chunk; it never holds more than ``most_keys`` keys.
 
     ``parts`` splits the keys, by other bits of their hash, into as many samples of 1 / ``parts`` the rate each.
     """

@@ -33,19 +33,23 @@ _ROWS = 1 << 22
 class Meter(Protocol):
     """Measures distances chunk by chunk."""
 
-    def measure(self, address: Addresses) -> NDArray[np.int64]: ...
+    def measure(self, address: Addresses) -> NDArray[np.int64]:
+        """Return the stack distances of these addresses, the next of a trace."""
 
 
 class Counter(Meter, Protocol):
     """Counts stack distances chunk by chunk."""
 
     @property
-    def cold(self) -> int: ...
+    def cold(self) -> int:
+        """Return the number of first touches."""
 
     @property
-    def histogram(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    def histogram(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the distances that occurred, and how often each did."""
 
-    def add(self, address: Addresses) -> None: ...
+    def add(self, address: Addresses) -> None:
+        """Count the next addresses of a trace."""
 
 
 def stack_counter(line_bytes: int = 64) -> Counter:
@@ -144,7 +148,7 @@ class _Tally:
             self._parts = [_summed(pd.concat(self._parts))]
 
     def profiles(self, line_bytes: int) -> dict[int, StackDistanceProfile]:
-        """The profile of each group."""
+        """Return the profile of each group."""
         import pandas as pd
 
         rows = _summed(pd.concat(self._parts)).sort_values(["group", "distance"])

@@ -1,5 +1,6 @@
-"""The order of last uses as bits: every key is one live slot, later slots are later uses, and a stack distance is the
-number of live slots above one.
+"""The order of last uses as bits.
+
+Every key is one live slot, later slots are later uses, and a stack distance is the number of live slots above one.
 
 Live slots are bits of words; above them are counts of blocks of 8 words (four counts in a word, so that few additions
 add many), and of supers of 64 blocks in a Fenwick tree, so that even the longest distance takes tens of steps. Slots
@@ -62,7 +63,7 @@ def live_in_closed(live: int) -> int:
 
 
 def capacity_for(live: int, spread: int, least: int) -> int:
-    """Number of slots to allocate for ``live`` ones; CapacityError when slot numbers are exhausted."""
+    """Return the number of slots to allocate for ``live`` ones; CapacityError when slot numbers are exhausted."""
     capacity = min(max(least, spread * live + 64), MOST_SLOTS)
     if capacity < live + live // 8:
         raise CapacityError("a trace touches too many different lines", value=live, allowed="up to 3.8e9; larger lines")

@@ -28,8 +28,11 @@ _LARGEST_MASK = np.uint64(2**31 - 1)
 
 
 def profiles_with_writebacks(trace: Trace, line_bytes: int) -> tuple[StackDistanceProfile, StackDistanceProfile]:
-    """The stack distances of a trace of up to ``MOST`` accesses, and the largest distances of its dirty intervals: a
-    cache of C lines writes back as many lines as have one of C or more. Accesses without kinds are loads."""
+    """Return the stack distances of a trace, and the largest distances of its dirty intervals.
+
+    Of up to ``MOST`` accesses: a cache of C lines writes back as many lines as have one of C or more. Accesses without
+    kinds are loads.
+    """
     counter, intervals = stack_counter(line_bytes), DirtyIntervals(line_shift(line_bytes))
     for chunk in trace.by_line(line_bytes):
         distances = counter.measure(chunk.address)
@@ -50,7 +53,7 @@ class DirtyIntervals:
         self._ended: list[NDArray[np.int64]] = []
 
     def add(self, address: Addresses, kind: Kinds, distances: NDArray[np.int64]) -> None:
-        """The next n accesses: addresses, kinds and stack distances, each (n,)."""
+        """Add the next n accesses: addresses, kinds and stack distances, each (n,)."""
         kind, distances = np.require(kind, np.uint8, ["C"]), np.require(distances, np.int64, ["C"])
         ended = np.empty(len(address), np.int64)
         self._state.ended = 0
@@ -59,7 +62,7 @@ class DirtyIntervals:
         self._ended.append(ended[: self._state.ended].copy())
 
     def largest(self) -> NDArray[np.int64]:
-        """The largest distance of every interval, those that last to the end of the trace included."""
+        """Return the largest distance of every interval, those that last to the end of the trace included."""
         entry = self._keys.entries[self._keys.entries != 0]
         time, largest = entry >> _TIME, (entry >> _LARGEST) & _LARGEST_MASK
         since = np.empty(len(entry), np.int64)  # keys accessed after the last access of each

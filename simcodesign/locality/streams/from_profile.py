@@ -27,8 +27,10 @@ _FEWEST = 1e-290
 
 
 class WarmStream(NamedTuple):
-    """``address`` has the distances of the profile when it is read after ``warmup``, which accesses each of its keys
-    once, and so often as the deepest distance needs."""
+    """A stream that has the distances of the profile when it is read after ``warmup``.
+
+    ``warmup`` accesses each key of ``address`` once, and so often as the deepest distance needs.
+    """
 
     warmup: Addresses
     address: Addresses
@@ -37,7 +39,9 @@ class WarmStream(NamedTuple):
 def synthetic_stream(
     profile: StackDistanceProfile, accesses: int, seed: int, key_bytes: int | None = None
 ) -> Addresses:
-    """``accesses`` addresses (uint64) with the profile, when measured with lines of ``key_bytes`` (None: as it is).
+    """Return ``accesses`` addresses (uint64) with the profile, when measured with lines of ``key_bytes``.
+
+    None: as it is.
 
     The number of accesses with a distance up to d is the scaled profile's number, rounded, for every d: exactly
     the counts of the profile if they are whole and ``accesses`` is their sum. Keys are numbered from 0 as they are
@@ -62,7 +66,7 @@ def warm_stream(profile: StackDistanceProfile, accesses: int, seed: int, key_byt
 
 
 def _draws(profile: StackDistanceProfile, accesses: int) -> NDArray[np.int64]:
-    """(accesses,) ascending: each distance as often as it is to occur, cold ones as -1.
+    """Return each distance as often as it is to occur, cold ones as -1; (accesses,), ascending.
 
     Rounding sums rather than counts leaves hits of every cache size within half an access of the profile.
     """
@@ -78,7 +82,7 @@ def _draws(profile: StackDistanceProfile, accesses: int) -> NDArray[np.int64]:
 
 
 def _accessed(draws: NDArray[np.int64], keys: int, seed: int, key_bytes: int) -> Addresses:
-    """The addresses of the draws in a random order, after a first access to each of ``keys``."""
+    """Return the addresses of the draws in a random order, after a first access to each of ``keys``."""
     most = keys + int(np.count_nonzero(draws < 0))
     if most > END // key_bytes:
         raise InputError("keys of a stream", value=most, allowed=f"up to {END // key_bytes} of {key_bytes} bytes")

@@ -63,8 +63,10 @@ class Chase:
 
 @dataclass(frozen=True)
 class BitReversal:
-    """Elements i and j swapped wherever j is i with its ``bits`` bits in reverse order, and i < j: load i, load j,
-    store i, store j."""
+    """Elements i and j swapped wherever j is i with its ``bits`` bits in reverse order, and i < j.
+
+    Load i, load j, store i, store j.
+    """
 
     base: int
     bits: int

@@ -46,7 +46,7 @@ class Size:
     words: tuple[str, ...] = ()
 
     def checked(self, name: str, value: Any) -> Value:
-        """The value, as the kernel needs it; InputError for any other. A float that is a whole number is one."""
+        """Return the value, as the kernel needs it; InputError for any other. A float that is a whole number is one."""
         if self.words:
             if not isinstance(value, str) or value not in self.words:
                 raise InputError(name, value=value, allowed=", ".join(self.words))
@@ -104,7 +104,7 @@ class Kernel:
         return chosen
 
     def accesses(self, **sizes: Any) -> int:
-        """Number of accesses, in closed form. InputError as ``kernel_trace``."""
+        """Return the number of accesses, in closed form. InputError as ``kernel_trace``."""
         chosen = self.checked(sizes)
         self.program(**chosen)  # checks the sizes against each other
         return self.formula(**chosen)
@@ -149,19 +149,19 @@ class KernelTrace(Trace):
 
 
 def _stores(part: Part) -> int:
-    """Accesses that only store."""
+    """Return accesses that only store."""
     if isinstance(part, Loop):
         return part.stores
     return sum(int(np.count_nonzero(chunk.kind == STORE)) for chunk in part.blocks(CHUNK))
 
 
 def kernel_trace(name: str, **sizes: Any) -> KernelTrace:
-    """The trace of a kernel of ``KERNELS``. InputError for an unknown name, and sizes missing or not allowed."""
+    """Return the trace of a kernel of ``KERNELS``. InputError for an unknown name, and sizes missing or not allowed."""
     return KernelTrace(kernel(name), sizes)
 
 
 def kernel(name: str) -> Kernel:
-    """The kernel of a name; InputError for an unknown one."""
+    """Return the kernel of a name; InputError for an unknown one."""
     if name not in KERNELS:
         raise InputError("no such kernel", value=name, allowed=nearest(name, KERNELS))
     return KERNELS[name]

@@ -129,7 +129,7 @@ def _known(node: Node, turns: int, known: dict[int, Template]) -> Template:
 
 
 def _written_out(node: Node, turns: int) -> Template:
-    """The first ``turns`` turns of a loop, or an access."""
+    """Return the first ``turns`` turns of a loop, or an access."""
     if isinstance(node, Access):
         return template(np.array([node.address], np.uint64), np.array([node.array]), np.array([node.kind], np.uint8))
     body = _joined([_written_out(part, part.turns if isinstance(part, Loop) else 1) for part in node.body])
@@ -139,7 +139,7 @@ def _written_out(node: Node, turns: int) -> Template:
 
 
 def template(address: Addresses, array: NDArray[np.intp], kind: Kinds) -> Template:
-    """A template with the groups that go with its arrays."""
+    """Return a template with the groups that go with its arrays."""
     return Template(address, array, kind, (array + FIRST_GROUP).astype(np.uint64))
 
 

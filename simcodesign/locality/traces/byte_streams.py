@@ -29,9 +29,11 @@ PIECE_BYTES = 1 << 18
 class Readable(Protocol):
     """Reader that fills a part of a buffer, and none of it at its end."""
 
-    def readinto1(self, buffer: memoryview, /) -> int: ...
+    def readinto1(self, buffer: memoryview, /) -> int:
+        """Read at most as many bytes as the buffer holds; return how many."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the stream."""
 
 
 class Stream:
@@ -43,7 +45,10 @@ class Stream:
         self._below = below  # what the source reads and does not close
 
     def read_into(self, buffer: memoryview) -> int:
-        """Fills the buffer; less only at the end, or before damage, which the next call raises. How many bytes."""
+        """Fill the buffer; return how many bytes.
+
+        Less only at the end, or before damage, which the next call raises.
+        """
         filled = 0
         while filled < len(buffer) and not self._damage:
             try:
@@ -62,13 +67,13 @@ class Stream:
         return filled
 
     def read(self, size: int) -> bytearray:
-        """The next ``size`` bytes, or fewer as above."""
+        """Return the next ``size`` bytes, or fewer as above."""
         data = bytearray(size)
         del data[self.read_into(memoryview(data)) :]
         return data
 
     def place(self, offset: int) -> Place:
-        """A byte of the stream, in the line that is being read."""
+        """Return a byte of the stream, in the line that is being read."""
         return Place(self.name, self.line, f"byte {offset}")
 
     def __enter__(self) -> Self:
@@ -88,7 +93,7 @@ def _damage(error: Exception) -> str:
 
 
 def open_stream(path: Path, compression: str = "") -> Stream:
-    """The bytes of a file, decompressed if ``compression`` is a suffix of ``COMPRESSIONS``."""
+    """Return the bytes of a file, decompressed if ``compression`` is a suffix of ``COMPRESSIONS``."""
     file = open_bytes(path, STREAM_BYTES)
     if not compression:
         return Stream(cast(Readable, file), str(path))

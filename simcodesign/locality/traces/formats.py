@@ -26,7 +26,7 @@ from simcodesign.locality.traces.trace import Trace, empty_trace
 
 
 def open_trace(path: str | Path, format: str | None = None, *, instructions: bool = False) -> Trace:
-    """The trace in a file; ``format`` names a reader, or None to find it out from the suffix and first bytes.
+    """Return the trace in a file; ``format`` names a reader, or None to find it out from the suffix and first bytes.
 
     With ``instructions``, the instruction fetches of a text are accesses too (of kind FETCH, each its own group).
     Raises ``InputError`` here or while it is read: a file that is missing, of no known format, empty, cut off or
@@ -44,7 +44,10 @@ def open_trace(path: str | Path, format: str | None = None, *, instructions: boo
 
 
 def compression_of(path: Path, named: TraceReader | None = None) -> str:
-    """The suffix of how a file is compressed, or nothing. Without one its first bytes tell, but not for raw numbers."""
+    """Return the suffix of how a file is compressed, or nothing.
+
+    Without one its first bytes tell, but not for raw numbers.
+    """
     suffix = path.suffix.lower()
     if suffix in COMPRESSIONS:
         return suffix

@@ -51,6 +51,7 @@ class Recording:
 
     @property
     def stopped(self) -> bool:
+        """Return whether the program was stopped before its end."""
         return self.exit_status is None
 
     def json_fields(self) -> dict[str, Any]:
@@ -68,7 +69,9 @@ def record_trace(
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
 ) -> Recording:
-    """Runs a program and writes its data accesses from number ``skip`` on, ``most_accesses`` at most, as ``.npz``.
+    """Run a program and write its data accesses as ``.npz``.
+
+    From number ``skip`` on, ``most_accesses`` at most.
 
     The program is killed as soon as there are enough; ``Recording.stopped`` records that. Its output goes to ``stdout``
     and ``stderr``, as of ``subprocess.run``, and never into the trace. The file holds the arrays ``address`` (uint64,
@@ -140,7 +143,10 @@ class _Pipe(io.FileIO):
 def _running(
     arguments: list[str], stdout: int | IO[Any] | None, stderr: int | IO[Any] | None
 ) -> Iterator[tuple[Stream, subprocess.Popen[bytes]]]:
-    """The program runs and its trace streams in through a pipe of its own. It is killed at the end if it still runs."""
+    """Run the program while its trace streams in through a pipe of its own.
+
+    It is killed at the end if it still runs.
+    """
     reading, writing = os.pipe()
     with _Pipe(reading, "rb") as source:
         with suppress(ImportError, OSError, AttributeError):  # a larger pipe than the user may have
@@ -203,7 +209,7 @@ class _Columns:
         self.accesses += len(accesses)
 
     def write(self) -> None:
-        """The whole trace, under its name only when it is complete."""
+        """Write the whole trace, under its name only when it is complete."""
         part = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
         try:
             with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:

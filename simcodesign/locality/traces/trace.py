@@ -54,7 +54,7 @@ class Accesses:
         return len(self.address)
 
     def __getitem__(self, part: slice) -> Accesses:
-        """The accesses of a slice, as views."""
+        """Return the accesses of a slice, as views."""
         address, kind, group, size = (
             None if column is None else column[part] for column in (self.address, self.kind, self.group, self.size)
         )
@@ -93,8 +93,11 @@ class Accesses:
 
 
 class Repeated(NamedTuple):
-    """A trace in parts, one after another: ``before``, ``period``, ``rest``. Between the last two the period comes
-    ``more`` times, with the same stack distances each time; the rest has the distances of its first turns."""
+    """A trace in parts, one after another: ``before``, ``period``, ``rest``.
+
+    Between the last two the period comes ``more`` times, with the same stack distances each time; the rest has the
+    distances of its first turns.
+    """
 
     before: Iterable[Accesses]
     period: Iterable[Accesses]
@@ -150,7 +153,7 @@ class ArrayTrace(Trace):
         return len(self._all)
 
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
-        """Views of the arrays; copies of what is read-only or has gaps."""
+        """Yield views of the arrays; copies of what is read-only or has gaps."""
         return (
             Accesses(
                 _usable(part.address),
@@ -166,7 +169,10 @@ def _usable(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_trace(source: Trace | Any) -> Trace:
-    """A trace as it is; an array or a sequence of integers as an ``ArrayTrace``. Files: ``readers.open_trace``."""
+    """Return a trace as it is; an array or a sequence of integers as an ``ArrayTrace``.
+
+    Files: ``readers.open_trace``.
+    """
     if isinstance(source, Trace):
         return source
     if isinstance(source, str | Path):
@@ -200,7 +206,7 @@ def line_shift(line_bytes: int) -> int:
 
 
 def at_least(what: str, value: Any, least: int) -> int:
-    """The value as an int. InputError unless a whole number of ``least`` or more."""
+    """Return the value as an int. InputError unless a whole number of ``least`` or more."""
     try:
         number = index(value)
     except TypeError:
@@ -211,12 +217,12 @@ def at_least(what: str, value: Any, least: int) -> int:
 
 
 def at_least_one(most: int) -> int:
-    """The largest size of a chunk, checked."""
+    """Return the largest size of a chunk, checked."""
     return at_least("accesses of the chunks of a trace", most, 1)
 
 
 def empty_trace(name: str) -> InputError:
-    """The error for a trace in which there is nothing."""
+    """Return the error for a trace in which there is nothing."""
     return InputError("the trace is empty: it holds no access", Place(name), allowed="one access or more")
 
 
@@ -232,7 +238,7 @@ def addresses(values: Any, place: Place) -> Addresses:
 
 
 def kinds(values: Any, place: Place) -> Kinds:
-    """The values as uint8 (n,); InputError for anything but kinds of accesses."""
+    """Return the values as uint8 (n,); InputError for anything but kinds of accesses."""
     array = integers(values, place)
     wrong = (array < LOAD) | (array > FETCH)
     if np.any(wrong):
@@ -243,7 +249,7 @@ def kinds(values: Any, place: Place) -> Kinds:
 
 
 def sizes(values: Any, place: Place) -> Sizes:
-    """The values as uint32 (n,); InputError for anything but sizes of accesses."""
+    """Return the values as uint32 (n,); InputError for anything but sizes of accesses."""
     array = integers(values, place)
     wrong = (array < 0) | (array > MOST_SIZE)
     if np.any(wrong):
@@ -253,7 +259,7 @@ def sizes(values: Any, place: Place) -> Sizes:
 
 
 def integers(values: Any, place: Place) -> NDArray[Any]:
-    """The values as a one-dimensional array of integers, and nothing else."""
+    """Return the values as a one-dimensional array of integers, and nothing else."""
     try:
         array = np.asarray(values)
         if not isinstance(values, np.ndarray) and all(isinstance(value, int) for value in values):

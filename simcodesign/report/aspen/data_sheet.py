@@ -38,7 +38,10 @@ from simcodesign.report.common.tables import section
 
 
 def aspen_sheet(path: Path) -> list[RenderableType]:
-    """Data sheet of an application, a machine, or a file that others include. Raises InputError as reading it does."""
+    """Return data sheet of an application, a machine, or a file that others include.
+
+    Raises InputError as reading it does.
+    """
     file = parse_file(path)
     if file.models:
         return _application(load_application(path))
@@ -103,7 +106,7 @@ def _parameters(definitions: Definitions, scope: Scope) -> Iterator[RenderableTy
 
 
 def _default(parameter: Parameter, scope: Scope, value: str) -> str:
-    """The number, or the member of an enumeration."""
+    """Return the number, or the member of an enumeration."""
     if parameter.choices is None:
         return value
     members = scope.definitions.enumerations[parameter.choices].members
@@ -161,7 +164,7 @@ def _components(components: Iterable[Component], scope: Scope, counts: Mapping[s
 
 
 def _cost(name: str, value: float | None) -> str:
-    """A cost with its unit; prices have none."""
+    """Return a cost with its unit; prices have none."""
     unit = {"rack_units": " U", "die_area": " m2", "price": ""}[name]
     return "-" if value is None else f"{value:,.6g}{unit}"
 

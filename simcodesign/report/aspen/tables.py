@@ -144,7 +144,7 @@ def socket_tables(answers: Mapping[str, Answer], absent: Mapping[str, str]) -> l
 
 
 def comparison_tables(comparison: AspenComparison) -> list[RenderableType]:
-    """Simulation against closed form, and why they differ."""
+    """Return tables of simulation against closed form, and why they differ."""
     seconds = Seconds([comparison.forecast_s, *(rung.simulated_s for rung in comparison.rungs)])
     title = f"Simulated: {_title(comparison.timing)}"
     shown = table(title, "reading", f"time [{seconds.unit}]", "change", "of gap", "operations")
@@ -317,5 +317,5 @@ def _warnings(lines: Sequence[str]) -> list[RenderableType]:
 
 
 def table(title: str, *names: str) -> Table:
-    """A table with these columns; columns of numbers are aligned to the right."""
+    """Return a table with these columns; columns of numbers are aligned to the right."""
     return text_table(title, *names, right=[name for name in names if name.split(" [")[0] in NUMBERS])

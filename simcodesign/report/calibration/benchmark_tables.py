@@ -25,8 +25,10 @@ from simcodesign.report.common.tables import new_table, paragraph
 
 
 def benchmark_tables(calibration: MachineCalibration) -> Iterator[RenderableType]:
-    """The constants, how the number of segments was chosen, the rows used and the constants that cannot be
-    separated."""
+    """Yield the constants, how the number of segments was chosen, and the rows used.
+
+    And the constants that cannot be separated.
+    """
     yield paragraph(f"{calibration.machine.name}: constants from benchmarks", bold=True)
     if calibration.all_constants or not calibration.choices:
         yield constants_table(calibration)
@@ -97,7 +99,7 @@ def _shown(constant: MachineConstant, value: float) -> str:
 
 
 def cross_validation_table(messages: PointToPoint) -> Table:
-    """The error on sizes left out by the number of segments, as a factor, and which number was chosen."""
+    """Return the error on sizes left out by the number of segments, as a factor, and which number was chosen."""
     table = new_table("Segments, by cross-validation", "segments", "mean squared log error", "standard error", "chosen")
     cuts = messages.segmentation
     errors, spreads = Digits(cuts.errors, 3), Digits(cuts.standard_errors, 2)
@@ -108,7 +110,7 @@ def cross_validation_table(messages: PointToPoint) -> Table:
 
 
 def benchmark_sentences(calibration: MachineCalibration) -> Iterator[str]:
-    """Notes, changes of protocols, constants that cannot be separated, and the rows used."""
+    """Yield notes, changes of protocols, constants that cannot be separated, and the rows used."""
     messages = calibration.messages
     if messages is not None:
         for segment in messages.segments[:-1]:
@@ -133,7 +135,7 @@ def _combination(one: Combination) -> str:
 
 
 def used_sentences(calibration: MachineCalibration) -> Iterator[str]:
-    """The used rows of each file, which are no evidence for the machine, and how many others are evidence."""
+    """Yield the used rows of each file, which are no evidence for the machine, and how many others are evidence."""
     used = calibration.lines
     measured = {name for one in calibration.evidence for name in one.source.split(", ")}
     for table in calibration.tables:

@@ -145,7 +145,7 @@ def _put(tree: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _entry(constant: MachineConstant) -> tuple[str, str]:
-    """The key and the value, times per byte as bandwidths, with the interval and the origin as a comment."""
+    """Return the key and the value, times per byte as bandwidths, with the interval and the origin as a comment."""
     path, value, low, high = constant.path, constant.value, constant.low, constant.high
     dimension = constant.dimension
     if (path.endswith(_PER_BYTE) or path == "network.G") and value > 0:

@@ -59,7 +59,7 @@ def estimate_table(calibration: Calibration) -> Table:
 
 
 def _interval(unknown: Unknown, estimate: Estimate) -> str:
-    """The interval; without one, the values that fit equally well; a dash if nothing is known."""
+    """Return the interval; without one, the values that fit equally well; a dash if nothing is known."""
     low, high = estimate.low, estimate.high
     if math.isnan(low):
         low, high = (estimate.least, estimate.most) if not estimate.determined else (math.nan, math.nan)
@@ -74,7 +74,7 @@ def _range(unknown: Unknown, low: float, high: float) -> str:
 
 
 def shown(unknown: Unknown, value: float) -> str:
-    """A value of an unknown with its unit; factors have none."""
+    """Return a value of an unknown with its unit; factors have none."""
     if math.isnan(value):
         return "-"
     dimension = dimension_at(unknown.path)
@@ -154,7 +154,7 @@ def _degenerate(calibration: Calibration, group: Group, advice: tuple[str, ...],
 
 
 def outlier_sentences(calibration: Calibration) -> Iterator[str]:
-    """The times that the others do not explain, and whether they were used."""
+    """Yield the times that the others do not explain, and whether they were used."""
     fit = calibration.fit
     for one in sorted(fit.outliers, key=lambda one: -abs(one.deviations)):
         timing = calibration.timings[one.row]
@@ -163,7 +163,7 @@ def outlier_sentences(calibration: Calibration) -> Iterator[str]:
 
 
 def outlier_text(what: str, measured: str, expected: str, deviations: float) -> str:
-    """An outlier in words; ``what`` was measured."""
+    """Return an outlier in words; ``what`` was measured."""
     far = abs(deviations)
     how = f"{far:.3g} standard deviations" if far < MAX_DEVIATIONS else "the others hardly differ from the fit"
     return f"An outlier: {what}: measured {measured}, the other times give {expected} ({how})"
@@ -241,7 +241,7 @@ def common_sentences(calibration: Calibration) -> Iterator[str]:
 
 
 def residual_table(calibration: Calibration) -> Table:
-    """The times that fit worst."""
+    """Return the times that fit worst."""
     fit = calibration.fit
     measured = fit.problem.times_s
     share = np.divide(fit.residuals_s, measured, out=np.zeros_like(measured), where=measured > 0)
@@ -340,7 +340,7 @@ def _machine_lines(here: list[tuple[Unknown, Estimate]]) -> list[str]:
 
 
 def _yaml_lines(unknown: Unknown, estimate: Estimate) -> Iterator[str]:
-    """Determined constants as keys, the others as comments."""
+    """Yield determined constants as keys, the others as comments."""
     interval = _interval(unknown, estimate)
     if not estimate.determined:
         yield (

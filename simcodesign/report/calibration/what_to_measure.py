@@ -18,8 +18,10 @@ IMB, OSU = "Intel MPI Benchmarks", "OSU micro-benchmarks"
 
 @dataclass(frozen=True)
 class BenchmarkCommand:
-    """A ``command`` of a benchmark of the suite ``benchmarks``, ``where`` to run it, the constants that it
-    ``determines``, and what its ``file`` does not print (``given``)."""
+    """A ``command`` of a benchmark of the suite ``benchmarks``.
+
+    ``where`` to run it, the constants that it ``determines``, and what its ``file`` does not print (``given``).
+    """
 
     benchmarks: str
     command: str

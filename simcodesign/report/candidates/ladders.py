@@ -16,9 +16,11 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 
 
 def several_ladders(several: SeveralComparisons, shares: bool = False) -> list[Table]:
-    """Change by each effect, from the forecast to the simulation, and on to the measurement: a column for each
-    candidate, or over an axis a table for each, with a column for each value. ``shares``: with the part that each step
-    is of the gap, which is that to the measured time if there is one."""
+    """Return the change by each effect, from the forecast to the simulation, and on to the measurement.
+
+    A column for each candidate, or over an axis a table for each, with a column for each value. ``shares``: with the
+    part that each step is of the gap, which is that to the measured time if there is one.
+    """
     if not several.axis:
         names = [label(one, several) for one in several.comparisons]
         return [_ladders("Effects, switched on one after another", names, several.comparisons, shares)]
@@ -32,7 +34,7 @@ def several_ladders(several: SeveralComparisons, shares: bool = False) -> list[T
 
 
 def lines_of(several: SeveralComparisons) -> dict[str, list[Candidate]]:
-    """The candidates that differ by their value of the axis only, by what they are called."""
+    """Return the candidates that differ by their value of the axis only, by what they are called."""
     lines: dict[str, list[Candidate]] = {}
     for one in several.comparisons:
         lines.setdefault(label(one, several), []).append(one)
@@ -71,7 +73,7 @@ def _unexplained(one: Candidate, show: Seconds, shares: bool) -> str:
 
 
 def _share(step: LadderStep) -> str:
-    """The fraction of the gap for a step, to append to its change; nothing if it is none, or steps cancel."""
+    """Return the fraction of the gap for a step, to append to its change; nothing if it is none, or steps cancel."""
     text = share_percent(step.fraction)
     return f" ({text})" if step.change_s and text != DOES_NOT_APPLY else ""
 

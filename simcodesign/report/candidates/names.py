@@ -27,12 +27,12 @@ def whole_name(one: Candidate, several: SeveralComparisons) -> str:
 
 
 def place_of(one: Candidate) -> list[str]:
-    """The value of the axis, if there is one, in a list."""
+    """Return the value of the axis, if there is one, in a list."""
     return [f"{name} = {value:,.6g} {unit_of(name)}".rstrip() for name, value in one.at.items()]
 
 
 def unit_of(axis: str) -> str:
-    """The SI unit of a constant; empty if it has none, or an unknown one."""
+    """Return the SI unit of a constant; empty if it has none, or an unknown one."""
     return DIMENSIONS["bandwidth" if axis.endswith("bandwidth") else dimension_at(axis) or "count"]
 
 
@@ -43,7 +43,7 @@ def machine_names(several: SeveralComparisons) -> dict[str, str]:
 
 
 def _set_of_all(several: SeveralComparisons) -> str:
-    """Settings of all of several machines."""
+    """Return the settings of all of several machines."""
     rest = {name.partition(WITH)[2] for name in several.machines}
     return rest.pop() if len(rest) == 1 and len(several.machines) > 1 else ""
 
@@ -62,7 +62,7 @@ def title_of(several: SeveralComparisons) -> str:
 
 
 def _workloads(several: SeveralComparisons) -> dict[str, None]:
-    """The workloads, with what was set of each; what differs along the axis is none of that."""
+    """Return the workloads, with what was set of each; what differs along the axis is none of that."""
     names: dict[str, None] = {}
     for one in several.comparisons:
         settings = [text for text in one.comparison.forecast.settings if text.partition("=")[0] not in one.at]
@@ -71,7 +71,7 @@ def _workloads(several: SeveralComparisons) -> dict[str, None]:
 
 
 def time_cell(time: Interval, show: Seconds | None, sign: str = "") -> str:
-    """A time of a table, with the half-width of its interval; with its unit if there is none of the table."""
+    """Return a time of a table, with the half-width of its interval; with its unit if there is none of the table."""
     if show is None:
         known = time.same or not math.isfinite(time.half_width)
         return format_quantity(time.mean, "time") if known else QuantityFormat("s").wide(time)

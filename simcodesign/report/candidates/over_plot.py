@@ -1,5 +1,7 @@
-"""Candidates over the values of an axis: lines of forecast, simulation, formulas and measurements, and what each effect
-adds where."""
+"""Candidates over the values of an axis.
+
+Lines of forecast, simulation, formulas and measurements, and what each effect adds.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ _EFFECTS = ("#D55E00", "#56B4E9", "#F0E442", "#8C6D31", "#7B3FA0", "#009E73", "#
 
 
 def plot_over_axis(mpl: Any, several: SeveralComparisons, why: bool) -> Any:
-    """Times and ratios over the axis, a colour for each candidate, or for each column of the table of a single one;
-    with ``why`` the ladders below."""
+    """Return times and ratios over the axis, a colour for each candidate.
+
+    Or for each column of the table of a single one; with ``why`` the ladders below.
+    """
     lines, series = lines_of(several), [*series_of(several)]
     rows = -(-len(lines) // _IN_A_ROW) if why else 0
     figure = plot_style.new_figure(mpl, 10.0, 4.4 + 3.2 * rows)
@@ -88,7 +92,7 @@ def _draw(
     colour: Any,
     unit: Callable[[Candidate], float],
 ) -> None:
-    """A column of candidates over their axis, in units of something of each, with its intervals."""
+    """Draw a column of candidates over their axis, in units of something of each, with its intervals."""
     x = np.array([one.at[axis] for one in line])
     y = np.array([series.time_s(one) / unit(one) for one in line])
     panel.plot(x, y, color=colour, **series.look)
@@ -113,7 +117,7 @@ def _x_axis(mpl: Any, several: SeveralComparisons, panel: Any) -> None:
 
 
 def axis_name(axis: str) -> str:
-    """The name of an axis, with what it counts."""
+    """Return the name of an axis, with what it counts."""
     unit = "ranks" if axis == "P" else unit_of(axis)
     return plot_style.plain(f"{axis} ({unit})" if unit else axis)
 
@@ -126,7 +130,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _ladders(mpl: Any, figure: Any, several: SeveralComparisons, rows: int) -> None:
-    """A panel for each candidate: at each value of the axis what each effect adds, in per cent of the forecast."""
+    """Draw a panel for each candidate.
+
+    At each value of the axis what each effect adds, in per cent of the forecast.
+    """
     lines = lines_of(several)
     effects = [name for name in effects_shown([one.comparison for one in several.comparisons]) if _acts(several, name)]
     panels = figure.subplots(rows, min(len(lines), _IN_A_ROW), squeeze=False)

@@ -31,9 +31,10 @@ _POINTS: dict[str, Any] = {
 
 
 def several_plot(several: SeveralComparisons, path: str | Path, why: bool = False) -> None:
-    """Over an axis: times of both readings, formulas and measurements, and what they are of the simulated time; with
-    ``why`` also what each effect adds at each value. Otherwise bars of both readings, the times of replications, and
-    below them the ladders, on one scale of time if that shows all of them.
+    """Over an axis: times of both readings, formulas and measurements, and what they are of the simulated time.
+
+    With ``why`` also what each effect adds at each value. Otherwise bars of both readings, the times of replications,
+    and below them the ladders, on one scale of time if that shows all of them.
 
     Raises InputError for a path that cannot be written, and when Matplotlib is missing.
     """
@@ -43,8 +44,10 @@ def several_plot(several: SeveralComparisons, path: str | Path, why: bool = Fals
 
 
 def draw_several(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[str, dict[str, Any]]:
-    """Draw the times of both readings, formulas and measurements: over the axis, or else as bars; return what the
-    colours mean where the picture does not say it."""
+    """Draw the times of both readings, formulas and measurements: over the axis, or else as bars.
+
+    Return what the colours mean where the picture does not say it.
+    """
     if several.axis:
         return draw_times(mpl, axis, several)
     _bars(mpl, axis, several, [*series_of(several)], points=True)
@@ -94,8 +97,10 @@ def _on_one_scale(candidates: Sequence[Candidate]) -> bool:
 
 
 def _bars(mpl: Any, axis: Any, several: SeveralComparisons, series: Sequence[Series], points: bool = False) -> None:
-    """Draw a bar for each column of each candidate, with its interval or spread if known; ``points``: and a point for
-    each replication."""
+    """Draw a bar for each column of each candidate, with its interval or spread if known.
+
+    ``points``: and a point for each replication.
+    """
     candidates = several.comparisons
     longest, high = 0.0, 0.8 / len(series)
     for place, one in enumerate(candidates):
@@ -132,8 +137,10 @@ def _replications(axis: Any, one: Candidate, at: float, high: float) -> None:
 
 
 def draw_replications(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[str, dict[str, Any]]:
-    """Draw the simulated times of all replications for each machine, with means and their intervals; return what the
-    marks mean. InputError without replications."""
+    """Draw the simulated times of all replications for each machine, with means and their intervals.
+
+    Return what the marks mean. InputError without replications.
+    """
     found = [one for one in several.comparisons if one.replicated is not None]
     if several.axis or not found:
         allowed = "several machines with replications=N, on which something is random, without an axis"

@@ -29,7 +29,7 @@ class Series:
 
 
 def series_of(several: SeveralComparisons) -> Iterator[Series]:
-    """The columns that any candidate has: forecast, formulas, simulation, measurement."""
+    """Yield the columns that any candidate has: forecast, formulas, simulation, measurement."""
     yield Series(FORECAST, COLOURS[FORECAST], {"linestyle": "--", "linewidth": 1.3}, lambda one: one.forecast_s)
     names = dict.fromkeys(formula.name for one in several.comparisons for formula in one.comparison.formulas)
     for name, colour, marker in zip(names, _FORMULAS, _MARKERS, strict=False):
@@ -54,7 +54,7 @@ def _formula_s(one: Candidate, name: str) -> float:
 
 
 def measured_s(one: Candidate) -> float:
-    """The measured total; nan if there is none."""
+    """Return the measured total; nan if there is none."""
     return NAN if one.measured is None else float(one.measured)
 
 

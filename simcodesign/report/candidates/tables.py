@@ -60,8 +60,11 @@ _TWICE = 2.0
 
 
 def several_tables(several: SeveralComparisons, why: bool = False) -> list[RenderableType]:
-    """Everything in one answer, ending with the order of the machines. ``why``: with the ladders over an axis as well,
-    which part of the gap each step is, and the parts of the difference between machines."""
+    """Everything in one answer, ending with the order of the machines.
+
+    ``why``: with the ladders over an axis as well, which part of the gap each step is, and the parts of the difference
+    between machines.
+    """
     candidates = several.comparisons
     comparisons = [one.comparison for one in candidates]
     ladders = several_ladders(several, shares=why) if why or not several.axis else []
@@ -118,8 +121,10 @@ def _facts(several: SeveralComparisons) -> RenderableType:
 
 
 def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
-    """Which part of the machines has ranks: once if it is the same of all, otherwise of each; over an axis at its
-    first value, which shows the effect of placement."""
+    """Which part of the machines has ranks: once if it is the same of all, otherwise of each.
+
+    Over an axis at its first value, which shows the effect of placement.
+    """
     first = several.comparisons[0].at
     found = _of_whom(
         several, lambda one: [text for _, text in use_facts(one.comparison.simulation)] if one.at == first else []
@@ -130,7 +135,7 @@ def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
 
 
 def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
-    """The algorithms of collective operations: once if all candidates have the same, otherwise of each."""
+    """Return the algorithms of collective operations: once if all candidates have the same, otherwise of each."""
     found: dict[str, dict[str, None]] = {}
     for one in several.comparisons:
         if one.comparison.collectives:
@@ -143,9 +148,11 @@ def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
 
 
 def _apart(one: Candidate, several: SeveralComparisons) -> str:
-    """Label of a candidate by the settings that its collective operations may depend on: its workload and value of the
-    axis (and its machine, for algorithms that ``auto`` takes), as far as that makes a difference among all
-    candidates."""
+    """Return the label of a candidate by the settings that its collective operations may depend on.
+
+    Its workload and value of the axis (and its machine, for algorithms that ``auto`` takes), as far as that makes a
+    difference among all candidates.
+    """
     own = one.comparison.collectives
 
     def same(alike: Callable[[Candidate], bool]) -> bool:
@@ -168,7 +175,7 @@ def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[
 
 
 def candidate_table(several: SeveralComparisons) -> Table:
-    """A row for each candidate: both times, what explains the gap, and the time against the first machine's."""
+    """Return a row for each candidate: both times, what explains the gap, and the time against the first machine's."""
     candidates = several.comparisons
     times = [time for one in candidates for time in (one.forecast_s, one.simulated.mean)]
     show = None if max(times) > _FAR * min(times) > 0 else Seconds(times)
@@ -199,7 +206,7 @@ def candidate_table(several: SeveralComparisons) -> Table:
 
 
 def _measured_cells(one: Candidate, show: Callable[[float], str], spread: bool) -> list[str]:
-    """The measured total, its spread, and the error of the simulation against it."""
+    """Return the measured total, its spread, and the error of the simulation against it."""
     if one.measured is None:
         return [DOES_NOT_APPLY] * (3 if spread else 2)
     ends = [] if one.measured.ends is None else [*map(show, one.measured.ends)]
@@ -217,7 +224,7 @@ def _ends_of_groups(several: SeveralComparisons) -> list[bool]:
 
 
 def _largest(one: Candidate) -> str:
-    """The rung that explains most, and how much of the gap that is."""
+    """Return the rung that explains most, and how much of the gap that is."""
     rung, change = one.largest, one.change(one.largest).mean
     if not change:
         return "no gap"
@@ -227,7 +234,7 @@ def _largest(one: Candidate) -> str:
 
 
 def _ratio(one: Candidate) -> str:
-    """The simulated time over the first machine's."""
+    """Return the simulated time over the first machine's."""
     if one.against is None:
         return "1"
     ratio = one.against.ratio
@@ -240,7 +247,10 @@ def _ratio(one: Candidate) -> str:
 
 
 def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) -> list[RenderableType]:
-    """Times of formulas for each candidate, and their errors against its simulation; nothing if there are none."""
+    """Return times of formulas for each candidate, and their errors against its simulation.
+
+    Nothing if there are none.
+    """
     names = list(dict.fromkeys(formula.name for one in candidates for formula in one.comparison.formulas))
     if not names:
         return []
@@ -258,7 +268,7 @@ def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) 
 
 
 def cost_table(several: SeveralComparisons) -> list[RenderableType]:
-    """The price of each machine, and what the simulated run costs on it; nothing where no machine states any."""
+    """Return the price of each machine, and what the simulated run costs on it; nothing where no machine states any."""
     names = dict.fromkeys(name for one in several.comparisons for name in one.costs if not name.startswith("forecast_"))
     if not names:
         return []
@@ -271,7 +281,7 @@ def cost_table(several: SeveralComparisons) -> list[RenderableType]:
 
 
 def _notes(several: SeveralComparisons) -> list[str]:
-    """Notes for the reader of the forecasts, and the meaning of a dash in the ladder, if there is one."""
+    """Return notes for the reader of the forecasts, and the meaning of a dash in the ladder, if there is one."""
     said = _of_whom(several, lambda one: one.comparison.forecast.notes)
     notes = [f"Note: {text} ({'; '.join(names)})." for text, names in said.items()]
     shown = effects_shown([one.comparison for one in several.comparisons])

@@ -1,5 +1,8 @@
-"""Table that fits the available width. Headings break only between words. If the table is too wide, constant columns
-are removed and listed below it; if it is still too wide, it is transposed."""
+"""Table that fits the available width.
+
+Headings break only between words. If the table is too wide, constant columns are removed and listed below it; if it is
+still too wide, it is transposed.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ class FittedTable(Table):
         return False
 
     def _varying(self) -> tuple[list[Column], list[str]]:
-        """The columns without those, except for the first, that are the same in all rows, and what these are."""
+        """Return the columns without those, except for the first, that are the same in all rows, and what these are."""
         kept, same = [], []
         for number, column in enumerate(self.columns):
             texts = [str(cell) for cell in column.cells]
@@ -112,7 +115,7 @@ class FittedTable(Table):
                 return
 
     def _turned(self, rows: Sequence[int], title: object) -> FittedTable:
-        """The columns as rows, of these rows alone."""
+        """Return the columns as rows, of these rows alone."""
         table = self._empty(title)
         cells = [[*column.cells] for column in self.columns]
         table.add_column(_joined(self.columns[0]), overflow="fold")
@@ -124,12 +127,12 @@ class FittedTable(Table):
 
 
 def _named(same: Sequence[str]) -> Text:
-    """The columns left out, and an empty line, as there is one under a table."""
+    """Return the columns left out, and an empty line, as there is one under a table."""
     return Text(f"Equal in every row: {', '.join(same)}\n")
 
 
 def _joined(column: Column) -> str:
-    """A head in one line."""
+    """Return a head in one line."""
     return " ".join(str(column.header).replace(".\n", ".").split())
 
 
@@ -139,7 +142,7 @@ def _headed(least: Sequence[int], heads: Sequence[str]) -> list[int]:
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], available: int) -> list[int]:
-    """The widths, first narrowed if they are furthest above the least ones, until they fit."""
+    """Return the widths, first narrowed if they are furthest above the least ones, until they fit."""
     widths = [max(width, few) for width, few in zip(widths, least, strict=True)]
     while sum(widths) > available:
         spare = [width - few for width, few in zip(widths, least, strict=True)]

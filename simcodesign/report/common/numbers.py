@@ -43,8 +43,11 @@ _BINARY = (("KiB", 2.0**10), ("MiB", 2.0**20), ("GiB", 2.0**30), ("TiB", 2.0**40
 
 
 def binary_unit(sizes: Iterable[float]) -> tuple[float, str] | None:
-    """Factor for bytes, and the unit they then have, if all sizes of at least 1 KiB are whole
-    numbers of KiB and one is; otherwise None. The unit is the largest in which the least is no less than 1."""
+    """Return the factor for bytes, and the unit they then have, or None.
+
+    If all sizes of at least 1 KiB are whole numbers of KiB and one is. The unit is the largest in which the least is no
+    less than 1.
+    """
     large = [abs(size) for size in sizes if math.isfinite(size) and abs(size) >= _BINARY[0][1]]
     if not large or any(size % _BINARY[0][1] for size in large):
         return None
@@ -68,7 +71,7 @@ def _split(unit: str) -> tuple[str, str]:
 
 
 def four_digits(value: float) -> float:
-    """The number with four significant digits."""
+    """Return the number with four significant digits."""
     return float(f"{value:.4g}")
 
 
@@ -159,5 +162,8 @@ def but_small(share: float) -> str:
 
 
 def share_percent(share: float) -> str:
-    """The fraction of a gap that a step has; none if steps that cancel leave a gap much smaller than they are."""
+    """Return the fraction of a gap that a step has.
+
+    None if steps that cancel leave a gap much smaller than they are.
+    """
     return signed_percent(share if abs(share) <= MOST_SHARE else math.nan, "-")

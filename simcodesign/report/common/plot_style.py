@@ -95,7 +95,7 @@ def styled(path: str | Path | None) -> Iterator[Any]:
 
 
 def new_figure(mpl: Any, width: float, height: float) -> Any:
-    """An empty figure of this size in inches."""
+    """Return an empty figure of this size in inches."""
     figure = mpl.figure.Figure(figsize=(min(width, MAX_INCHES), min(height, MAX_INCHES)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     return figure
@@ -110,14 +110,17 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def plain(text: str) -> str:
-    """The text as it is: no dollar sign begins a formula, no underscore hides a legend entry."""
+    """Return the text as it is: no dollar sign begins a formula, no underscore hides a legend entry."""
     text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def wrapped(text: str, inches: float, size: float = 9.0) -> str:
-    """The text in lines that fit this width at this font size in points. They end between words, and not between a
-    number and its unit; a word that is longer than a line ends it behind a dot, dash, ``=`` and the like."""
+    """Return the text in lines that fit this width at this font size in points.
+
+    They end between words, and not between a number and its unit; a word that is longer than a line ends it behind a
+    dot, dash, ``=`` and the like.
+    """
     width = max(12, int(inches * 72 / (0.56 * size)))
     lines = [part for line in text.splitlines() for part in _lines(_BEFORE_UNIT.sub(_KEPT, line), width)]
     return plain("\n".join(lines).replace(_KEPT, " "))
@@ -136,12 +139,12 @@ def _lines(text: str, width: int) -> list[str]:
 
 
 def set_title(figure: Any, text: str, size: float = 11.0) -> None:
-    """A title over the whole figure, from its left edge on, in lines that fit."""
+    """Set a title over the whole figure, from its left edge on, in lines that fit."""
     figure.suptitle(wrapped(text, figure.get_figwidth() - 0.5, size), x=0.01, ha="left", fontsize=size)
 
 
 def headings(results: Sequence[Result]) -> tuple[str, list[str]]:
-    """The common description of all results, and the differences of each."""
+    """Return the common description of all results, and the differences of each."""
     described = [_described(result) for result in results]
     shared = [len(set(facts)) == 1 for facts in zip(*described, strict=True)]
     common, apart = (
@@ -172,7 +175,7 @@ def effects_text(effects: Sequence[str]) -> str:
 
 
 def one_number(value: FloatOrArray, what: str) -> float:
-    """The number. InputError for the many of a forecast over many design points, and for what is not finite."""
+    """Return the number. InputError for the many of a forecast over many design points, and for what is not finite."""
     if np.size(value) != 1:
         raise InputError(f"a plot shows one design point, {what} has {np.size(value)} values")
     number = float(np.asarray(value).item())
@@ -208,7 +211,7 @@ _MIN_TICKS, _MIN_RATIOS, _MAX_TICKS = 3, 4, 9
 
 
 def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
-    """A logarithmic scale for ratios, on which half and twice are as far from 1; 1 itself is marked."""
+    """Set a logarithmic scale for ratios, on which half and twice are as far from 1; 1 itself is marked."""
     {"y": panel.axhline, "x": panel.axvline}[line](1.0, color=GREY, linewidth=0.8, zorder=0)
     values = panel.dataLim.intervaly if line == "y" else panel.dataLim.intervalx
     known = [float(value) for value in values if np.isfinite(value)]
@@ -226,8 +229,10 @@ def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
-    """Round ratios within the ends, 1 among them: of many decades the roundest numbers, otherwise 1 and steps from
-    it."""
+    """Return round ratios within the ends, 1 among them.
+
+    Of many decades the roundest numbers, otherwise 1 and steps from it.
+    """
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for digits in _DIGITS_OF_TICKS[:-1]:
         ticks = [round(digit * 10.0**decade, 12) for decade in decades for digit in digits]
@@ -243,15 +248,18 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """A number without a separate power of ten."""
+    """Return a number without a separate power of ten."""
     text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.{digits}g}"
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else text
 
 
 def log_ticks(mpl: Any, line: Any, text: Callable[[float], str] = number_text, base: float = 10.0) -> None:
-    """Label a logarithmic axis that everything is drawn along: at powers of ten (or of two, as sizes and ranks are
-    counted), and where those are fewer than three at round numbers between them."""
+    """Label a logarithmic axis that everything is drawn along.
+
+    At powers of ten (or of two, as sizes and ranks are counted), and if those are fewer than three at round numbers
+    between them.
+    """
     low, high = sorted(line.get_view_interval())
     ticks = round_ticks(float(low), float(high), base)
     line.set_major_locator(mpl.ticker.FixedLocator(ticks))
@@ -274,8 +282,10 @@ def round_ticks(low: float, high: float, base: float = 10.0) -> list[float]:
 
 
 def distinct_texts(values: Sequence[float], text: Callable[[float, int], str], digits: int) -> list[str]:
-    """Texts of numbers by ``text(value, digits)``, with ``digits`` digits or as many more as it takes until texts of
-    different numbers differ."""
+    """Return texts of numbers by ``text(value, digits)``, all different.
+
+    With ``digits`` digits or as many more as it takes until texts of different numbers differ.
+    """
     texts: list[str] = []
     for more in range(digits, MAX_DIGITS + 1):
         texts = [text(value, more) for value in values]
@@ -296,7 +306,7 @@ def step_look(change_s: float) -> dict[str, Any]:
 
 
 def phase_colours(mpl: Any, count: int) -> list[Any]:
-    """A colour for every phase: from the palette, or along a colour map when they are many."""
+    """Return a colour for every phase: from the palette, or along a colour map when they are many."""
     if count <= len(OKABE_ITO):
         return list(OKABE_ITO[:count])
     return [mpl.colormaps["cividis"](place) for place in np.linspace(0.0, 1.0, count)]
@@ -307,24 +317,26 @@ _OTHERS = ("#009E73", "#CC79A7", "#7B3FA0", "#8C6D31", "#56B4E9", "#D55E00", "#F
 
 
 def machine_colours(mpl: Any, count: int) -> list[Any]:
-    """A colour for every machine or workload, other than a reading's while they are few."""
+    """Return a colour for every machine or workload, other than a reading's while they are few."""
     return list(_OTHERS[:count]) if count <= len(_OTHERS) else phase_colours(mpl, count)
 
 
 def paler(mpl: Any, colour: Any, share: float = 0.35) -> Any:
-    """The colour mixed with white: a fraction ``share`` of it."""
+    """Return the colour mixed with white: a fraction ``share`` of it."""
     return tuple(share * part + 1 - share for part in mpl.colors.to_rgb(colour))
 
 
 def _shortened(name: str, most: int = 40) -> str:
-    """A name that is longer, to its last whole word; one long word as far as there is room."""
+    """Return a name that is longer, to its last whole word; one long word as far as there is room."""
     short = textwrap.shorten(name, most, placeholder="...")
     return short if short != "..." else f"{name[: most - 3]}..."
 
 
 def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> None:
-    """A legend below the figure, or a part of it that is as wide: what patches of a given look mean, or lines
-    (``linestyle`` in the look); no more than ``most`` entries."""
+    """Draw a legend below the figure, or a part of it that is as wide.
+
+    What patches of a given look mean, or lines (``linestyle`` in the look); no more than ``most`` entries.
+    """
     handles = handles_of(mpl, entries, most)
     points = 45 + 5 * max((len(_shortened(name)) for name in entries), default=0)  # of the widest entry
     columns = max(1, min(len(handles), int(figure.figure.get_figwidth() * 72 / points)))

@@ -85,8 +85,11 @@ class ProgressBar:
             self._progress.stop()
 
     def __call__(self, *report: Any) -> None:
-        """Show a report of a study: words; how many are done, the total, the relative half-width of an interval; or,
-        of a simulation, the simulated time in seconds and the number of events."""
+        """Show a report of a study: words.
+
+        How many are done, the total, the relative half-width of an interval; or, of a simulation, the simulated time in
+        seconds and the number of events.
+        """
         numbers = [item for item in report if not isinstance(item, str)]
         if len(numbers) < len(report):
             self._words = ", ".join(STAGES.get(item, item) for item in report if isinstance(item, str))
@@ -115,7 +118,7 @@ class ProgressBar:
             self._progress.reset(self._task, description=description, total=total, note="")
 
     def print(self, line: str) -> None:
-        """A line that stays, above the bar; also if there is none."""
+        """Print a line that stays, above the bar; also if there is none."""
         self._console.print(line, markup=False)
 
 

@@ -76,7 +76,7 @@ def _tables(renderables: Iterable[RenderableType]) -> Iterator[FittedTable]:
 
 
 def _rows(table: FittedTable) -> Iterator[Mapping[str, float | str | None]]:
-    """The rows of a table by the heads of its columns; a column is of numbers if all of its cells are."""
+    """Yield the rows of a table by the heads of its columns; a column is of numbers if all of its cells are."""
     columns: dict[str, Sequence[float | str | None]] = {}
     for column in table.columns:
         head = _head(column)
@@ -105,13 +105,13 @@ def _head(column: Column) -> str:
 
 
 def _plain(content: object) -> str:
-    """A text in one line, without what cannot be printed."""
+    """Return a text in one line, without what cannot be printed."""
     text = content.plain if isinstance(content, Text) else str(content or "")
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _latex(table: FittedTable) -> str:
-    """A table as LaTeX, its title as a comment above."""
+    """Return a table as LaTeX, its title as a comment above."""
     sides = "".join("r" if column.justify == "right" else "l" for column in table.columns)
     heads = " & ".join(latex_text(_head(column)) for column in table.columns)
     cells = [[latex_text(_plain(cell)) for cell in column.cells] for column in table.columns]

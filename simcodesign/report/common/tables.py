@@ -48,7 +48,7 @@ def dashed_list(lines: Iterable[str], head: str | None = None) -> RenderableType
 
 
 def new_table(title: str, first: str, *others: str) -> Table:
-    """A table whose first column is text and whose others are numbers (see ``FittedTable``)."""
+    """Return a table whose first column is text and whose others are numbers (see ``FittedTable``)."""
     table = FittedTable(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     table.add_column(first, overflow="fold")
     for name in others:
@@ -57,7 +57,7 @@ def new_table(title: str, first: str, *others: str) -> Table:
 
 
 def text_table(title: str, *names: str, right: Collection[str] = ()) -> Table:
-    """A table of texts that are folded if they are long; the columns of ``right`` are aligned to the right."""
+    """Return a table of texts that are folded if they are long; the columns of ``right`` are aligned to the right."""
     table = FittedTable(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name in right else "left")

@@ -34,8 +34,10 @@ _RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 @contextmanager
 def recording() -> Iterator[Recording]:
-    """Record what is printed to standard output instead of printing it, and what is printed to standard error as well,
-    in this context of execution while this lasts."""
+    """Record what is printed to standard output and standard error.
+
+    Standard output instead of printing it; in this context of execution while this lasts.
+    """
     token = _RECORDING.set(made := Recording())
     try:
         yield made

@@ -102,7 +102,7 @@ def _names(axes: Any, trials: Sequence[Trial]) -> None:
 
 
 def _parts(axes: Any, trials: Sequence[Trial]) -> None:
-    """The parts of the pipeline's prediction and of the truth, in % of the truth."""
+    """Draw the parts of the pipeline's prediction and of the truth, in % of the truth."""
     for at, trial in enumerate(trials):
         truth_s = trial.truth_s.mean
         for x, side, word in ((at - 0.2, 0, "predicted"), (at + 0.2, 1, "truth")):
@@ -125,7 +125,7 @@ def _present(trials: Sequence[Trial], name: str) -> bool:
 
 
 def _ladders(axes: Any, ladders: Sequence[ErrorLadder]) -> None:
-    """The error of the pipeline with effect after effect."""
+    """Draw the error of the pipeline with effect after effect."""
     for place, ladder in enumerate(ladders):
         errors = [100 * rung.error for rung in ladder.rungs]
         halves = [rung.trial.error(rung.trial.pipeline).half for rung in ladder.rungs]

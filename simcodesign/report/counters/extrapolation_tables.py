@@ -25,7 +25,7 @@ _SMALL = 0.02
 
 
 def study_tables(study: ExtrapolationStudy, ladders: Sequence[ErrorLadder] = ()) -> Iterator[RenderableType]:
-    """The runs; for every target errors, parts and the ladder if there is one; and the notes of the pipeline."""
+    """Yield the runs; for every target errors, parts and the ladder if there is one; and the notes of the pipeline."""
     yield _facts(study)
     ladder_at = {ladder.target.text: ladder for ladder in ladders}
     for trial in study.trials:
@@ -142,7 +142,7 @@ def ladder_words(ladder: ErrorLadder) -> str:
 
 
 def worst_part(trial: Trial) -> str:
-    """The part that adds most to the error, in words."""
+    """Return the part that adds most to the error, in words."""
     name, excess = max(trial.excess().items(), key=lambda item: abs(item[1]))
     return f"{name} ({excess:+z.1%} of the time)"
 
@@ -154,7 +154,7 @@ def worst_part(trial: Trial) -> str:
 
 
 def profile_dict(study: ExtrapolationStudy, ladders: Sequence[ErrorLadder] = ()) -> dict[str, Any]:
-    """The question, the errors at each target, and the ladders of targets that have one."""
+    """Return the question, the errors at each target, and the ladders of targets that have one."""
     by_target = {ladder.target.text: ladder for ladder in ladders}
     shown = attributes_of(
         study.question,

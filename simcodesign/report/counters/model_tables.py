@@ -33,7 +33,7 @@ COUNTER_WORDS = {
 
 
 def model_table(model: ApplicationModel) -> Table:
-    """A row for each law: counters of the kernels, volumes and times of communication, the rest of the time."""
+    """Return a row for each law: counters of the kernels, volumes and times of communication, the rest of the time."""
     table = new_table("Models, of one process", "kernel", "counter", "model", "R2")
     table.columns[1].justify = table.columns[2].justify = "left"
     table.columns[3].no_wrap = True
@@ -93,7 +93,7 @@ def _sum(terms: Iterable[tuple[float, str]]) -> str:
 
 
 def law_text(law: Law, reach: Mapping[str, float]) -> str:
-    """The law in words, without an intercept that is rounding. ``reach``: the largest value of each axis."""
+    """Return the law in words, without an intercept that is rounding. ``reach``: the largest value of each axis."""
     if isinstance(law, NormalForm):
         return law.text.replace("work", "(size/P)").replace("processes", "P")
     form = law.forms[0] if isinstance(law, BestForm) else None
@@ -103,7 +103,7 @@ def law_text(law: Law, reach: Mapping[str, float]) -> str:
 
 
 def reach_of(model: ApplicationModel) -> dict[str, float]:
-    """The largest number of processes and work of a process of the runs."""
+    """Return the largest number of processes and work of a process of the runs."""
     processes, work = works(model.runs, model.scaling)
     return {PROCESSES: float(processes.max()), WORK: float(work.max())}
 

@@ -1,5 +1,7 @@
-"""Measured and predicted times over the number of processes, with the two models that use total times only, and
-where the time goes."""
+"""Measured and predicted times over the number of processes.
+
+With the two models that use total times only, and where the time goes.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def counters_plot(study: CounterPredictions, path: str | Path) -> None:
 
 
 def measured_bars(model: ApplicationModel) -> list[Bar]:
-    """The parts of the runs that were fitted; waits as they show in the time."""
+    """Return the parts of the runs that were fitted; waits as they show in the time."""
     runs, bars = model.runs, []
     times = run_times(runs, model.scaling)
     waits = times.p2p_s + times.collective_s
@@ -77,7 +79,7 @@ def measured_bars(model: ApplicationModel) -> list[Bar]:
 
 
 def predicted_bar(forecast: TargetPrediction) -> Bar:
-    """The parts of a prediction."""
+    """Return the parts of a prediction."""
     breakdown = forecast.prediction.breakdown
     size = "" if forecast.target.size is None else f"\nsize {forecast.target.size:g}"
     return Bar(f"{breakdown.processes:g}{size}", breakdown_parts(breakdown), False)
@@ -135,7 +137,7 @@ def _totals(mpl: Any, axes: Any, study: CounterPredictions) -> None:
 
 
 def _held(axes: Any, forecasts: Sequence[TargetPrediction], everything: list[float]) -> None:
-    """Runs that were held back."""
+    """Draw runs that were held back."""
     runs = [(one.target.processes, one.measured.total_s) for one in forecasts if one.measured]
     if runs:
         axes.plot(
@@ -158,7 +160,7 @@ def _profiled(model: ApplicationModel, size: float) -> bool:
 def _curves(
     study: CounterPredictions, grid: Sequence[float], size: float | None
 ) -> tuple[list[float], Mapping[str, list[float]]]:
-    """Times along the grid by the models and by the two others; NaN where the models cannot be extended."""
+    """Return times along the grid by the models and by the two others; NaN where the models cannot be extended."""
     ratio = next((one.prediction.volume_ratio for one in study.forecasts if one.target.size == size), None)
     curve: list[float] = []
     rivals: dict[str, list[float]] = {}

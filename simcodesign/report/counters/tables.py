@@ -53,7 +53,7 @@ NO_ADVICE = "No part but computation that scales takes a tenth of the time: fewe
 
 
 def counter_tables(study: CounterPredictions) -> Iterator[RenderableType]:
-    """The runs, the kernels, the models, every prediction, and what to do."""
+    """Yield the runs, the kernels, the models, every prediction, and what to do."""
     yield facts(_facts(study))
     kernels = kernel_table(study)
     yield kernels
@@ -77,7 +77,7 @@ def counter_tables(study: CounterPredictions) -> Iterator[RenderableType]:
 
 
 def profiling_table(profiling: Sequence[ProfilingQuality]) -> Table:
-    """The error of sampled shares and the overhead of profiling, a row for each number of processes."""
+    """Return the error of sampled shares and the overhead of profiling, a row for each number of processes."""
     heads = ("kernels", "NRMSE", "largest difference", "profiled", "not profiled", "overhead")
     table = new_table("Profiling", "P", *heads)
     for one in profiling:
@@ -94,7 +94,7 @@ def profiling_table(profiling: Sequence[ProfilingQuality]) -> Table:
 
 
 def _overhead_words(profiling: Sequence[ProfilingQuality]) -> str:
-    """The mean overhead of several runs."""
+    """Return the mean overhead of several runs."""
     overheads = [one.overhead for one in profiling if math.isfinite(one.overhead)]
     return f"Mean overhead of profiling: {np.mean(overheads):+z.2%}" if len(overheads) > 1 else ""
 
@@ -144,7 +144,7 @@ def guard_words(study: CounterPredictions) -> str:
 
 
 def kernel_table(study: CounterPredictions) -> Table:
-    """The identified kernels: shares, how their time goes with P, CPI, blocking factor, misses."""
+    """Return the identified kernels: shares, how their time goes with P, CPI, blocking factor, misses."""
     model = study.model
     first, last = (f"P={model.identified.processes[place]:g}" for place in (0, -1))
     identified = {kernel.name: kernel for kernel in model.identified.kernels}
@@ -184,7 +184,7 @@ def kernel_table(study: CounterPredictions) -> Table:
 
 
 def _worst(misses: Iterable[Miss]) -> dict[str, Miss]:
-    """The largest miss of each kernel, from misses with the largest first."""
+    """Return the largest miss of each kernel, from misses with the largest first."""
     largest: dict[str, Miss] = {}
     for miss in misses:
         largest.setdefault(miss.kernel, miss)
@@ -280,7 +280,7 @@ def _error(seconds: float, measured: float) -> str:
 
 
 def rival_table(forecast: TargetPrediction) -> Table:
-    """The prediction and the two models that use total times only."""
+    """Return the prediction and the two models that use total times only."""
     prediction, run = forecast.prediction, forecast.measured
     show = Seconds([prediction.seconds, *prediction.baselines.values(), *([run.total_s] if run else [])])
     heads = (f"measured {show(run.total_s)}",) if run else ()
@@ -297,7 +297,7 @@ def rival_table(forecast: TargetPrediction) -> Table:
 
 
 def all_notes(study: CounterPredictions) -> Iterator[str]:
-    """Notes of the study, then notes of the predictions, each once."""
+    """Yield notes of the study, then notes of the predictions, each once."""
     texts = [*study.notes]
     for forecast in study.forecasts:
         texts += forecast.prediction.notes

@@ -40,7 +40,7 @@ def study_dict(study: CounterPredictions) -> dict[str, Any]:
 
 
 def law_dict(law: Law, reach: Mapping[str, float]) -> dict[str, Any]:
-    """A law as text and numbers: the best form, or a model of the normal form."""
+    """Return a law as text and numbers: the best form, or a model of the normal form."""
     head = {"text": law_text(law, reach), "r2": law.r2}
     if isinstance(law, BestForm):
         return head | attributes_of(law.forms[0], "axis", "a", "b", form="kind")

@@ -90,7 +90,7 @@ def broadcast_table(runs: Runs) -> Table:
 
 
 def _with_spread(known: MeasuredValue | None) -> str:
-    """A measured time in ms, and its spread where two digits show one."""
+    """Return a measured time in ms, and its spread where two digits show one."""
     if known is None:
         return "-"
     value, *ends = (f"{time_s * 1e3:.2f}" for time_s in (known.value, *(known.ends or ())))
@@ -142,8 +142,10 @@ def exchange_table(runs: Runs) -> Table:
 
 
 def absent_line(runs: Iterable[Run]) -> RenderableType:
-    """One line about the effects that change nothing: those with nothing to act on, and those that are not in the
-    way."""
+    """Return one line about the effects that change nothing.
+
+    Those with nothing to act on, and those that are not in the way.
+    """
     several = [run.comparison for run in runs]
     changing = {rung.effect for one in several for rung in one.rungs if rung.change_s}
     idle = [name for name in effects_shown(several) if name not in changing]

@@ -71,7 +71,7 @@ def broadcast(shape: str) -> Run:
 
 
 def measured_broadcast(shape: str) -> MeasuredTimes:
-    """The median and the quartiles that PICO published."""
+    """Return the median and the quartiles that PICO published."""
     table = pd.read_csv(shipped_path("validation", "published/fugaku-collectives.csv"), comment="#")
     here = table[(table.algorithm == "binomial") & (table["shape"] == shape) & (table.bytes == BROADCAST_BYTES)]
     (row,) = here.itertuples()
@@ -81,7 +81,7 @@ def measured_broadcast(shape: str) -> MeasuredTimes:
 
 
 def exchange(name: str) -> Run:
-    """An all-to-all of 64 KiB to each partner among 64 nodes, whose interfaces send and receive concurrently."""
+    """Return an all-to-all of 64 KiB to each partner among 64 nodes, whose interfaces send and receive concurrently."""
     machine, changes = NETWORKS[name]
     return Run.of(
         Scenario.of("collective-costs", load_machine(machine, changes), EXCHANGE, phases=["all-to-all-pairwise"])
@@ -89,7 +89,7 @@ def exchange(name: str) -> Run:
 
 
 def acting(runs: Iterable[Run]) -> list[str]:
-    """The rungs of the ladder that change a time of any of these."""
+    """Return the rungs of the ladder that change a time of any of these."""
     several = list(runs)
     names = [rung.effect for rung in several[0].comparison.rungs]
     return [name for name in names if any(run.change_s(name) for run in several)]

@@ -51,7 +51,10 @@ def overview_json(
 
 
 def machine_json(machine: Machine) -> dict[str, Any]:
-    """A machine: what it is, ``constants`` by their paths in a file, its parts, and what is ``derived`` from them."""
+    """Return a machine: what it is, ``constants`` by their paths in a file, its parts.
+
+    Also what is ``derived`` from them.
+    """
     parts = {each.name: getattr(machine, each.name) for each in fields(machine) if each.name not in _HEAD}
     return {
         **_head("machine", machine),
@@ -64,8 +67,10 @@ def machine_json(machine: Machine) -> dict[str, Any]:
 
 
 def workload_json(workload: Workload, ranks: int | None = None) -> dict[str, Any]:
-    """A workload: parameters, formulas as text, and its program as a tree of blocks and demands. ``ranks``: what so
-    many ranks of a program in Python yield is counted too."""
+    """Return a workload: parameters, formulas as text, and its program as a tree of blocks and demands.
+
+    ``ranks``: what so many ranks of a program in Python yield is counted too.
+    """
     left_out = (*_HEAD, "parameters", "equation_order")
     parts = {each.name: getattr(workload, each.name) for each in fields(workload) if each.name not in left_out}
     derived = {}
@@ -123,8 +128,11 @@ def _derived(machine: Machine) -> Iterator[tuple[str, Any]]:
 
 
 def described(value: Any) -> Any:
-    """A part of a description as plain data: fields of dataclasses by their names (which carry their units), without
-    those that are not stated; formulas as their text; steps of a program with their kind."""
+    """Return a part of a description as plain data.
+
+    Fields of dataclasses by their names (which carry their units), without those that are not stated; formulas as their
+    text; steps of a program with their kind.
+    """
     if isinstance(value, Expression):
         return value.text
     if isinstance(value, Topology):

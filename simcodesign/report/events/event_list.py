@@ -1,5 +1,7 @@
-"""The events of a simulation in the order of time, as a table and as JSON: ranks that wait, begin and end
-operations."""
+"""The events of a simulation in the order of time, as a table and as JSON.
+
+Ranks that wait, begin and end operations.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,13 @@ HEADS = ("rank", "event", "operation", "bytes", "with rank", "phase", "stations"
 
 @dataclass(frozen=True)
 class Event:
-    """One event. ``rank``: the rank that waits, begins or ends, or the target if a message ``arrives``; ``peer``: the
-    other end of a message; ``waits_for``: the rank whose message is waited for; ``stations``: the station that serves
-    the operation, or the stations that its message passes in order. ``waits_at``: the station at which it queues, and
-    behind which rank, if the engine has recorded that; for a queued message of ``rank`` also ``continues``."""
+    """One event.
+
+    ``rank``: the rank that waits, begins or ends, or the target if a message ``arrives``; ``peer``: the other end of a
+    message; ``waits_for``: the rank whose message is waited for; ``stations``: the station that serves the
+    operation, or the stations that its message passes in order. ``waits_at``: the station at which it queues, and
+    behind which rank, if the engine has recorded that; for a queued message of ``rank`` also ``continues``.
+    """
 
     time_s: float
     rank: int
@@ -60,7 +65,9 @@ class EventList:
 
 
 def event_list(result: Result, from_s: float = 0.0, to_s: float = np.inf) -> EventList:
-    """The events of a simulation between two times. InputError for a result without timeline, or ``to_s < from_s``.
+    """Return the events of a simulation between two times.
+
+    InputError for a result without timeline, or ``to_s < from_s``.
 
     Events of an instant are in the order of ranks, events of a rank in the order of its program; messages that arrive
     come first, unless they set out in the same instant.
@@ -101,7 +108,7 @@ def _mean_stations(timeline: Timeline) -> float:
 
 
 def _waits_at_stations(timeline: Timeline) -> tuple[dict[int, StationWait], list[StationWait]]:
-    """Waits of ranks in queues, by operation, and waits of messages in flight, which hold no rank."""
+    """Return waits of ranks in queues, by operation, and waits of messages in flight, which hold no rank."""
     of_rank: dict[int, StationWait] = {}
     on_way: list[StationWait] = []
     for wait in station_waits(timeline):
@@ -115,7 +122,7 @@ def _waits_at_stations(timeline: Timeline) -> tuple[dict[int, StationWait], list
 def _on_way(
     waits: Sequence[StationWait], timeline: Timeline, from_s: float, to_s: float
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    """That messages wait on their way, and that they continue: as ``_in_window``."""
+    """Yield waits of messages on their way, and when they continue, as ``_in_window``."""
     ops, numbers = np.array([one.op for one in waits], np.intp), np.arange(len(waits))
     for name, times in ((WAITS, [one.requested_s for one in waits]), (GOES_ON, [one.begin_s for one in waits])):
         time_s = np.array(times, np.float64)
@@ -128,8 +135,11 @@ def _on_way(
 def _in_window(
     what: int, ops: NDArray[np.intp], time_s: NDArray[np.float64], timeline: Timeline, from_s: float, to_s: float
 ) -> tuple[NDArray[Any], ...]:
-    """Select the events of one kind in the window: kind, operation, time, whether it comes first in its instant, rank,
-    and -1 unless it is a wait of a message in flight."""
+    """Select the events of one kind in the window.
+
+    Kind, operation, time, whether it comes first in its instant, rank, and -1 unless it is a wait of a message in
+    flight.
+    """
     inside = (time_s >= from_s) & (time_s <= to_s)
     ops, time_s = ops[inside], time_s[inside]
     arrives = what == EVENTS.index(ARRIVES)
@@ -159,8 +169,10 @@ def _event(timeline: Timeline, what: str, op: int, time_s: float, rank: int, at:
 
 
 def event_lines(events: EventList) -> Iterator[str]:
-    """The list as lines of text in columns, a head first; times in microseconds to the nanosecond for runs below a
-    second, otherwise in seconds to the microsecond."""
+    """Yield the list as lines of text in columns, a head first.
+
+    Times in microseconds to the nanosecond for runs below a second, otherwise in seconds to the microsecond.
+    """
     unit, scale, digits = ("us", 1e6, 3) if events.makespan_s < 1 else ("s", 1.0, 6)
 
     def shown(time_s: float) -> str:

@@ -14,9 +14,11 @@ from simcodesign.report.timelines.rows import served_by
 
 @dataclass(frozen=True)
 class StationWait:
-    """An operation, or the message of a send (row ``op`` of the timeline), waits for a ``station`` from ``requested_s``
-    to ``begin_s``. ``behind``: who was served there or first in line when it came, or empty; ``ahead``: how
-    many there were."""
+    """A wait of an operation, or of the message of a send, for a ``station``.
+
+    Row ``op`` of the timeline, from ``requested_s`` to ``begin_s``. ``behind``: who was served there or first in line
+    when it came, or empty; ``ahead``: how many there were.
+    """
 
     op: int
     station: str

@@ -84,7 +84,7 @@ def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
 
 
 def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
-    """The total by both readings, marked if it is not feasible, and the error of the forecast."""
+    """Return the total by both readings, marked if it is not feasible, and the error of the forecast."""
     single = problem.objectives[0] if len(problem.objectives) == 1 else None
     dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
     forecast = _four(sign * one.forecast_total, dimension) + ("" if one.forecast.feasible else " x")
@@ -169,6 +169,6 @@ def cause_words(problem: Problem, one: Overtaking) -> str:
 
 
 def _keyed(key: tuple[float, float], sign: float, dimension: str) -> str:
-    """A total, and by how much the constraints are violated."""
+    """Return a total, and by how much the constraints are violated."""
     violation, total = key
     return shown(sign * total, dimension) + (f" x {violation:.2%}" if violation else "")

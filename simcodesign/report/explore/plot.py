@@ -36,8 +36,10 @@ COLUMNS, MAX_CURVES = 3, 4
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve over a variable: an objective, the left side of a constraint with its ``bound``, or a metric;
-    without an ``expression`` the weighted sum of several objectives."""
+    """A curve over a variable: an objective, the left side of a constraint with its ``bound``, or a metric.
+
+    Without an ``expression`` the weighted sum of several objectives.
+    """
 
     label: str
     expression: Expression | None
@@ -61,7 +63,9 @@ class Curve:
 
 
 def curves_of(problem: Problem) -> list[Curve]:
-    """The objective, and other bounded expressions, if they depend on metrics: a variable over itself is trivial.
+    """Return the objective, and other bounded expressions, if they depend on metrics.
+
+    A variable over itself is trivial.
 
     If nothing does, the time, or the objective.
     """
@@ -105,8 +109,10 @@ def solution_plot(solution: Solution, path: str | Path) -> None:
 
 
 def draw_slice(mpl: Any, axis: Any, solution: Solution, over: str = "") -> None:
-    """Draw the first curve through the best point, over a variable (by default the first one), the others fixed.
-    InputError for what is no variable."""
+    """Draw the first curve through the best point, over a variable, the others fixed.
+
+    By default over the first one. InputError for what is no variable.
+    """
     names = [*solution.problem.space.names]
     if over and over not in names:
         raise InputError("no such variable", value=over, allowed=nearest(over, names))
@@ -126,7 +132,7 @@ def draw_front(mpl: Any, axis: Any, front: Front) -> None:
 
 
 def front_plot(front: Front, path: str | Path) -> None:
-    """The front in every pair of objectives, and its points in parallel coordinates."""
+    """Draw the front in every pair of objectives, and its points in parallel coordinates."""
     pairs = list(combinations(range(len(front.problem.objectives)), 2))
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, max(3.6 * len(pairs), 6.4), 6.6)
@@ -144,7 +150,7 @@ def _goal_text(problem: Problem) -> str:
 
 
 def _best(solution: Solution) -> list[EvaluatedPoint]:
-    """The best distinct feasible points; the nearest one if nothing is feasible."""
+    """Return the best distinct feasible points; the nearest one if nothing is feasible."""
     points = best_points(solution, LINES)
     if not len(points):
         return [solution.point]
@@ -188,8 +194,10 @@ def _slice(
 
 
 def _broken(text: str, most: int) -> str:
-    """An expression in lines of about ``most`` letters, broken before an operator, a bracket or a space, or behind the
-    dot or underscore of a name; never within a word."""
+    """Return an expression in lines of about ``most`` letters, never broken within a word.
+
+    Broken before an operator, a bracket or a space, or behind the dot or underscore of a name.
+    """
     lines = [""]
     for part in re.split(r"(?=[ *+(])|(?=/(?![A-Za-z0-9^]+\)))|(?<=[._])(?=[A-Za-z])", text):
         if lines[-1] and len(lines[-1]) + len(part) > most:
@@ -275,7 +283,10 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
 
 
 def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[EvaluatedPoint]) -> None:
-    """A vertical axis for every variable and objective, a line for every point, coloured by the first objective."""
+    """Draw a vertical axis for every variable and objective, a line for every point.
+
+    Coloured by the first objective.
+    """
     axis = figure.subplots()
     variables = problem.space.variables
     names = [*problem.space.names, *(f"{one.text}{_in(one.unit)}" for one in problem.objectives)]
@@ -309,7 +320,7 @@ def _points(count: int) -> str:
 
 
 def _end(problem: Problem, at: int, value: float) -> str:
-    """The text at an end of a vertical axis."""
+    """Return the text at an end of a vertical axis."""
     variables = problem.space.variables
     if at >= len(variables):
         return shown(four_digits(value), problem.objectives[at - len(variables)].dimension)
@@ -319,7 +330,7 @@ def _end(problem: Problem, at: int, value: float) -> str:
 
 
 def _between(axis: Any, at: int, variable: Variable, heights: FloatArray) -> None:
-    """The names of the choices between the ends, next to their axis."""
+    """Write the names of the choices between the ends, next to their axis."""
     for value, height in zip(variable.choices[1:-1], heights[1:-1], strict=True):
         axis.text(at + 0.03, height, _word(variable, value), ha="left", va="center", fontsize=7)
 

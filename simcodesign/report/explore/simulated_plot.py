@@ -20,8 +20,10 @@ MAX_CONSTRAINTS = 4
 
 
 def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
-    """The objective of every simulation in order, hollow if a constraint is violated; the best so far, and the
-    forecast of its optimum. Below, the left side of each constraint with its limit."""
+    """Draw the objective of every simulation in order, hollow if a constraint is violated.
+
+    The best so far, and the forecast of its optimum. Below, the left side of each constraint with its limit.
+    """
     problem = optimum.solution.problem
     metrics = {plain_name(name) for name in problem.model.dimensions}
     shown = [one for one in problem.constraints if metrics & (one.left.names | one.right.names)][:MAX_CONSTRAINTS]
@@ -41,7 +43,7 @@ def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
 
 
 def _objective(mpl: Any, axis: Any, optimum: SimulatedOptimum) -> None:
-    """Result of each simulation, and the best so far."""
+    """Draw the result of each simulation, and the best so far."""
     problem, trace = optimum.solution.problem, optimum.trace
     objective = problem.objectives[0]
     values = trace[f"objective: {objective.text}"].to_numpy(dtype=np.float64)
@@ -67,7 +69,10 @@ def _objective(mpl: Any, axis: Any, optimum: SimulatedOptimum) -> None:
 
 
 def _limit(axis: Any, optimum: SimulatedOptimum, constraint: Constraint) -> None:
-    """The left side of a constraint at each simulation, hollow if it is beyond the right side, which is a line."""
+    """Draw the left side of a constraint at each simulation, and its right side as a line.
+
+    Hollow if it is beyond the right side.
+    """
     problem = optimum.solution.problem
     names = _names(problem, optimum)
     number = np.arange(1, len(optimum.trace) + 1)

@@ -90,7 +90,7 @@ def _reached_table(problem: Problem, optimum: SimulatedOptimum) -> Table:
 
 
 def _side(problem: Problem, at: int, point: EvaluatedPoint | None) -> str:
-    """The left side of a constraint, marked where the constraint is violated."""
+    """Return the left side of a constraint, marked where the constraint is violated."""
     if point is None or not point.gaps:
         return "-"
     constraint = problem.constraints[at]

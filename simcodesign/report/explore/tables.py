@@ -40,7 +40,7 @@ def solution_tables(
     sensitivities: Sequence[BoundSensitivity],
     confirmed: Confirmation | None,
 ) -> Iterator[RenderableType]:
-    """The optimum with its constraints, or why there is none; then the simulation."""
+    """Yield the optimum with its constraints, or why there is none; then the simulation."""
     yield paragraph(f"{goal_words(solution.problem)}")
     yield paragraph(_outcome(solution))
     yield from (paragraph(text) for text in _sum_words(solution))
@@ -68,12 +68,12 @@ def _weight(one: Objective) -> str:
 
 
 def _searched(problem: Problem) -> str:
-    """The time of a search whose ranks differ, in words."""
+    """Return the time of a search whose ranks differ, in words."""
     return "the sum of closed forms" + (" and the bubble" if problem.has_bubbles else "")
 
 
 def _sum_words(solution: Solution) -> Iterator[str]:
-    """The part that the sum of closed forms leaves out if ranks differ, and the forecast of the best point."""
+    """Yield the part that the sum of closed forms leaves out if ranks differ, and the forecast of the best point."""
     headline_s = solution.headline_s
     if headline_s is not None:
         yield (
@@ -105,7 +105,7 @@ def _outcome(solution: Solution) -> str:
 
 
 def _ranges(problem: Problem) -> str:
-    """The variables and their limits."""
+    """Return the variables and their limits."""
     return ", ".join(
         f"{one.name} = {valued(problem, one.name, one.low)} to {valued(problem, one.name, one.high)}"
         for one in problem.space.variables
@@ -113,7 +113,7 @@ def _ranges(problem: Problem) -> str:
 
 
 def variable_table(solution: Solution, texts: Mapping[str, str]) -> Table:
-    """The variables at the best point, as these texts, and their limits."""
+    """Return the variables at the best point, as these texts, and their limits."""
     table = new_table("Best point", "variable", "value", "from", "to", "")
     table.columns[4].justify = "left"
     for variable in solution.problem.space.variables:
@@ -125,8 +125,10 @@ def variable_table(solution: Solution, texts: Mapping[str, str]) -> Table:
 
 
 def metric_table(solution: Solution, point: EvaluatedPoint, texts: Mapping[str, str]) -> Table:
-    """Objectives and every metric that is a quantity or a cost and not 0, at the printed point, whose variables have
-    these texts."""
+    """Return objectives and every metric that is a quantity or a cost and not 0, at the printed point.
+
+    Its variables have these texts.
+    """
     table = new_table("Metrics", "metric", "value")
     problem, apart = solution.problem, _sides_apart(solution.problem, point)
     for objective, value in zip(problem.objectives, point.objectives, strict=True):
@@ -251,7 +253,7 @@ def _conflict_words(why: Infeasibility) -> str:
 def front_tables(
     front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
 ) -> Iterator[RenderableType]:
-    """The points of a front: objectives first, then variables; then the simulation of some."""
+    """Yield the points of a front: objectives first, then variables; then the simulation of some."""
     yield paragraph(f"{goal_words(front.problem)}, Pareto front")
     if why is not None:
         yield paragraph(_outcome(front.solution))

@@ -28,7 +28,10 @@ def solution_dict(
     sensitivities: Sequence[BoundSensitivity],
     confirmed: Confirmation | None,
 ) -> dict[str, Any]:
-    """The best point, how it was reached, its sensitivities and its simulation; without one, why there is none."""
+    """Return the best point, how it was reached, its sensitivities and its simulation.
+
+    Without one, why there is none.
+    """
     problem = solution.problem
     shown = attributes_of(
         solution,
@@ -87,7 +90,7 @@ def reached_dicts(problem: Problem, reached: Sequence[Reached]) -> list[dict[str
 
 
 def front_dict(front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None) -> dict[str, Any]:
-    """A front, and the simulations of its points."""
+    """Return a front, and the simulations of its points."""
     shown = attributes_of(front, *_SEARCH, model="problem.model.name", objectives="problem.objectives")
     shown["front"] = [point_dict(front.problem, point) for point in front.points]
     if why is not None:
@@ -100,7 +103,7 @@ def front_dict(front: Front, why: Infeasibility | None, confirmed: FrontConfirma
 
 
 def confirmed_dict(problem: Problem, one: Confirmed) -> dict[str, Any]:
-    """A point by both readings."""
+    """Return a point by both readings."""
     return attributes_of(one, "origin", "neighbour", "why_not") | {
         "forecast": point_dict(problem, one.forecast),
         "simulated": None if one.simulated is None else point_dict(problem, one.simulated),
@@ -108,7 +111,7 @@ def confirmed_dict(problem: Problem, one: Confirmed) -> dict[str, Any]:
 
 
 def confirmation_dict(problem: Problem, confirmed: Confirmation) -> dict[str, Any]:
-    """The simulations of the best points."""
+    """Return the simulations of the best points."""
     return attributes_of(confirmed, "best_stays", "pairs", "changed") | {
         "points": [confirmed_dict(problem, one) for one in confirmed.points],
         "overtakings": [overtaking_dict(one) for one in confirmed.overtakings],

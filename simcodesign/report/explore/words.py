@@ -19,7 +19,7 @@ def digits_of(dimension: str) -> int:
 
 
 def shown(value: float, dimension: str, digits: int | None = None) -> str:
-    """A number in the unit of its dimension; six digits if it has none."""
+    """Return a number in the unit of its dimension; six digits if it has none."""
     if not math.isfinite(value):
         return "-"
     count = digits_of(dimension) if digits is None else digits
@@ -36,7 +36,7 @@ def bound_shown(constraint: Constraint, value: float) -> str:
 
 
 def valued(problem: Problem, name: str, value: float) -> str:
-    """A value of a variable: its name if it has one, otherwise a number with its unit."""
+    """Return a value of a variable: its name if it has one, otherwise a number with its unit."""
     return problem.space.word(name, value) or shown(value, unit_of(problem, name))
 
 
@@ -58,12 +58,12 @@ def in_print(problem: Problem, point: EvaluatedPoint) -> tuple[EvaluatedPoint, d
 
 
 def reached(one: Objective, value: float) -> str:
-    """A value of an objective with its unit."""
+    """Return a value of an objective with its unit."""
     return shown(value, one.dimension) + (f" {one.unit}" if one.unit else "")
 
 
 def point_words(problem: Problem, point: EvaluatedPoint) -> str:
-    """The values of the variables on one line."""
+    """Return the values of the variables on one line."""
     return where_words(problem, point.values)
 
 

@@ -28,8 +28,10 @@ HOPS = "network.hop_latency"
 def region_tables(
     every: Sequence[FeasibilityQuestion], regions: Sequence[Region], least: Mapping[str, float | None]
 ) -> Iterator[RenderableType]:
-    """The regions, what they are of, the linear inequality if there is one, boundaries by simulation point by point,
-    and below which value of a parameter there is nothing.
+    """Yield the regions, what they are of, and their boundaries by simulation.
+
+    The linear inequality if there is one, boundaries point by point, and below which value of a parameter there is
+    nothing.
 
     ``every``: the questions, in the order of the regions; the regions hold one answer by each reading.
     """
@@ -57,7 +59,7 @@ def _varied(every: Sequence[FeasibilityQuestion]) -> list[str]:
 
 
 def _values(question: FeasibilityQuestion) -> dict[str, str]:
-    """Settings, as texts: constants with their units."""
+    """Return settings, as texts: constants with their units."""
     constants = question.machine.constants()
     return {
         name: quantity(float(np.max(constants[name])), DIMENSIONS[dimension_at(name) or "count"])
@@ -139,7 +141,7 @@ def _words(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], name
 
 
 def _goal(question: FeasibilityQuestion) -> str:
-    """The goal, as a clause."""
+    """Return the goal, as a clause."""
     if question.rate_flop_per_s is None:
         return f"the time is at most {quantity(question.limit_s, 's')}"
     return f"{quantity(question.rate_flop_per_s, 'flop/s')} are reached"
@@ -222,7 +224,7 @@ def _given(region: Region, names: Sequence[str]) -> Iterator[str]:
 
 
 def _beside(region: Region, x: float, scale: float) -> str:
-    """The second cost on the boundary of a forecast at this first one."""
+    """Return the second cost on the boundary of a forecast at this first one."""
     if not region.feasible or x > region.x[-1]:
         return "nothing"
     return f"{scale * _toward(float(np.interp(x, region.x, region.y)), up=False):.4g}"
@@ -266,7 +268,7 @@ def _term(slope: float, cost: CostAxis) -> str:
 
 
 def _amount(cost: CostAxis, value: float) -> str:
-    """A cost with its unit, without what it is charged per."""
+    """Return a cost with its unit, without what it is charged per."""
     return quantity(value, cost.unit.partition(" per ")[0])
 
 
@@ -276,7 +278,7 @@ def _toward(value: float, up: bool) -> float:
 
 
 def _most(cost: CostAxis, value: float) -> str:
-    """The largest feasible cost: rounded down, so that it is feasible as printed."""
+    """Return the largest feasible cost: rounded down, so that it is feasible as printed."""
     return _amount(cost, _toward(value, up=False))
 
 
@@ -286,15 +288,18 @@ def _bandwidth(cost: CostAxis, value: float) -> str:
 
 
 def region_dict(region: Region) -> dict[str, Any]:
-    """A region as JSON has it; the boundary is (x, y)."""
+    """Return a region as JSON has it; the boundary is (x, y)."""
     shown = fields_of(region, "feasible", "intercepts", "bend", without=("costs", "x", "y"), off_straight="off")
     over = [attributes_of(cost, "name", "unit", "low", "high", sets="path") for cost in region.costs]
     return shown | {"over": over, "boundary": [region.x, region.y]}
 
 
 def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], path: str | Path) -> None:
-    """The boundaries: forecasts as lines, simulations as marked lines of the same colour, as markers alone where too
-    few points were looked at to know what is between them."""
+    """Draw the boundaries.
+
+    Forecasts as lines, simulations as marked lines of the same colour, as markers alone where too few points were
+    looked at to know what is between them.
+    """
     question, names = every[0], _varied(every)
     with plot_style.styled(path) as matplotlib:
         figure = plot_style.new_figure(matplotlib, 6.4, 4.4)

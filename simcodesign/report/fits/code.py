@@ -93,7 +93,7 @@ class PythonModule:
         self._made: list[tuple[str, str, str]] = []
 
     def functions(self, parts: Sequence[tuple[str, str, str, float]]) -> Iterator[str]:
-        """A function for each series."""
+        """Yield a function for each series."""
         for region, metric, formula, smape in parts:
             name = identifier(f"{region}_{metric}", self._taken)
             self._made.append((region, metric, name))

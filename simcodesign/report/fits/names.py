@@ -31,25 +31,25 @@ def renamed(model: Model, names: Mapping[str, str]) -> Model:
 
 
 def latex_text(text: str) -> str:
-    """The text as LaTeX prints it, its special signs included."""
+    """Return the text as LaTeX prints it, its special signs included."""
     return "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
 
 
 def latex_name(name: str) -> str:
-    """A name of a parameter in a form for formulas: only its first underscore begins an index."""
+    """Return a name of a parameter in a form for formulas: only its first underscore begins an index."""
     head, line, index = name.partition("_")
     safe = [latex_text(part).replace(" ", r"\ ") for part in (head, index)]
     return f"{safe[0]}{line}{safe[1]}"
 
 
 def python_names(parameters: Sequence[str]) -> dict[str, str]:
-    """An identifier for each parameter, all different."""
+    """Return an identifier for each parameter, all different."""
     taken = {*TAKEN}
     return {name: identifier(name, taken, "x") for name in parameters}
 
 
 def identifier(text: str, taken: set[str], otherwise: str = "model") -> str:
-    """A Python identifier like the text that is not ``taken`` yet; then it is."""
+    """Return a Python identifier like the text that is not ``taken`` yet; then it is."""
     base = re.sub(r"[\W_]+", "_", text, flags=re.ASCII).strip("_") or otherwise
     base = f"_{base}" if base[0].isdigit() else base
     base = f"{base}_" if keyword.iskeyword(base) else base

@@ -19,7 +19,7 @@ Make = Callable[[Fits], list[Any]]
 def made(
     makes: Sequence[Make], digests: bool, fits: Fits
 ) -> tuple[Fits | None, BatchPredictions | None, list[list[Any]]]:
-    """Outputs of a block of series, made where it is fitted: maybe another process."""
+    """Return outputs of a block of series, made where it is fitted: maybe another process."""
     parts = [make(fits) for make in makes]
     return (fits, batch_predictions(fits), parts) if digests else (None, None, parts)
 
@@ -34,19 +34,22 @@ class Writer:
         self.begun = False
 
     def texts(self, parts: list[Any]) -> Iterator[str]:
-        """The text of a block, after the head before the first."""
+        """Yield the text of a block, after the head before the first."""
         if not self.begun:
             yield self.head()
         yield from self.body(parts)
         self.begun = True
 
     def head(self) -> str:
+        """Return the text before all series."""
         return ""
 
     def body(self, parts: list[Any]) -> Iterator[str]:
+        """Yield the texts of a block of series."""
         yield from parts
 
     def end(self) -> str:
+        """Return the text after all series."""
         return ""
 
 
@@ -59,9 +62,11 @@ class JsonWriter(Writer):
         self._errors = PointErrors(0, 0, 0)
 
     def head(self) -> str:
+        """Return the text before all series."""
         return tables.json_head(self.heading, self.measurements)
 
     def body(self, parts: list[Any]) -> Iterator[str]:
+        """Yield the texts of a block of series."""
         comma = "," if self.begun else ""
         self._errors = together([self._errors, *(errors for _, errors in parts)])
         for line, _ in parts:
@@ -69,6 +74,7 @@ class JsonWriter(Writer):
             comma = ","
 
     def end(self) -> str:
+        """Return the text after all series."""
         return tables.json_tail(self._errors)
 
 
@@ -80,9 +86,11 @@ class LatexWriter(Writer):
         self.make = partial(code.latex_rows, target=heading.target, level=heading.level)
 
     def head(self) -> str:
+        """Return the text before all series."""
         return code.latex_head(self.heading, len(self.measurements.regions))
 
     def end(self) -> str:
+        """Return the text after all series."""
         return code.latex_tail(len(self.measurements.regions))
 
 
@@ -96,12 +104,15 @@ class PythonWriter(Writer):
         self._module = code.PythonModule(heading.parameters)
 
     def head(self) -> str:
+        """Return the text before all series."""
         return code.python_head(self.heading)
 
     def body(self, parts: list[Any]) -> Iterator[str]:
+        """Yield the texts of a block of series."""
         yield from self._module.functions(parts)
 
     def end(self) -> str:
+        """Return the text after all series."""
         return "".join(self._module.table())
 
 

@@ -58,7 +58,7 @@ def fits_plot(digest: Digest, heading: Heading, path: str | Path) -> int:
 
 
 def _kept(digest: MetricDigest) -> list[tuple[Fit, Numbers]]:
-    """The fits of a table, each with its measured values (K, R)."""
+    """Return the fits of a table, each with its measured values (K, R)."""
     return [(fits[0], fits.measurements.values[0]) for fits in digest.ordered]
 
 
@@ -99,7 +99,10 @@ def draw_fit(mpl: Any, axes: Any, heading: Heading, axis: int, metric: str, fit:
 
 
 def _corner(points: Numbers, axis: int) -> Numbers:
-    """A point with the other parameters at their largest; if that is one point at most, as most points have them."""
+    """Return a point with the other parameters at their largest.
+
+    If that is one point at most, as most points have them.
+    """
     others = np.delete(points, axis, 1)
     kinds, counts = np.unique(others, axis=0, return_counts=True)
     at = np.flatnonzero((kinds == others.max(0)).all(1) & (counts > 1))

@@ -115,7 +115,7 @@ def _by_metric(measurements: Measurements) -> dict[str, NDArray[np.int64]]:
 
 
 def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
-    """A table for each metric with its remarks, and where predictions are made."""
+    """Yield a table for each metric with its remarks, and where predictions are made."""
     shown = [*digest.by_metric.items()][:MOST_METRICS]
     for metric, digest_of in shown:
         fits = [alone[0] for alone in digest_of.ordered]
@@ -252,7 +252,7 @@ def percent(number: float) -> str:
 
 
 def r2_text(number: float) -> str:
-    """A model that explains nearly all is not shown as perfect."""
+    """Return a model that explains nearly all is not shown as perfect."""
     if not np.isfinite(number):
         return "-"
     return ">0.9999" if 0.99995 <= number < 1 else f"{number:.4f}"
@@ -291,7 +291,7 @@ def json_tail(errors: PointErrors) -> str:
 
 
 def fit_dict(fit: Fit, target: Sequence[float], prediction: Prediction) -> dict[str, Any]:
-    """A fit with its prediction at the target; numbers that there are not stay nan."""
+    """Return a fit with its prediction at the target; numbers that there are not stay nan."""
     shown = attributes_of(
         fit,
         *("region", "metric", "r2", "point_errors", "outliers", "warning"),
@@ -306,7 +306,7 @@ def fit_dict(fit: Fit, target: Sequence[float], prediction: Prediction) -> dict[
 
 
 def model_dict(model: Model) -> dict[str, Any]:
-    """A model as texts, and as terms whose exponents are texts such as ``1/2``."""
+    """Return a model as texts, and as terms whose exponents are texts such as ``1/2``."""
     printed = renamed(model, {name: latex_name(name) for name in model.parameters})
     spoken = renamed(model, python_names(model.parameters))
     texts = {"text": model.text, "latex": printed.latex, "python": spoken.python}

@@ -11,8 +11,10 @@ from simcodesign.report.results.tables import simulation_tables
 
 
 def jobs_tables(answer: JobsResult, stations: int = 5) -> list[RenderableType]:
-    """Every job together with the others and alone; then what a forecast consists of, or the run of all jobs with its
-    ``stations`` most used stations."""
+    """Every job together with the others and alone.
+
+    Then what a forecast consists of, or the run of all jobs with its ``stations`` most used stations.
+    """
     parts: list[RenderableType] = [_times(answer)]
     if answer.basis:
         low, high = answer.basis
@@ -21,7 +23,7 @@ def jobs_tables(answer: JobsResult, stations: int = 5) -> list[RenderableType]:
 
 
 def _times(answer: JobsResult) -> RenderableType:
-    """A row for each job."""
+    """Return a row for each job."""
     show = Seconds(time for job in answer.jobs for time in (job.makespan_s, job.alone_s))
     is_forecast = answer.together is None
     later = any(job.start_s for job in answer.jobs)

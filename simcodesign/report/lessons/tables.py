@@ -45,7 +45,7 @@ def lesson_table(lessons: Iterable[Lesson]) -> Table:
 
 
 def check_tables(checked: Checked) -> list[RenderableType]:
-    """Stops of a code, named values, answers, and the size of the page."""
+    """Return stops of a code, named values, answers, and the size of the page."""
     lesson = checked.lesson
     first = f"that codes draw, the first of {len(combinations_of(lesson))} combinations (--code for a student's)"
     whose = f"of the code {checked.code}" if checked.code else first
@@ -70,8 +70,10 @@ def note_on_withheld(withheld: Sequence[Withheld]) -> str:
 
 
 def marks_tables(marks: Marks) -> list[RenderableType]:
-    """How many files there are of each state, the mean of the points of each question, and remarks on files that
-    a teacher should look at."""
+    """Return how many files there are of each state, and the mean of the points of each question.
+
+    And remarks on files that a teacher should look at.
+    """
     graded = [row for row in marks.rows if row.answers]
     table = new_table(f"Marks of {marks.lesson}", "question", "points", "mean")
     for name, most in marks.most.items():

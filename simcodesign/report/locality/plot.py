@@ -30,7 +30,7 @@ def locality_plot(findings: Findings, path: str | Path) -> None:
 
 
 def source_words(source: str) -> str:
-    """The name of what was looked at; of a generated kernel, which reads as a call, in words."""
+    """Return the name of what was looked at; of a generated kernel, which reads as a call, in words."""
     match = re.fullmatch(r"([\w-]+)\((\w+=.*)\)", source)
     if match is None:
         return source
@@ -92,8 +92,10 @@ def _draw_curve(mpl: Any, axes: Any, findings: Findings) -> None:
 
 
 def _points(lines: NDArray[np.int64], low: float, high: float, smooth: bool) -> NDArray[np.int64]:
-    """The sizes at which the curve changes, and its ends; a grid of the logarithm if these are too many, and for a
-    sample, whose interval changes elsewhere."""
+    """Return the sizes at which the curve changes, and its ends.
+
+    A grid of the logarithm if these are too many, and for a sample, whose interval changes elsewhere.
+    """
     inside = lines[(lines > low) & (lines < high)]
     if smooth or len(inside) > _POINTS:
         inside = np.geomspace(low, high, _POINTS).astype(np.int64)

@@ -49,7 +49,7 @@ class Level(NamedTuple):
     writebacks: int | None
 
     def json_fields(self) -> dict[str, Any]:
-        """The cache and what it serves, side by side."""
+        """Return the cache and what it serves, side by side."""
         return attributes_of(
             self,
             *("accesses", "hits", "writebacks", "method"),
@@ -73,7 +73,7 @@ class Hits:
         return self.levels[-1].accesses - self.levels[-1].hits
 
     def json_fields(self) -> dict[str, Any]:
-        """The levels, and the memory behind them."""
+        """Return the levels, and the memory behind them."""
         memory = {"accesses": self.memory}
         if self.counts:
             memory |= attributes_of(self.counts, reads_lines="memory_reads_lines", writes_lines="memory_writes_lines")
@@ -88,7 +88,7 @@ class AccessGroup(NamedTuple):
     profile: StackDistanceProfile
 
     def json_fields(self) -> dict[str, Any]:
-        """The instruction or array, and its accesses in short."""
+        """Return the instruction or array, and its accesses in short."""
         profile = attributes_of(self.profile, "accesses", "cold", "median", "mode")
         return attributes_of(self, "name", group="address") | profile
 
@@ -101,8 +101,11 @@ def ordered(groups: Iterable[AccessGroup]) -> tuple[AccessGroup, ...]:
 
 @dataclass(frozen=True)
 class Findings:
-    """The locality of a trace, kernel, program or saved profile. ``profile`` covers all its accesses, or what
-    ``sample`` or ``bursts`` make of it; ``kinds`` is None where the accesses have none."""
+    """The locality of a trace, kernel, program or saved profile.
+
+    ``profile`` covers all its accesses, or what ``sample`` or ``bursts`` make of it; ``kinds`` is None where the
+    accesses have none.
+    """
 
     source: str
     profile: StackDistanceProfile
@@ -116,8 +119,10 @@ class Findings:
     hits: Hits | None = None
 
     def interval(self, lines: NDArray[np.int64]) -> tuple[Numbers, Numbers] | None:
-        """Lowest and highest miss ratio at these sizes: with 95 % confidence of a sample; of bursts, as what reaches
-        out of a burst may hit or miss. None where the curve is exact."""
+        """Lowest and highest miss ratio at these sizes: with 95 % confidence of a sample.
+
+        Of bursts, as what reaches out of a burst may hit or miss. None where the curve is exact.
+        """
         if self.sample and not self.sample.exact:
             return self.sample.interval(lines)
         if self.bursts:
@@ -144,7 +149,7 @@ class Bin(NamedTuple):
 
 
 def bins(profile: StackDistanceProfile) -> list[Bin]:
-    """The histogram by powers of two: 0, 1, 2 to 3, 4 to 7, ... up to the largest distance."""
+    """Return the histogram by powers of two: 0, 1, 2 to 3, 4 to 7, ... up to the largest distance."""
     if not profile.reuses:
         return []
     used = profile.distance[profile.count > 0]
@@ -240,7 +245,7 @@ class _Bar:
 
 
 def histogram_table(title: str, profile: StackDistanceProfile, cold_name: str) -> Table:
-    """Accesses by powers of two of their distance; first touches last."""
+    """Return accesses by powers of two of their distance; first touches last."""
     table = new_table(f"{title} by powers of two", "distance", "to", "accesses", "fraction")
     table.columns[0].justify = "right"
     table.add_column("", width=BAR, no_wrap=True)
@@ -271,8 +276,10 @@ def miss_table(findings: Findings) -> Table:
 
 
 def hit_tables(hits: Hits) -> Iterator[RenderableType]:
-    """Accesses served by each level, by which method, and the traffic of memory if the levels were simulated; first,
-    what the method leaves out."""
+    """Yield accesses served by each level, by which method, and the traffic of memory if the levels were simulated.
+
+    First, what the method leaves out.
+    """
     if any(level.method == "full" and not level.geometry.fully_associative for level in hits.levels):
         yield (
             "Caches are treated as fully associative: conflicts within their sets, as of strides of powers of two, are "
@@ -307,7 +314,7 @@ def hit_tables(hits: Hits) -> Iterator[RenderableType]:
 
 
 def group_tables(findings: Findings) -> Iterator[RenderableType]:
-    """The groups with most accesses."""
+    """Yield the groups with most accesses."""
     groups = findings.groups or ()
     table = new_table(
         "Groups with most accesses", "group", "accesses", "fraction", "median", "mode", findings.cold_name
@@ -327,7 +334,7 @@ def group_tables(findings: Findings) -> Iterator[RenderableType]:
 
 
 def count(number: float) -> str:
-    """A whole number with its commas; none if there is none."""
+    """Return a whole number with its commas; none if there is none."""
     return grouped(number) if math.isfinite(number) else "-"
 
 
@@ -337,7 +344,7 @@ def share(part: float) -> str:
 
 
 def binary(size_bytes: float) -> str:
-    """A size with a binary prefix: ``32 KiB``, ``1.5 MiB``."""
+    """Return a size with a binary prefix: ``32 KiB``, ``1.5 MiB``."""
     factor, unit = next(((factor, unit) for factor, unit in _BINARY if size_bytes >= factor), (1, "B"))
     value = size_bytes / factor
     return f"{value:.4g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"

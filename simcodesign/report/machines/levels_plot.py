@@ -31,8 +31,10 @@ BEHIND, SHIFT = 2, 0.045
 
 @dataclass(frozen=True)
 class Box:
-    """``lines`` of text above the boxes ``inside``, or above ``processors`` processors; ``copies``: how many
-    boxes are alike, of which some are drawn behind it."""
+    """``lines`` of text above the boxes ``inside``, or above ``processors`` processors.
+
+    ``copies``: how many boxes are alike, of which some are drawn behind it.
+    """
 
     lines: tuple[str, ...]
     colour: str
@@ -45,7 +47,7 @@ class Box:
         return [part for line in self.lines for part in plot_style.wrapped(line, width - 2 * GAP, SIZE).splitlines()]
 
     def widths(self, width: float) -> float:
-        """The width of each box inside, side by side."""
+        """Return the width of each box inside, side by side."""
         return (width - GAP - (GAP + BEHIND * SHIFT) * len(self.inside)) / max(len(self.inside), 1)
 
     def height(self, width: float) -> float:
@@ -65,8 +67,10 @@ class Box:
 
 
 def levels_plot(machine: Machine, path: str | Path) -> None:
-    """Draw the levels of a machine. Raises InputError for one whose nodes depend on the ranks, a path that cannot be
-    written, and without Matplotlib."""
+    """Draw the levels of a machine.
+
+    Raises InputError for one whose nodes depend on the ranks, a path that cannot be written, and without Matplotlib.
+    """
     if machine.nodes_by_ranks is not None:
         raise InputError(
             "levels of a machine whose nodes depend on the ranks", value=machine.name, allowed="-P N as well"
@@ -101,8 +105,10 @@ def machine_box(machine: Machine) -> Box:
 
 
 def _network_lines(level: Level, path: str, differ: Mapping[str, int] | None = None) -> Iterator[str]:
-    """The topology of a level, and what its messages take and share. ``differ``: the interfaces of a node of each
-    partition."""
+    """Yield the topology of a level, and what its messages take and share.
+
+    ``differ``: the interfaces of a node of each partition.
+    """
     network = level.network
     hops = f", at most {network.topology.diameter:,} hops" if network.topology.diameter > 1 else ""
     rails = f", {network.rails} rails" if network.rails > 1 else ""
@@ -147,7 +153,7 @@ def _processors_text(count: int, is_drawn: bool = True) -> str:
 
 
 def _memory_lines(machine: Machine) -> Iterator[str]:
-    """The memory of a node and what messages load of it; not where partitions may have their own."""
+    """Yield the memory of a node and what messages load of it; not where partitions may have their own."""
     if machine.partitions:
         return
     if machine.memory is not None:
@@ -163,7 +169,7 @@ def _memory_lines(machine: Machine) -> Iterator[str]:
 
 
 def _accelerator_lines(machine: Machine, partition: str) -> Iterator[str]:
-    """The accelerators of a node, of a partition if it has a name."""
+    """Yield the accelerators of a node, of a partition if it has a name."""
     one = machine.accelerator
     own = next((each for each in machine.partitions if each.name == partition), None)
     if one is None or (own is not None and not own.has_accelerator):

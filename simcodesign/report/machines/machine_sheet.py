@@ -35,7 +35,7 @@ from simcodesign.report.results.message_rows import level_tables, message_rows, 
 
 
 def machine_sheet(machine: Machine) -> list[RenderableType]:
-    """The data sheet of a machine."""
+    """Return the data sheet of a machine."""
     return [
         head("machine", machine),
         section("Nodes", _node_rows(machine)),
@@ -52,7 +52,7 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
 
 
 def _stated_parts(machine: Machine) -> Iterator[RenderableType]:
-    """The parts that most machines have not."""
+    """Yield the parts that most machines have not."""
     if machine.accelerator is not None:
         yield section("Accelerators", accelerator_rows(machine, machine.accelerator))
     if machine.storage is not None:
@@ -60,7 +60,7 @@ def _stated_parts(machine: Machine) -> Iterator[RenderableType]:
 
 
 def _custom_parts(machine: Machine) -> Iterator[RenderableType]:
-    """Constructs that the file defines of its own, and its power and costs."""
+    """Yield constructs that the file defines of its own, and its power and costs."""
     custom = machine.custom
     if custom.parameters:
         yield parameter_table(replace(one, name=f"{PREFIX}{one.name}") for one in custom.parameters.values())
@@ -192,7 +192,7 @@ def _message_rows(machine: Machine) -> Rows:
 
 
 def _controller_rows(memory: Memory) -> Rows:
-    """The memory controllers of a node, if there are several."""
+    """Return the memory controllers of a node, if there are several."""
     if memory.controllers == 1:
         return
     yield "memory controllers", f"{memory.controllers}, one for each socket, each of that bandwidth"

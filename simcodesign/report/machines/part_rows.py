@@ -73,7 +73,10 @@ def storage_rows(storage: Storage) -> Rows:
 
 
 def mapping_text(machine: Machine) -> str:
-    """The mapping by its name; of a list the nodes, or how many ranks after one another are on each partition."""
+    """Return the mapping by its name.
+
+    Of a list the nodes, or how many ranks after one another are on each partition.
+    """
     if not isinstance(machine.mapping, tuple):
         return str(machine.mapping)
     if machine.partitions:

@@ -20,7 +20,7 @@ NONE = "none"
 
 
 def partition_tables(machine: Machine) -> Iterator[Table]:
-    """A table of the partitions, with a row for each property in which they differ."""
+    """Yield a table of the partitions, with a row for each property in which they differ."""
     if not machine.partitions:
         return
     kinds = machine.node_kinds
@@ -36,7 +36,7 @@ def partition_tables(machine: Machine) -> Iterator[Table]:
 
 
 def _node_texts(machine: Machine) -> Iterator[str]:
-    """The numbers of the nodes of every partition."""
+    """Yield the numbers of the nodes of every partition."""
     first = 0
     for one in machine.partitions:
         yield f"{first:,} to {first + one.nodes - 1:,}" if one.nodes > 1 else f"{first:,}"
@@ -68,7 +68,7 @@ def _rows(machine: Machine, one: Partition, kind: NodeKind) -> Rows:
 
 
 def _constant_text(path: str, value: Any) -> tuple[str, str]:
-    """A constant by its path; a time per byte as a bandwidth."""
+    """Return a constant by its path; a time per byte as a bandwidth."""
     part, _, key = path.rpartition(".")
     if not key.endswith("per_byte"):
         return path, NONE if value is None else amount_text(value, CONSTANTS[path][2])

@@ -1,5 +1,6 @@
-"""The rooflines of a machine: operations per second over operations per byte, of its processors and accelerators; and
-where the kernels of a workload are below them.
+"""The rooflines of a machine: operations per second over operations per byte, of its processors and accelerators.
+
+And where the kernels of a workload are below them.
 
 S. Williams, A. Waterman, D. Patterson, Roofline (CACM 52(4), 2009).
 """
@@ -52,14 +53,16 @@ class Roof:
         return (self.name.startswith("processor") and "processor" in used) or not used.isdisjoint(words)
 
     def at(self, flops_per_byte: float) -> float:
-        """The operations per second that it reaches."""
+        """Return the operations per second that it reaches."""
         return min(self.rate_flop_per_s, flops_per_byte * self.byte_per_s)
 
 
 def roofs(machine: Machine) -> Iterator[Roof]:
-    """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number; the roofs of
-    one processor that has the memory of its node for itself, that finds its data in each cache with a bandwidth or at
-    another socket, and that has its part of the memory; and the roof of all processors of a node."""
+    """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number.
+
+    The roofs of one processor that has the memory of its node for itself, that finds its data in each cache with a
+    bandwidth or at another socket, and that has its part of the memory; and the roof of all processors of a node.
+    """
     one = machine.accelerator
     if one is not None and one.memory_per_byte_s is not None:
         byte_per_s = 1 / float(one.memory_per_byte_s)
@@ -88,14 +91,19 @@ def roofs(machine: Machine) -> Iterator[Roof]:
 
 
 def roofline_plot(machine: Machine, path: str | Path) -> None:
-    """Draw the rooflines of a machine. Raises InputError for a machine that states no bandwidth of a memory, or has
-    partitions, a path that cannot be written, and without Matplotlib."""
+    """Draw the rooflines of a machine.
+
+    Raises InputError for a machine that states no bandwidth of a memory, or has partitions, a path that cannot be
+    written, and without Matplotlib.
+    """
     _draw(path, f"{machine.name}: rooflines", _stated_roofs(machine), [], [])
 
 
 def workload_roofline_plot(machine: Machine, path: str | Path, points: Sequence[RooflinePoint], title: str) -> None:
-    """Draw the points of a workload that take longest, each with its fraction of the time, and the roofs that they are
-    below. Raises InputError as ``roofline_plot`` does, and without points."""
+    """Draw the points of a workload that take longest, and the roofs that they are below.
+
+    Each with its fraction of the time. Raises InputError as ``roofline_plot`` does, and without points.
+    """
     if not points:
         what = "no kernel or phase of this workload has both operations and bytes"
         raise InputError(what, allowed="a kernel with flops and bytes or a shape; compute and memory in a phase")

@@ -20,7 +20,7 @@ _CELL = "padding: 0.1em 0.8em 0.1em 0; vertical-align: top; white-space: pre-wra
 
 
 def html_of(renderables: Iterable[RenderableType]) -> str:
-    """The parts one below the other."""
+    """Return the parts one below the other."""
     return f"<div>{''.join(_part(one) for one in renderables)}</div>"
 
 

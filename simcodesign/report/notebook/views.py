@@ -35,7 +35,7 @@ MOST_ROWS = 40
 
 
 def _shows(*kinds: type) -> Callable[[Callable[[Any], Iterable[RenderableType]]], None]:
-    """A decorator: objects of these classes show the tables that the function makes."""
+    """Return a decorator: objects of these classes show the tables that the function makes."""
 
     def registered(tables: Callable[[Any], Iterable[RenderableType]]) -> None:
         for kind in kinds:
@@ -63,7 +63,7 @@ def _sweep(sweep: SweepTable) -> Iterable[RenderableType]:
 
 
 def _frame(frame: pd.DataFrame) -> RenderableType:
-    """The columns of a table that say something, of its first points."""
+    """Return the columns of a table that say something, of its first points."""
     shown = frame[[name for name in frame.columns if not (frame[name] == "").all() and not frame[name].isna().all()]]
     table = text_table(f"{len(frame):,} points", *map(str, shown.columns), right=[*map(str, shown.columns)])
     for row in shown.head(MOST_ROWS).itertuples(index=False):

@@ -72,14 +72,14 @@ def plot(answer: Any, ax: Any = None, *, kind: str | None = None, **options: Any
 
 
 def _usual(answer: Any, kinds: Sequence[str]) -> str:
-    """The first kind that the answer has."""
+    """Return the first kind that the answer has."""
     if isinstance(answer, Result):
         return "gantt" if answer.timeline is not None else "phases"
     return kinds[0]
 
 
 def _drawn(mpl: Any, ax: Any, draw: Draw, answer: Any, options: Mapping[str, Any]) -> Any:
-    """The axes, with a title and a legend where the picture has none of its own."""
+    """Return the axes, with a title and a legend where the picture has none of its own."""
     entries = draw(mpl, ax, answer, **options)
     handles = plot_style.handles_of(mpl, entries) if isinstance(entries, dict) else entries
     if isinstance(answer, Result | Comparison):

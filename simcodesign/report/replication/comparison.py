@@ -23,7 +23,7 @@ _NAMES = {"makespan_s": "makespan", "response_s": "response time"}
 
 
 def replicated_comparison_tables(comparison: ReplicatedComparison) -> list[RenderableType]:
-    """The ladder with intervals, ending with the verdict in one sentence."""
+    """Return the ladder with intervals, ending with the verdict in one sentence."""
     forecast = comparison.first.forecast
     ranks = f"P = {float(forecast.values['P']):,.0f}"
     title = f"{forecast.workload} on {forecast.machine}, {ranks}: forecast against {_runs(comparison)}"

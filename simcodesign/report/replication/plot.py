@@ -44,12 +44,12 @@ def replications_plot(replicated: Replicated, path: str | Path) -> None:
 
 
 def running(values: NDArray[np.float64], level: float) -> list[Interval]:
-    """The intervals of the first 2, 3, ... values."""
+    """Return the intervals of the first 2, 3, ... values."""
     return [interval(values[:count], level) for count in range(2, len(values) + 1)]
 
 
 def _plotted_quantity(replicated: Replicated) -> tuple[str, ...]:
-    """The quantity that it is judged by, if it belongs to the whole run."""
+    """Return the quantity that it is judged by, if it belongs to the whole run."""
     key = replicated.stopping.of
     if key in QUANTITIES and QUANTITIES[key][1] == "s":
         return key

@@ -52,7 +52,7 @@ class QuantityFormat:
         return factor, f" {name}" if name else ""
 
     def __call__(self, value: float) -> str:
-        """A value alone."""
+        """Return a value alone."""
         factor, unit = self.scaled(value)
         number = value * factor
         if not unit and not self.fixed and number.is_integer():

@@ -95,7 +95,7 @@ def waiting_table(replicated: Replicated) -> RenderableType:
 
 
 def station_table(replicated: Replicated, most: int) -> RenderableType:
-    """The stations most used in the mean."""
+    """Return the stations most used in the mean."""
     stations = replicated.stations
     if not len(stations):
         return paragraph("No disk, interface or link was shared.")
@@ -111,7 +111,7 @@ def station_table(replicated: Replicated, most: int) -> RenderableType:
 
 
 def notes(one: Replicated) -> list[RenderableType]:
-    """Notes for the reader on how the means came about."""
+    """Return notes for the reader on how the means came about."""
     texts = []
     if not one.random_sources:
         texts.append("Nothing here is random with these effects: every seed gives the same, and one run is the answer.")
@@ -126,7 +126,7 @@ def notes(one: Replicated) -> list[RenderableType]:
 
 
 def _stream_notes(replicated: Replicated) -> Iterable[str]:
-    """Notes on an open stream: what was left out, and the results of batches."""
+    """Return notes on an open stream: what was left out, and the results of batches."""
     if replicated.removed is None:
         return
     how = "as given" if replicated.warm_up != MSER5 else "MSER-5" if replicated.count == 1 else "MSER-5 of the mean run"
@@ -217,7 +217,7 @@ def _spread(replicated: Replicated) -> RenderableType:
 
 
 def _shown(replicated: Replicated) -> list[Key]:
-    """The quantities of the first table: those that every reading shows, and what else there is."""
+    """Return the quantities of the first table: those that every reading shows, and what else there is."""
     used: Sequence[Key] = [key for key in replicated.keys if key[0] == "used"]
     return [*(key for key in QUANTITIES if key in replicated.keys), *used]
 

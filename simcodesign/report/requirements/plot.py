@@ -28,7 +28,10 @@ GROUP_WIDTH = 0.8
 
 
 def upgrade_plot(studies: Sequence[UpgradeStudy], path: str | Path) -> None:
-    """A panel for each upgrade: ratios of every workload as bars that begin at 1, with the baseline as a line."""
+    """Draw a panel for each upgrade.
+
+    Ratios of every workload as bars that begin at 1, with the baseline as a line.
+    """
     upgrades = list(dict.fromkeys(study.upgrade.name for study in studies))
     names = list(dict.fromkeys(study.workload.name for study in studies))
     groups = shown_ratios(GROUPS, studies)
@@ -114,7 +117,10 @@ def _baseline(axes: Any, study: UpgradeStudy, groups: Iterable[str]) -> None:
 
 
 def straw_man_plot(studies: Sequence[StrawManStudy], path: str | Path) -> None:
-    """The largest problems, and the least times for the benchmark problem, of every workload on every system."""
+    """Draw the largest problems, and the least times for the benchmark problem.
+
+    Of every workload on every system.
+    """
     names = [system.machine.name for system in studies[0].systems]
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, 7.2, 5.0)

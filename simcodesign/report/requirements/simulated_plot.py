@@ -18,8 +18,10 @@ LABEL_GAP = 0.047
 
 
 def ratio_against_time(cells: Sequence[SimulatedCell], path: str | Path) -> None:
-    """The mean of the requirement ratios (x) against the ratio of simulated times (y); a bar goes from the least
-    to the largest of them. On the diagonal the requirements predict the time."""
+    """Draw the mean of the requirement ratios (x) against the ratio of simulated times (y).
+
+    A bar goes from the least to the largest of them. On the diagonal the requirements predict the time.
+    """
     shown = [cell for cell in cells if cell.new is not None and cell.time_ratio > 0]
     upgrades = list(dict.fromkeys(cell.upgrade for cell in cells))
     workloads = list(dict.fromkeys(cell.workload for cell in cells))
@@ -41,7 +43,7 @@ def ratio_against_time(cells: Sequence[SimulatedCell], path: str | Path) -> None
 
 
 def _draw(axes: Any, cell: SimulatedCell, colour: str, mark: str) -> None:
-    """The mark of a cell, and the span of its requirements."""
+    """Draw the mark of a cell, and the span of its requirements."""
     ratios = _usable(cell)
     axes.hlines(cell.time_ratio, min(ratios), max(ratios), colors=colour, linewidth=1.2, alpha=0.45, zorder=2)
     axes.plot(

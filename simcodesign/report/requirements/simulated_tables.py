@@ -39,8 +39,11 @@ PICK_COLUMNS = {
 def simulated_upgrade_tables(
     cells: Sequence[SimulatedCell], varied: Sequence[Varied], *, simulated: bool
 ) -> Iterator[RenderableType]:
-    """The simulations, ratios of requirements and of simulated quantities, what explains the differences, which
-    upgrade each picks, and what all this depends on; ``simulated``: whether the numbers were varied in simulations."""
+    """Yield the simulations, ratios of requirements and of simulated quantities, and what explains them.
+
+    What explains the differences, which upgrade each picks, and what all this depends on; ``simulated``: whether the
+    numbers were varied in simulations.
+    """
     yield paragraph(_scaling_words(cells))
     yield _resource_table(cells)
     yield paragraph(_counter_words(cells))
@@ -60,7 +63,7 @@ def _unfit(cells: Sequence[SimulatedCell]) -> list[SimulatedCell]:
 
 
 def _scaling_words(cells: Sequence[SimulatedCell]) -> str:
-    """The scaling rule, and how far it went."""
+    """Return the scaling rule, and how far it went."""
     whole = cells[0].full.machine
     counts: dict[int, list[str]] = {}
     for cell in cells:
@@ -137,7 +140,7 @@ def _time_table(cells: Sequence[SimulatedCell]) -> Table:
 
 
 def _step(step: RatioStep | None, cell: SimulatedCell) -> str:
-    """A step, and by how much of the simulated ratio it changes it."""
+    """Return a step, and by how much of the simulated ratio it changes it."""
     if step is None:
         return "-" if cell.new is None else "nothing"
     return f"{step.name} {100 * step.change / cell.time_ratio:+z.2g}%"
@@ -219,7 +222,7 @@ STRAW_ROWS = {
 
 
 def simulated_straw_man_tables(studies: Sequence[SimulatedStrawMan]) -> Iterator[RenderableType]:
-    """Times of the largest common problem over the least of all systems, and what explains the differences."""
+    """Yield times of the largest common problem over the least of all systems, and what explains the differences."""
     names = [system.machine.name for system in studies[0].full.systems]
     table = new_table("Time for the largest common problem, over the least of all systems", "workload", "", *names)
     table.columns[1].justify = "left"

@@ -48,7 +48,7 @@ NEEDS = {
 
 
 def shown_ratios(words: Mapping[str, str], studies: Sequence[UpgradeStudy]) -> dict[str, str]:
-    """The words by ratio, without I/O where no workload reads or writes anything."""
+    """Return the words by ratio, without I/O where no workload reads or writes anything."""
     disks = any(study.uses_disks for study in studies)
     return {ratio: word for ratio, word in words.items() if disks or ratio != "io"}
 
@@ -67,7 +67,10 @@ def number(value: float | None) -> str:
 
 
 def upgrade_tables(studies: Sequence[UpgradeStudy]) -> Iterator[RenderableType]:
-    """The five steps for every workload with all its upgrades; for several workloads their ratios side by side."""
+    """Yield the five steps for every workload with all its upgrades.
+
+    For several workloads their ratios side by side.
+    """
     names = list(dict.fromkeys(study.workload.name for study in studies))
     for name in names:
         mine = [study for study in studies if study.workload.name == name]
@@ -92,7 +95,7 @@ def _model_table(study: UpgradeStudy | StrawManStudy) -> Table:
 
 
 def _step_table(studies: Sequence[UpgradeStudy]) -> Table:
-    """Steps II to V: the machine as it is, and new values and ratios of every upgrade."""
+    """Return steps II to V: the machine as it is, and new values and ratios of every upgrade."""
     heads = [head for study in studies for head in (study.upgrade.name, "ratio")]
     table = new_table("", "step", "", "old", *heads)
     table.title = None
@@ -167,7 +170,7 @@ def no_fit_words(fit: MemoryFit, size: str = SIZE) -> str:
 
 
 def always_words(fit: MemoryFit, size: str = SIZE) -> str:
-    """That memory does not bound the size."""
+    """Note that memory does not bound the size."""
     return f"every {size} fits, up to {number(fit.size)}, the most that the workload allows"
 
 
@@ -191,7 +194,7 @@ def _ratio_table(studies: Sequence[UpgradeStudy]) -> Table:
 
 
 def straw_man_tables(studies: Sequence[StrawManStudy]) -> Iterator[RenderableType]:
-    """The systems, then of every workload the largest problem and the least time on each."""
+    """Yield the systems, then of every workload the largest problem and the least time on each."""
     yield _system_table(studies[0].systems)
     yield _problem_table(studies)
     for study in studies:

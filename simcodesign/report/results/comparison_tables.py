@@ -47,7 +47,7 @@ MAX_DEMANDS = 5
 
 
 def comparison_tables(comparison: Comparison) -> list[RenderableType]:
-    """A comparison, ending with the verdict in one sentence, and one for each formula."""
+    """Return a comparison, ending with the verdict in one sentence, and one for each formula."""
     simulation = comparison.simulation
     run = [
         ("effects", ", ".join(simulation.effects) or "none"),
@@ -145,7 +145,7 @@ def overlapped_line(comparison: Comparison) -> list[RenderableType]:
 
 
 def _error_text(row: Mapping[str, float]) -> str:
-    """The error of a row; nothing is right or wrong where neither reading has any time."""
+    """Return the error of a row; nothing is right or wrong where neither reading has any time."""
     nothing = not row["forecast_s"] and not row["simulated_s"]
     return DOES_NOT_APPLY if nothing else _percent_or_times(row["error"])
 
@@ -214,7 +214,10 @@ def ladder_table(comparison: Comparison) -> Table:
 
 
 def _before_effects(comparison: Comparison) -> list[tuple[str, float, float | None]]:
-    """The rows up to the forecast: the steps before it, by name, and the change of each against the previous one."""
+    """Return the rows up to the forecast.
+
+    The steps before it, by name, and the change of each against the previous one.
+    """
     rows = list[tuple[str, float, float | None]]()
     for steps, start in ((comparison.roofline_ladder, ROOFLINE), (comparison.path_ladder, SUM)):
         for step in steps:
@@ -226,7 +229,7 @@ def _before_effects(comparison: Comparison) -> list[tuple[str, float, float | No
 
 
 def waiting_table(comparison: Comparison) -> list[RenderableType]:
-    """The demands that have the largest part in what ranks wait for and overlap; nothing if that is none."""
+    """Return the demands that have the largest part in what ranks wait for and overlap; nothing if that is none."""
     gaps = comparison.waiting_by_demand
     show = Seconds(time for gap in gaps for time in (gap.forecast_s, gap.simulated_s))
     ranked = sorted(gaps, key=lambda gap: -abs(gap.change_s))
@@ -311,8 +314,10 @@ def verdict(comparison: Comparison) -> RenderableType:
 
 
 def _waits_elsewhere(comparison: Comparison, largest: Rung) -> str:
-    """That messages wait elsewhere in the whole simulation than at what the largest effect switches on: links come
-    first, and interfaces may make messages meet on links."""
+    """Note that messages wait elsewhere in the whole simulation than at what the largest effect switches on.
+
+    Links come first, and interfaces may make messages meet on links.
+    """
     others = {"links": "interface", "interfaces": "link"}
     if largest.effect not in others or largest.change_s <= 0:
         return ""
@@ -370,7 +375,7 @@ def _with_effect(rung: Rung) -> str:
 
 
 def _draw(comparison: Comparison) -> str:
-    """A word of caution where chance had a part."""
+    """Return a word of caution where chance had a part."""
     changed = [rung.effect for rung in comparison.rungs if rung.change_s]
     random = [name for name in comparison.random if name in changed]
     if not random:

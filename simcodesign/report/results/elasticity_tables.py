@@ -11,7 +11,7 @@ from simcodesign.studies.elasticities.elasticities import Elasticities, Improvem
 
 
 def elasticity_tables(found: Elasticities) -> list[RenderableType]:
-    """The use of the time, what helps, other algorithms, and what changes nothing, with the reasons."""
+    """Return the use of the time, what helps, other algorithms, and what changes nothing, with the reasons."""
     changes = [one for one in found.improvements if _is_shown(one)]
     better = [one for one in changes if not one.is_algorithm]
     algorithms = [one for one in changes if one.is_algorithm]

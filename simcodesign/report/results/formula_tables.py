@@ -1,5 +1,7 @@
-"""Formulas of the user's compared with both readings, and the ladder of each, as tables and sentences for a
-terminal."""
+"""Formulas of the user's compared with both readings, and the ladder of each.
+
+As tables and sentences for a terminal.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,10 @@ HOPS = "hops"
 
 
 def formula_tables(comparison: Comparison) -> list[RenderableType]:
-    """The table of all formulas, and of each its ladder and what it leaves out; nothing if there are no formulas and
-    no measured times."""
+    """Return the table of all formulas, and of each its ladder and what it leaves out.
+
+    Nothing if there are no formulas and no measured times.
+    """
     if not comparison.formulas and comparison.measured is None:
         return []
     parts: list[RenderableType] = [side_by_side(comparison)]
@@ -57,18 +61,20 @@ def _with_ladders(comparison: Comparison) -> set[str]:
 
 
 def _label(one: FormulaComparison) -> str:
-    """``formula NAME``, or the name that it has if it was given none."""
+    """Return ``formula NAME``, or the name that it has if it was given none."""
     return one.name if one.name.startswith("formula") else f"formula {one.name}"
 
 
 def _at_beginning(label: str) -> str:
-    """The label of a formula where a sentence begins; names keep their capitals."""
+    """Return the label of a formula where a sentence begins; names keep their capitals."""
     return label[:1].upper() + label[1:]
 
 
 def side_by_side(comparison: Comparison) -> Table:
-    """Seconds of the total, of phases and of components, as far as formulas and measurements give them; with the spread
-    of measurements, if any is known."""
+    """Seconds of the total, of phases and of components, as far as formulas and measurements give them.
+
+    With the spread of measurements, if any is known.
+    """
     rows = [*_rows(comparison)]
     known = {} if comparison.measured is None else dict(comparison.measured.values())
     show = Seconds(value for _, times in rows for value in times)
@@ -96,8 +102,7 @@ def _error(value_s: float, of_s: float) -> str:
 
 
 def _rows(comparison: Comparison) -> Iterator[tuple[str, list[float]]]:
-    """Subject of each row, and the times of formulas, forecast, simulation and measurement; nan if one has
-    nothing."""
+    """Subject of each row, and the times of formulas, forecast, simulation and measurement; nan if one has nothing."""
     forecast, simulation, measured = comparison.forecast, comparison.simulation, comparison.measured
     last = [] if measured is None else [NAN if measured.total_s is None else measured.total_s]
     readings = [float(forecast.headline_s), float(simulation.headline_s)]
@@ -125,8 +130,10 @@ def _float(value: object) -> float:
 
 
 def _ladder(one: FormulaComparison) -> list[RenderableType]:
-    """From the formula to the simulation, and to what was measured, by the steps that change something; nothing where
-    it gives no total here."""
+    """From the formula to the simulation, and to what was measured, by the steps that change something.
+
+    Nothing where it gives no total here.
+    """
     if not one.rungs:
         return []
     rungs = _hops_in_one_step(one)
@@ -140,8 +147,11 @@ def _ladder(one: FormulaComparison) -> list[RenderableType]:
 
 
 def _hops_in_one_step(one: FormulaComparison) -> list[LadderStep]:
-    """The steps, hops in one of them: what the forecast has for them by a law of distances, which is left out of the
-    formula, and what their routes make of that, would be two lines that cancel."""
+    """Return the steps, hops in one of them.
+
+    What the forecast has for them by a law of distances, which is left out of the formula, and what their routes make
+    of that, would be two lines that cancel.
+    """
     hops_s = sum(term.time_s for term in one.left_out.terms if term.text.startswith(HOPS_BY_LAW))
     names = [rung.step for rung in one.rungs]
     if not hops_s or HOPS not in names:
@@ -176,7 +186,7 @@ def _left_out(one: FormulaComparison) -> list[str]:
 
 
 def _notes(one: FormulaComparison) -> Iterator[str]:
-    """Notes for a reader of the formula: why it has no value, units taken, meanings of names."""
+    """Yield notes for a reader of the formula: why it has no value, units taken, meanings of names."""
     if one.values.reason:
         yield one.values.reason
     yield from one.values.notes

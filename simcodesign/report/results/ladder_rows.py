@@ -1,5 +1,7 @@
-"""Which rungs of a ladder are shown, in tables, plots and pages: those that have anything to act on; the others are
-named in one line."""
+"""Which rungs of a ladder are shown, in tables, plots and pages: those that have anything to act on.
+
+The others are named in one line.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ SUM = "sum of closed forms"
 
 
 def rungs_shown(comparison: Comparison) -> list[Rung]:
-    """The rungs that have anything to act on; not the first one if the forecast, a longest path, has all of it."""
+    """Return the rungs that have anything to act on.
+
+    Not the first one if the forecast, a longest path, has all of it.
+    """
     first, *others = comparison.rungs
     has_waits = comparison.path_ladder and not first.change_s
     return [rung for rung in ([] if has_waits else [first]) + others if rung.applies]
 
 
 def effects_shown(comparisons: Iterable[Comparison]) -> list[str]:
-    """The rungs that have anything to act on in any of these, in their order."""
+    """Return the rungs that have anything to act on in any of these, in their order."""
     return names_that_apply(comparison.rungs for comparison in comparisons)[0]
 
 
@@ -33,7 +38,7 @@ def not_here_text(absent: Sequence[str]) -> str:
 
 
 def not_here(comparisons: Sequence[Comparison]) -> str:
-    """The effects that have nothing to act on in any of these, in words; empty if all have."""
+    """Return the effects that have nothing to act on in any of these, in words; empty if all have."""
     absent = names_that_apply(comparison.rungs for comparison in comparisons)[1]
     if len(comparisons) < 2 or not absent:
         return not_here_text(absent)

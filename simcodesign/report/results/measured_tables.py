@@ -1,5 +1,7 @@
-"""Measurements compared with both readings, in words: their spread, the errors of the readings, the unexplained
-rest."""
+"""Measurements compared with both readings, in words.
+
+Their spread, the errors of the readings, the unexplained rest.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ NAN = float("nan")
 
 
 def spread_text(measured: MeasuredValue | None, show: Seconds) -> str:
-    """The ends of a spread, in the unit of a table; empty if it is not known."""
+    """Return the ends of a spread, in the unit of a table; empty if it is not known."""
     return "" if measured is None or measured.ends is None else ends_of(*map(show, measured.ends))
 
 
@@ -57,7 +59,7 @@ def _off(name: str, error: float) -> str:
 
 
 def _with_spread(one: MeasuredValue) -> str:
-    """A time with its spread, as far as known."""
+    """Return a time with its spread, as far as known."""
     parts = [time_text(float(one))]
     if one.ends is not None:
         ends = [*map(time_text, one.ends)]

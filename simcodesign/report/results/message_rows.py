@@ -58,7 +58,7 @@ def _interfaces_text(machine: Machine) -> str:
 
 
 def _interface_text(network: Network) -> str:
-    """The bandwidth of an interface, and what several messages share of it if that is stated."""
+    """Return the bandwidth of an interface, and what several messages share of it if that is stated."""
     alone = bandwidth_text(network.interface_occupancy_s_per_byte)
     if network.interfaces.loaded_per_byte_s is None:
         return alone
@@ -66,7 +66,7 @@ def _interface_text(network: Network) -> str:
 
 
 def _of_links(network: Network, values: tuple[FloatOrArray, ...]) -> list[FloatOrArray]:
-    """The different values of the groups of links that there are, the least first."""
+    """Return the different values of the groups of links that there are, the least first."""
     groups = network.topology.link_groups
     there = [value for value, group in zip(values, groups, strict=True) if group.links or len(groups) == 1]
     return sorted({float(value) for value in there}) or [values[0]]
@@ -77,7 +77,7 @@ def _range_text(texts: list[str]) -> str:
 
 
 def _latency_text(network: Network) -> str:
-    """The latency of a hop."""
+    """Return the latency of a hop."""
     return _range_text([amount_text(value, "time") for value in _of_links(network, network.link_latencies_s)])
 
 
@@ -137,7 +137,7 @@ def _processing_rows(network: Network) -> Rows:
 
 
 def _loggops_rows(network: Network) -> Rows:
-    """The constants of LogGOPS by their letters."""
+    """Return the constants of LogGOPS by their letters."""
     model = network.message_model
     assert isinstance(model, LogGOPS)
     limit = model.rendezvous_above_bytes
@@ -197,7 +197,7 @@ def _slow_link_parts(network: Network) -> list[str]:
 
 
 def _startup_text(part: MessageModel | LocalMessages) -> str:
-    """The startup of a message, or that it depends on its size."""
+    """Return the startup of a message, or that it depends on its size."""
     return "the startup of its size" if part.segments else amount_text(part.startup_s, "time")
 
 
@@ -209,7 +209,10 @@ def _bytes_text(part: MessageModel | LocalMessages) -> str:
 
 
 def segment_tables(network: Network) -> Iterator[Table]:
-    """A table of the segments of messages over the network, within nodes and between sockets, if these have any."""
+    """Yield a table of the segments of messages over the network, within nodes and between sockets.
+
+    If these have any.
+    """
     model = network.message_model
     if model.segments:
         yield _segment_table("Messages over the network, by size", model, model.segments)
@@ -248,7 +251,7 @@ def _hockney_table(title: str, segments: Sequence[HockneySegment], model: Hockne
 
 
 def level_tables(machine: Machine) -> Iterator[Table]:
-    """A table of the networks between and inside nodes, outermost first, if there are several."""
+    """Yield a table of the networks between and inside nodes, outermost first, if there are several."""
     if not machine.has_levels:
         return
     columns = ("network", "joins", "topology", "longest way (hops)", "message of m bytes", "a hop", "link", "interface")
@@ -286,7 +289,7 @@ def _first_text(network: Network) -> str:
 
 
 def _sizes(segments: Sequence[SizeSegment]) -> Iterator[str]:
-    """The sizes of messages of each segment."""
+    """Yield the sizes of messages of each segment."""
     below = "0 B"
     for segment in segments:
         if np.all(np.isinf(segment.up_to_bytes)):

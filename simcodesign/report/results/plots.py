@@ -83,8 +83,10 @@ def draw_stations(mpl: Any, axis: Any, result: Result) -> dict[str, dict[str, An
 
 
 def _bars(mpl: Any, axis: Any, names: Sequence[str], seconds: NDArray[np.float64]) -> None:
-    """Horizontal stacked bars, the first on top: (bars, components); totals at their ends. A last column beyond the
-    components is time that is not split up."""
+    """Horizontal stacked bars, the first on top: (bars, components); totals at their ends.
+
+    A last column beyond the components is time that is not split up.
+    """
     places = np.arange(len(names))
     left = np.zeros(len(names))
     for number in range(seconds.shape[1]):
@@ -117,8 +119,9 @@ def comparison_bars(
     path: str | Path,
     measured: Sequence[Mapping[str, float] | None] | None = None,
 ) -> None:
-    """Formulas, forecast and simulation, and the ladder between the last two: what each effect adds, from the one to
-    the other. Formulas that give no total are left out.
+    """Draw formulas, forecast and simulation, and the ladder between the last two.
+
+    What each effect adds, from the one to the other. Formulas that give no total are left out.
 
     ``measured``: for each comparison seconds by component and ``total``, or None for those that it has itself, if any.
     A part of the total beyond the components, of a formula too, is shown as not split up. Errors are against the
@@ -165,7 +168,7 @@ def _comparison_sides(comparison: Comparison, measured: Mapping[str, float] | No
 
 
 def _formula_seconds(compared: FormulaComparison) -> list[float]:
-    """The components that a formula gives, where its total has room for them, and the rest of the total."""
+    """Return the components that a formula gives, where its total has room for them, and the rest of the total."""
     parts = [float(compared.values.components_s.get(name, 0.0)) for name in COMPONENTS]
     rest_s = compared.total_s - sum(parts)
     if min([*parts, rest_s]) >= -ROUNDING * abs(compared.total_s):
@@ -194,7 +197,10 @@ def _sides(mpl: Any, axis: Any, sides: Mapping[str, Sequence[float]]) -> None:
 
 
 def _spread(axis: Any, comparison: Comparison, sides: Mapping[str, Sequence[float]]) -> None:
-    """The spread of the measured total on its bar, the last one, below the number; nothing if it is not known."""
+    """Draw the spread of the measured total on its bar, the last one, below the number.
+
+    Nothing if it is not known.
+    """
     total = None if comparison.measured is None else comparison.measured.total
     if total is None or total.ends is None or sum([*sides.values()][-1]) != float(total):
         return
@@ -211,8 +217,10 @@ def _percent(error: float) -> str:
 
 
 def draw_ladder(mpl: Any, axis: Any, comparison: Comparison) -> None:
-    """Draw the ladder: from the forecast (before it, from the sum of closed forms) to the simulation, one step for each
-    effect, and on to what was measured."""
+    """Draw the ladder, one step for each effect.
+
+    From the forecast (before it, from the sum of closed forms) to the simulation, and on to what was measured.
+    """
     first = plot_style.one_number(comparison.forecast.headline_s, "headline_s")
     names, levels, whole = ["forecast"], [first], [0]
     if steps := comparison.path_ladder:
@@ -268,7 +276,7 @@ def _gap_text(comparison: Comparison) -> str:
 
 
 def _waterfall_limits(mpl: Any, axis: Any, levels: Sequence[float]) -> bool:
-    """The axis begins at 0, unless the steps would be too small to see; returns whether it does not."""
+    """Begin the axis at 0, unless the steps would be too small to see; return whether it begins elsewhere."""
     low, high = min(levels), max(levels)
     span = high - low
     cut = 1e-9 * high < span < 0.25 * high

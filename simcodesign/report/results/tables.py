@@ -46,12 +46,12 @@ def basis_line(forecast: Result) -> list[RenderableType]:
 
 
 def notes_lines(result: Result) -> list[RenderableType]:
-    """Notes for a reader of a result."""
+    """Return notes for a reader of a result."""
     return [paragraph(f"Note: {'; '.join(result.notes)}.")] if result.notes else []
 
 
 def forecast_tables(result: Result) -> list[RenderableType]:
-    """A forecast of one design point."""
+    """Return a forecast of one design point."""
     volumes = facts(_volumes(result))
     parts: list[RenderableType] = [_headline(result), phase_table(result), volumes, *served_tables(result)]
     parts += [*limits_table(result), *memory_bound_line(result)]
@@ -84,7 +84,7 @@ def _range(least: str, most: str) -> str:
 
 
 def pipelined_lines(result: Result) -> list[RenderableType]:
-    """The forecast if ranks continued as soon as they can; nothing if that is the sum of closed forms."""
+    """Return the forecast if ranks continued as soon as they can; nothing if that is the sum of closed forms."""
     pipelined = result.pipelined
     if pipelined is None or result.sum_s is not None:
         return []
@@ -111,14 +111,14 @@ def _changed(operations: str, phase: str, times: float, closed_s: float, saved_s
 
 
 def _first_of(texts: Iterable[str]) -> str:
-    """The first few texts, and how many more there are."""
+    """Return the first few texts, and how many more there are."""
     every = list(texts)
     more = f"; and {len(every) - MAX_SEQUENCES} more" if len(every) > MAX_SEQUENCES else ""
     return "; ".join(every[:MAX_SEQUENCES]) + more
 
 
 def longest_path_line(result: Result) -> list[RenderableType]:
-    """The sum of closed forms for a forecast that is the longest path, or the path for one that is the sum."""
+    """Return the sum of closed forms for a forecast that is the longest path, or the path for one that is the sum."""
     path = result.longest_path
     if path is None or path.time_s is None:
         return []
@@ -129,7 +129,7 @@ def longest_path_line(result: Result) -> list[RenderableType]:
 
 
 def bubble_line(result: Result) -> list[RenderableType]:
-    """The bubble of a pipeline by its closed form, in a forecast that has one."""
+    """Return the bubble of a pipeline by its closed form, in a forecast that has one."""
     if result.bubble is None:
         return []
     share = result.bubble.time_s / float(result.makespan_s) if result.makespan_s else 0.0
@@ -138,7 +138,7 @@ def bubble_line(result: Result) -> list[RenderableType]:
 
 
 def shared_links_line(result: Result) -> list[RenderableType]:
-    """The forecast with fair shares of links, if these have a closed form."""
+    """Return the forecast with fair shares of links, if these have a closed form."""
     shared = result.shared_links
     if shared is None:
         return []
@@ -146,7 +146,7 @@ def shared_links_line(result: Result) -> list[RenderableType]:
 
 
 def loaded_line(result: Result) -> list[RenderableType]:
-    """The forecast with the memory and the interfaces of nodes shared, if the machine states what they do."""
+    """Return the forecast with the memory and the interfaces of nodes shared, if the machine states what they do."""
     if result.loaded_s is None:
         return []
     return [_shared_line("Loaded, with memory and interfaces of nodes shared", float(result.loaded_s), result.loaded)]
@@ -160,7 +160,7 @@ def _shared_line(what: str, makespan_s: float, operations: Sequence[SharedTime])
 
 
 def failures_line(result: Result) -> list[RenderableType]:
-    """The forecast with failures, if nodes fail."""
+    """Return the forecast with failures, if nodes fail."""
     failures = result.failures
     if not isinstance(failures, FailureForecast):
         return []
@@ -183,7 +183,7 @@ def failure_facts(result: Result) -> list[tuple[str, str]]:
 
 
 def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:
-    """A simulation, with its ``stations`` most used stations."""
+    """Return a simulation, with its ``stations`` most used stations."""
     rows = [
         *_volumes(result),
         ("engine events", f"{result.events:,}"),
@@ -239,7 +239,7 @@ def served_tables(result: Result) -> list[RenderableType]:
 
 
 def bounds_table(bounds: Bounds) -> Table:
-    """The bounds by name."""
+    """Return the bounds by name."""
     show = Seconds([*bounds.lower_s.values(), bounds.upper_s])
     table = new_table(f"Bounds of the simulated time ({show.unit})", "bound", "time")
     for name, value in bounds.lower_s.items():
@@ -261,7 +261,7 @@ def waiting_table(ranks: RankTimes) -> Table:
 
 
 def station_table(stations: StationUses, most: int) -> RenderableType:
-    """The most used stations."""
+    """Return the most used stations."""
     if not stations:
         return paragraph("No disk, interface or link was shared.")
     busiest = stations.most_used(most)
@@ -332,7 +332,7 @@ def _volumes(result: Result) -> list[tuple[str, str]]:
 
 
 def use_facts(result: Result) -> list[tuple[str, str]]:
-    """The part of the machine that is in use, in one line, and what a loaded link of other jobs means."""
+    """Return the part of the machine that is in use, in one line, and what a loaded link of other jobs means."""
     if result.use is None:
         return []
     background = result.use.background
@@ -352,8 +352,10 @@ def _power(result: Result) -> list[tuple[str, str]]:
 
 
 def footprint_facts(result: Result) -> list[tuple[str, str]]:
-    """The memory that a rank needs, and whether it has it, as far as either is stated: of its node, and of its
-    accelerator."""
+    """Return the memory that a rank needs, and whether it has it, as far as either is stated.
+
+    Of its node, and of its accelerator.
+    """
     node = ("memory", result.footprint_bytes, result.capacity_bytes, result.fits_node)
     of_accelerator = result.accelerator_footprint_bytes, result.accelerator_capacity_bytes
     accelerator = ("memory of accelerators", *of_accelerator, result.fits_accelerator)

@@ -1,5 +1,7 @@
-"""How many processors do what at each moment of a simulation: step functions of the times of its operations, and their
-plot."""
+"""How many processors do what at each moment of a simulation.
+
+Step functions of the times of its operations, and their plot.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ class Profile:
 
 
 def recorded(result: Result) -> Timeline:
-    """The timeline of a result. InputError when it has none."""
+    """Return the timeline of a result. InputError when it has none."""
     if result.timeline is None:
         what = "a forecast" if result.reading == "forecast" else "a simulation without timeline"
         raise InputError("no operations were recorded", value=what, allowed="simulate with timeline=True")
@@ -92,7 +94,7 @@ def profile(result: Result, most_steps: int = MOST_STEPS) -> Profile:
 
 
 def step_profile(timeline: Timeline, ranks: int) -> Profile:
-    """The exact step function: one step between any two neighbouring times at which something starts or ends."""
+    """Return the exact step function: one step between any two neighbouring times at which something starts or ends."""
     cell, begin, end = _intervals(timeline)
     edges = _edges_s(begin, end)
     change = np.zeros((_cells(timeline) + 1, len(edges)))
@@ -123,8 +125,10 @@ def binned_profile(timeline: Timeline, ranks: int, bins: int) -> Profile:
 
 
 def layer_bounds(timeline: Timeline, edges_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The least and the largest height of each layer of the stack within each span: averages over spans beat with
-    whatever repeats in about that time, these do not."""
+    """Return the least and the largest height of each layer of the stack within each span.
+
+    Averages over spans beat with whatever repeats in about that time, these do not.
+    """
     layers = 2 * len(timeline.phases)
     found = np.zeros((2, len(COMPONENTS), layers, len(edges_s) - 1))
     component = COMPONENT_OF_KIND[timeline.kind]
@@ -151,8 +155,10 @@ def layer_bounds(timeline: Timeline, edges_s: NDArray[np.float64]) -> NDArray[np
 
 
 def _intervals(timeline: Timeline) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Cell, begin and end of every span of work (cells of the first half), of waiting (second half), and of either (one
-    cell more)."""
+    """Return cell, begin and end of every span of work, of waiting, and of either.
+
+    Cells of the first half are work, of the second half waiting, and one cell more either.
+    """
     component = COMPONENT_OF_KIND[timeline.kind]
     work = timeline.phase.astype(np.int64) * len(COMPONENTS) + component
     start = timeline.start_s
@@ -207,10 +213,11 @@ def _most(timeline: Timeline) -> NDArray[np.int64]:
 
 
 def activity_profile(results: Result | Sequence[Result], path: str | Path, titles: Sequence[str] | None = None) -> None:
-    """Active processors over time, as in Figures 1 to 3 of Armstrong and Eigenmann (SPECseis96): a column for each
-    result, a row for each of computing, communicating, disk I/O and memory, a colour for each phase; waiting is paler
-    and hatched. If there are too many steps, the least and the most within each span are shown, and the mean as a
-    line.
+    """Draw active processors over time, as in Figures 1 to 3 of Armstrong and Eigenmann (SPECseis96).
+
+    a column for each result, a row for each of computing, communicating, disk I/O and memory, a colour for each phase;
+    waiting is paler and hatched. If there are too many steps, the least and the most within each span are shown, and
+    the mean as a line.
 
     Raises InputError for a result without timeline, titles that are not as many as results, a path that cannot be
     written, and when Matplotlib is missing.
@@ -304,15 +311,19 @@ def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: 
 
 
 def _waiting(mpl: Any, colour: Any) -> dict[str, Any]:
-    """The look of waiting. An edge of its own colour would blur neighbouring steps, and a hatch has the edge's
-    colour."""
+    """Return the look of waiting.
+
+    An edge of its own colour would blur neighbouring steps, and a hatch has the edge's colour.
+    """
     hatch = plot_style.WAITING_HATCH
     return {"facecolor": plot_style.paler(mpl, colour), "edgecolor": colour, "hatch": hatch, "linewidth": 0}
 
 
 def _envelope(mpl: Any, axis: Any, shown: Profile, component: int, colours: Mapping[str, Any]) -> None:
-    """Each layer up to its largest height within each step, the lower before the upper ones, and in full colour where
-    it is at all times; over all of them the mean."""
+    """Draw each layer up to its largest height within each step, the lower before the upper ones.
+
+    In full colour where it is at all times; over all of them the mean.
+    """
     assert shown.bounds is not None  # of averages
     least, most = shown.bounds[:, component]
     count = len(shown.phases)

@@ -38,8 +38,11 @@ from simcodesign.report.results.data_sheets import amount_text, head, one_line, 
 
 
 def workload_sheet(workload: Workload, ranks: int | None = None) -> list[RenderableType]:
-    """Parameters, equations, presets and program of a workload. ``ranks``: a program in Python is run with this many,
-    with its defaults, and what they yield is counted; InputError if a parameter has no default."""
+    """Parameters, equations, presets and program of a workload.
+
+    ``ranks``: a program in Python is run with this many, with its defaults, and what they yield is counted; InputError
+    if a parameter has no default.
+    """
     parts = [head("workload", workload), parameter_table(workload.parameters.values())]
     if workload.equations or workload.local_equations:
         every = {**workload.equations, **workload.local_equations}
@@ -92,7 +95,7 @@ def _serving_rows(serving: Serving) -> Iterator[tuple[str, str]]:
 
 
 def _program_rows(step: RecordedProgram, workload: Workload, ranks: int | None) -> Iterator[tuple[str, str]]:
-    """Description from its file, and the number of operations of ``ranks`` ranks."""
+    """Yield the description from its file, and the number of operations of ``ranks`` ranks."""
     if isinstance(step, PythonProgram):
         yield "generator", f"{step.name}{inspect.signature(step.function)}"
         yield "docstring", one_line(inspect.getdoc(step.function) or "none")
@@ -109,7 +112,10 @@ def _program_rows(step: RecordedProgram, workload: Workload, ranks: int | None) 
 
 
 def recording_of(step: RecordedProgram, workload: Workload, ranks: int) -> Recording:
-    """What ``ranks`` ranks of a recorded program yield, with its defaults; InputError for a parameter without one."""
+    """Return what ``ranks`` ranks of a recorded program yield, with its defaults.
+
+    InputError for a parameter without one.
+    """
     missing = [name for name, parameter in workload.parameters.items() if parameter.default is None]
     if missing:
         what = "what the ranks yield depends on parameters without a default"
@@ -155,7 +161,7 @@ def _plain_latex(text: str) -> str:
 
 
 def program_tree(workload: Workload) -> Tree:
-    """The program as an indented tree."""
+    """Return the program as an indented tree."""
     tree = Tree("Program (every rank)")
     _grow(tree, workload.program)
     return tree
@@ -295,7 +301,7 @@ def _started(step: Demand) -> str:
 
 
 def _where(step: Demand) -> str:
-    """Groups in which it is done, and its root."""
+    """Return groups in which it is done, and its root."""
     root = f", root {step.root.text}" if isinstance(step, Collective) and step.root else ""
     return root + ("" if step.communicator is None else f", in each {step.communicator}")
 

@@ -25,9 +25,12 @@ _PANELS_IN_A_ROW = 2
 
 
 def isoefficiency_plot(results: Isoefficiency | Iterable[Isoefficiency], path: str | Path) -> None:
-    """A panel for each workload: over P, the work that is needed for the efficiency, both axes in logarithms. Formulas
-    are lines, the forecast a thin one, and simulations points, in a colour for each machine; a formula with the
-    same on all machines is one dark line.
+    """Draw a panel for each workload.
+
+    Over P, the work that is needed for the efficiency, both axes in logarithms.
+
+    Formulas are lines, the forecast a thin one, and simulations points, in a colour for each machine; a formula with
+    the same on all machines is one dark line.
 
     Raises InputError if there is nothing to show, for a path that cannot be written, and without Matplotlib.
     """

@@ -37,7 +37,7 @@ def point_tables(points: ServedPoints) -> Iterator[RenderableType]:
 
 
 def _table(points: ServedPoints, served: list[ServingComparison]) -> RenderableType:
-    """The points that have an answer."""
+    """Return the points that have an answer."""
     show = Seconds(one.means[name].mean for one in served for name in _TIMES)
     digits = Digits(one.means[_TOKENS].mean for one in served)
     names = [axis.name for axis in points.axes]

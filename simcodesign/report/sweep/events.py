@@ -39,8 +39,10 @@ class SweepProgress:
 
     @property
     def rate_per_s(self) -> float:
-        """Points per second of this run, NaN before there are any: since the first were stored, for the start of
-        processes should not count."""
+        """Return points per second of this run, NaN before there are any.
+
+        Since the first were stored, for the start of processes should not count.
+        """
         new, since_s = self.new - self._first, self._clock() - self._first_s
         if not new:
             new, since_s = self.new, self.elapsed_s
@@ -72,8 +74,11 @@ class SweepBar(ProgressBar):
 
 
 class SweepEvents:
-    """A context manager that writes JSON lines to standard output: ``start``, ``failed`` (a point), ``progress``, and
-    in the end ``done`` (all points are stored), ``stopped`` (on a signal) or ``error``."""
+    """A context manager that writes JSON lines to standard output.
+
+    ``start``, ``failed`` (a point), ``progress``, and in the end ``done`` (all points are stored), ``stopped`` (on a
+    signal) or ``error``.
+    """
 
     def __init__(self, progress: SweepProgress, **fields: object) -> None:
         self._progress, self._fields = progress, fields
@@ -100,7 +105,7 @@ class SweepEvents:
         write_event("progress", **shown)
 
     def end(self, outcome: SweepOutcome, **fields: object) -> None:
-        """The event of the end."""
+        """Write the event of the end."""
         what = "stopped" if outcome.stopped else "done"
         write_event(what, **fields_of(outcome), elapsed_s=self._progress.elapsed_s, **fields)
 
@@ -111,7 +116,7 @@ def write_event(event: str, **fields: Any) -> None:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: ``42 s``, ``3 min 05 s``, ``2 h 07 min``, ``3 d 4 h``."""
+    """Return a time for people: ``42 s``, ``3 min 05 s``, ``2 h 07 min``, ``3 d 4 h``."""
     if not math.isfinite(seconds):
         return "?"
     whole = math.ceil(seconds)

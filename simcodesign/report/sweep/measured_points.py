@@ -24,8 +24,10 @@ def has_measured(table: pd.DataFrame) -> bool:
 
 
 def draw_measured(panel: Any, axis: SweepAxis, rows: pd.DataFrame, column: str, **look: Any) -> NDArray[np.float64]:
-    """Draw the measured totals of rows along an axis, over a column of times; returns all drawn numbers. Over
-    what is no time, nothing is."""
+    """Draw the measured totals of rows along an axis, over a column of times; returns all drawn numbers.
+
+    Over what is no time, nothing is.
+    """
     if not (is_time(column) and has_measured(rows)):
         return np.array([])
     rows = rows[rows[MEASURED].notna()]

@@ -55,8 +55,10 @@ MOST_LINES = 9
 
 @dataclass(frozen=True)
 class _Shown:
-    """The rows of a table that are plotted, one for each pair of values (or one value) of the axes. ``note``: the value
-    of each other axis."""
+    """The rows of a table that are plotted, one for each pair of values (or one value) of the axes.
+
+    ``note``: the value of each other axis.
+    """
 
     table: pd.DataFrame
     axes: tuple[SweepAxis, ...]
@@ -128,7 +130,7 @@ def _checked(
     form: str | None,
     zipped: bool | None,
 ) -> tuple[_Shown, str]:
-    """Data to plot, and its form."""
+    """Return data to plot, and its form."""
     of = [of] if isinstance(of, str) else list(of)
     check_plot(table.columns, axes, of, form)
     shown = _shown(table, axes, of, _is_zipped(table, axes) if zipped is None else zipped)
@@ -178,7 +180,7 @@ def check_plot(
 
 
 def _plotted_axes(axes: Sequence[SweepAxis]) -> tuple[SweepAxis, ...]:
-    """The axes along which a plot goes: the first two, a seed only if there is nothing else."""
+    """Return the axes along which a plot goes: the first two, a seed only if there is nothing else."""
     others = [axis for axis in axes if axis.known.kind != SEED and len(axis.values) > 1]
     return tuple(others[:2] or axes[:1])
 
@@ -192,7 +194,10 @@ def _short_names(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _column(name: str, table: pd.DataFrame) -> str:
-    """The column of a quantity: of an open stream the response time is what it is about, and not the makespan."""
+    """Return the column of a quantity.
+
+    Of an open stream the response time is what it is about, and not the makespan.
+    """
     column = _short_names([*map(str, table.columns)]).get(name, name)
     response = column.replace("makespan", "response")
     return response if name in QUANTITIES and response in table.columns else column
@@ -222,7 +227,7 @@ def _shown(table: pd.DataFrame, axes: Sequence[SweepAxis], of: Sequence[str], zi
 
 
 def _panels(shown: _Shown) -> list[tuple[str, ...]]:
-    """The columns of each panel: columns of one unit share one if each is a single line."""
+    """Return the columns of each panel: columns of one unit share one if each is a single line."""
     if len(shown.axes) > 1:
         return [(column,) for column in shown.columns]
     groups: dict[str, list[str]] = {}
@@ -264,7 +269,7 @@ def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], value
 
 
 def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.float64]) -> None:
-    """A column along the first axis, a line for each value of the second."""
+    """Draw a column along the first axis, a line for each value of the second."""
     first, second = shown.axes
     if shown.zipped:
         _points(mpl, panel, shown, column, values)
@@ -301,7 +306,7 @@ def _line(panel: Any, shown: _Shown, axis: SweepAxis, rows: pd.DataFrame, column
 
 
 def _points(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.float64]) -> None:
-    """A sample along its first axis, coloured by its second."""
+    """Draw a sample along its first axis, coloured by its second."""
     first, second = shown.axes
     colour = places(second, shown.table[second.name].tolist())
     norm = mpl.colors.LogNorm() if second.log else None
@@ -315,7 +320,7 @@ def _points(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np
 
 
 def _chosen(values: Sequence[Any]) -> list[Any]:
-    """The values, or as many as can be distinguished, evenly chosen with both ends."""
+    """Return the values, or as many as can be distinguished, evenly chosen with both ends."""
     if len(values) <= MOST_LINES:
         return list(values)
     return [values[at] for at in np.linspace(0, len(values) - 1, MOST_LINES).round().astype(int)]
@@ -355,7 +360,7 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
 
 
 def _sample(mpl: Any, panel: Any, shown: _Shown, column: str, form: str, norm: Any, colours: Any) -> Any:
-    """A sample: its points in colour, or contours between them."""
+    """Return a sample: its points in colour, or contours between them."""
     first, second = shown.axes
     rows = shown.table[np.isfinite(shown.table[column])]
     x, y = (places(axis, rows[axis.name].tolist()) for axis in shown.axes)

@@ -59,7 +59,7 @@ def label_axis(mpl: Any, panel: Any, which: str, axis: SweepAxis) -> None:
 
 
 def axis_title(axis: SweepAxis) -> str:
-    """The name of an axis; its ticks have units, and its title names what is counted if they cannot."""
+    """Return the name of an axis; its ticks have units, and its title names what is counted if they cannot."""
     return f"{axis.name} (ranks)" if axis.name == "P" else axis.name
 
 
@@ -127,7 +127,7 @@ def short_text(value: float, dimension: str, digits: int = DIGITS) -> str:
 
 
 def _quantity_text(value: float, dimension: str, digits: int = DIGITS) -> str:
-    """A quantity as text, sizes in KiB and the like if they are whole numbers of them."""
+    """Return a quantity as text, sizes in KiB and the like if they are whole numbers of them."""
     if dimension == "size":
         return shortest_quantity(value, dimension, max(digits, 4))
     return short_text(value, dimension, digits)
@@ -156,7 +156,7 @@ def kind_of(column: str) -> str:
 
 
 def quantity_title(column: str) -> str:
-    """A column of the table in words."""
+    """Return a column of the table in words."""
     if column == "ratio":
         return "forecast / simulated"
     if column.endswith("_error"):
@@ -178,14 +178,14 @@ def panel_title(columns: Sequence[str]) -> str:
 
 
 def first_text(axis: SweepAxis) -> str:
-    """The first value of an axis, the only one that is plotted."""
+    """Return the first value of an axis, the only one that is plotted."""
     count = len(axis.values)
     first = f"{axis.name} = {value_texts(axis, axis.values[:1])[0]}"
     return first if count == 1 else f"{first} (the first of {count} values)"
 
 
 def span_text(axis: SweepAxis) -> str:
-    """The values of an axis of a sample, in short."""
+    """Return the values of an axis of a sample, in short."""
     if axis.numeric:
         low, high = value_texts(axis, [min(axis.values), max(axis.values)])
         return f"{axis.name} ({ends_of(low, high)})"

@@ -1,5 +1,7 @@
-"""Bars of a sweep over axes that have words: a group for each value of the first, a bar for each of the second or for
-each reading."""
+"""Bars of a sweep over axes that have words.
+
+A group for each value of the first, a bar for each of the second or for each reading.
+"""
 
 from __future__ import annotations
 

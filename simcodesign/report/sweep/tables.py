@@ -30,8 +30,10 @@ RATIO_WORDS = "ratio: forecast / simulated; below 1 the forecast is too low."
 def sweep_tables(
     title: str, table: pd.DataFrame, axes: Sequence[SweepAxis], formulas: Sequence[str] = ()
 ) -> list[RenderableType]:
-    """The table in short, with the columns of formulas (``formulas``: how their names begin), and the reasons why
-    points have no results."""
+    """Return the table in short, and the reasons why points have no results.
+
+    With the columns of formulas (``formulas``: how their names begin).
+    """
     shown = pd.concat([table.head(MOST_ROWS // 2), table.tail(MOST_ROWS // 2)]) if len(table) > MOST_ROWS else table
     names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
     if any(name.endswith("response_s") for name in names):  # of an open stream the makespan is meaningless
@@ -71,7 +73,7 @@ def outcome_line(outcome: SweepOutcome, where: str) -> str:
 
 
 def _column(name: str, unit: str, values: pd.Series, others: Sequence[float] = ()) -> tuple[str, list[str]]:
-    """The head and the texts of a column; numbers in one unit, which fits the ``others`` as well."""
+    """Return the head and the texts of a column; numbers in one unit, which fits the ``others`` as well."""
     if not pd.api.types.is_numeric_dtype(values):
         return name, [str(value) for value in values.tolist()]
     numbers = values.to_numpy(dtype=np.float64)
@@ -82,7 +84,7 @@ def _column(name: str, unit: str, values: pd.Series, others: Sequence[float] = (
 
 
 def _percents(name: str, errors: pd.Series) -> tuple[str, list[str]]:
-    """The head and the texts of a column of signed errors."""
+    """Return the head and the texts of a column of signed errors."""
     return name.replace("_", " "), [signed_percent(error) for error in errors.tolist()]
 
 

@@ -143,7 +143,7 @@ def _operation_events(
 
 
 def _message_events(timeline: Timeline, track: Ints, start: Ints) -> Iterator[list[str]]:
-    """An arrow from every send to its receive."""
+    """Yield an arrow from every send to its receive."""
     sends = np.flatnonzero((timeline.kind == SEND) & (timeline.match >= 0))
     receives = timeline.match[sends]
     for part in _chunks(len(sends)):

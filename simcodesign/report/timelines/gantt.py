@@ -37,9 +37,10 @@ _PLACES = (0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85)
 
 
 def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] = (0.0, inf)) -> None:
-    """A bar for each operation, from begin to end, a row for each rank; paler while it waits. Only the first
-    ones of many ranks are drawn, as the title mentions; messages have arrows if they are few, and their bytes if there
-    is room.
+    """Draw a bar for each operation, from begin to end, a row for each rank; paler while it waits.
+
+    Only the first ones of many ranks are drawn, as the title mentions; messages have arrows if they are few, and their
+    bytes if there is room.
 
     ``window_s``: from when to when. Raises InputError for a result without a timeline, for more operations than can be
     distinguished, for a path that cannot be written, and without Matplotlib.
@@ -81,7 +82,7 @@ class _Chart:
 
 
 def _chart(result: Result, window_s: tuple[float, float]) -> _Chart:
-    """The operations of the first ranks within the window. InputError for more than can be distinguished."""
+    """Return the operations of the first ranks within the window. InputError for more than can be distinguished."""
     timeline = recorded(result)
     ranks = int(timeline.rank.max(initial=0)) + 1
     low_s, high_s = window_s[0], min(window_s[1], float(result.makespan_s))
@@ -120,7 +121,7 @@ def _draw(mpl: Any, axis: Any, chart: _Chart) -> dict[str, dict[str, Any]]:
 
 
 def _rows(ranks: NDArray[np.int32], tracks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The row of each operation: operations of a rank together, concurrent ones in rows below the first."""
+    """Return the row of each operation: operations of a rank together, concurrent ones in rows below the first."""
     count = int(ranks.max(initial=0)) + 1
     order = sorted(set(tracks.tolist()), key=lambda track: (track % count, track))
     places = {track: place for place, track in enumerate(order)}
@@ -155,7 +156,7 @@ def _bars(
 def _messages(
     axis: Any, timeline: Timeline, rows: NDArray[np.int64], shown: NDArray[np.bool_]
 ) -> dict[str, dict[str, Any]]:
-    """An arrow from the begin of each send to the end of its receive, if they are few; what arrows mean."""
+    """Return an arrow from the begin of each send to the end of its receive, if they are few; what arrows mean."""
     sends = np.flatnonzero((timeline.kind == SEND) & (timeline.match >= 0) & shown)
     sends = sends[timeline.rank[timeline.match[sends]] < MOST_RANKS]
     if len(sends) > MOST_LINES:
@@ -175,7 +176,9 @@ def _messages(
 
 
 def _write_bytes(axis: Any, begin: NDArray[np.float64], way: NDArray[np.float64], sizes: NDArray[np.float64]) -> None:
-    """The bytes of each message on its arrow, if they hide neither another arrow nor what is written on it.
+    """Write the bytes of each message on its arrow.
+
+    If they hide neither another arrow nor what is written on it.
 
     ``begin``, ``way``: (2, messages), seconds and rows.
     """

@@ -35,7 +35,7 @@ _TEXT = (
 
 
 def run_page(result: Result, experiment: Experiment) -> str:
-    """The page of a run with a timeline. InputError if a page cannot show it, with the reason."""
+    """Return the page of a run with a timeline. InputError if a page cannot show it, with the reason."""
     timeline = recorded(result)
     if len(timeline.rank) > MOST_OPERATIONS:
         raise _no_page(f"the run has more than {MOST_OPERATIONS} operations")
@@ -63,7 +63,7 @@ def _no_page(reason: str) -> InputError:
 
 
 def _lesson(result: Result, has_network: bool) -> Lesson:
-    """A lesson that is this run alone."""
+    """Return a lesson that is this run alone."""
     names = [result.workload[:100], result.machine[:100]]
     values = result.to_dict().get("values") or {}
     shown = [f"{name[:60]} = {one:g}" for name, one in values.items() if isinstance(one, int | float)]

@@ -24,7 +24,7 @@ WAITS = (
 
 
 def in_nanoseconds(times_s: NDArray[np.float64]) -> Ints:
-    """Rounded once, so that what touches still does."""
+    """Return times rounded once, so that what touches still does."""
     return np.rint(times_s * 1e9).astype(np.int64)
 
 
@@ -34,7 +34,7 @@ def title_of(result: Result) -> str:
 
 
 def names_of_tracks(timeline: Timeline, track: Ints) -> dict[int, str]:
-    """The name of each track by its number, tracks of a rank together."""
+    """Return the name of each track by its number, tracks of a rank together."""
     ranks = int(timeline.rank.max(initial=0)) + 1
     tracks = np.unique(np.concatenate([timeline.rank, track])).tolist()
     order = sorted(tracks, key=lambda tid: (tid % ranks, tid))
@@ -55,8 +55,11 @@ def nanoseconds_of(timeline: Timeline) -> tuple[Ints, Ints, Ints]:
 
 
 def tracks_of(timeline: Timeline, ready: Ints, finish: Ints) -> Ints:
-    """(N,) the track of each operation: the number of its rank, or, where a later one of the rank begins before its
-    end, the first free one of the rank's further tracks, which are numbered above all ranks."""
+    """Return the track of each operation, (N,).
+
+    The number of its rank, or, if a later one of the rank begins before its end, the first free one of the rank's
+    further tracks, which are numbered above all ranks.
+    """
     rank, track = timeline.rank.astype(np.int64), timeline.rank.astype(np.int64)
     order = np.lexsort((np.arange(len(rank)), rank))[::-1]
     moment, place = np.unique(np.concatenate([ready, finish]), return_inverse=True)

@@ -15,8 +15,11 @@ FIRST_PROCESS = 2
 
 
 def station_events(timeline: Timeline, chunk: int) -> Iterator[list[str]]:
-    """Events of every station, each kind of them a process with a track for each station and, if several are served
-    at a time, for each of these; some ``chunk`` at a time."""
+    """Yield events of every station, some ``chunk`` at a time.
+
+    Each kind of station is a process with a track for each station and, if several are served at a time, for each of
+    these.
+    """
     if timeline.services is None:
         return
     processes = {kind: number for number, kind in enumerate(dict.fromkeys(timeline.services.kinds), FIRST_PROCESS)}
@@ -60,7 +63,7 @@ def _slices(timeline: Timeline, track: StationTrack, pid: int, threads: list[int
 
 
 def _queue(track: StationTrack, pid: int) -> Iterator[str]:
-    """The counter of waiting requests, if any wait."""
+    """Yield the counter of waiting requests, if any wait."""
     moments_s, waiting = track.queue()
     moments: Ints = in_nanoseconds(moments_s)
     name = json.dumps(f"waiting at {track.name}")

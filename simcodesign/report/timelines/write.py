@@ -28,8 +28,10 @@ def write_timeline(result: Result, path: str | Path) -> None:
 
 
 def _check_memory(timeline: Timeline) -> None:
-    """Raise CapacityError if the events of the largest part that is text at a time do not fit: an event for each
-    operation and wait, two for each message."""
+    """Raise CapacityError if the events of the largest part that is text at a time do not fit.
+
+    An event for each operation and wait, two for each message.
+    """
     operations, services = len(timeline.rank), 0 if timeline.services is None else len(timeline.services)
     waits = int(np.count_nonzero(timeline.start_s > timeline.ready_s))
     sends = int(np.count_nonzero((timeline.kind == SEND) & (timeline.match >= 0)))

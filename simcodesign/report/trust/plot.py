@@ -36,8 +36,10 @@ _FEW_ACROSS, _FEW_DOWN = 12, 16
 
 @dataclass(frozen=True)
 class _Panel:
-    """Contents of a panel: the errors of a formula, or (``one`` is None) which formula to use, at some points
-    (``rows``). ``fraction``: of the map."""
+    """Contents of a panel, at some points (``rows``).
+
+    The errors of a formula, or (``one`` is None) which formula to use. ``fraction``: of the map.
+    """
 
     title: str
     one: Trust | None
@@ -56,8 +58,9 @@ def check_trust_plot(axes: Sequence[SweepAxis], formulas: int) -> None:
 
 
 def trust_plot(trust: TrustMap, path: str | Path) -> None:
-    """Draw the trust map over its first two axes, a row of panels for each value of a third one (words first), or
-    lines of signed errors over a single axis.
+    """Draw the trust map over its first two axes, or lines of signed errors over a single axis.
+
+    A row of panels for each value of a third axis (words first).
 
     Among points that differ in their seeds alone, the error that is furthest from 0 is drawn. Points that were not
     simulated are hatched. InputError for more axes, too many panels, and when Matplotlib is missing.
@@ -88,8 +91,10 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
 
 
 def draw_trust(mpl: Any, axes: Any, trust: TrustMap, formula: str = "") -> dict[str, dict[str, Any]]:
-    """Draw the signed errors of a formula, by its name (by default the first one), or over one axis of all of them;
-    return what the colours mean. InputError for an unknown formula and for three axes."""
+    """Draw the signed errors of a formula, by its name (by default the first one), or over one axis of all of them.
+
+    Return what the colours mean. InputError for an unknown formula and for three axes.
+    """
     drawn, facet = _drawn(trust.axes)
     if facet is not None:
         raise InputError("one map of three axes", value=facet.name, allowed="two axes")
@@ -105,8 +110,10 @@ def draw_trust(mpl: Any, axes: Any, trust: TrustMap, formula: str = "") -> dict[
 
 
 def _drawn(axes: Sequence[SweepAxis]) -> tuple[tuple[SweepAxis, ...], SweepAxis | None]:
-    """The axes of each panel, and the axis of which each value has panels of its own: the first of words, or the third.
-    A seed is drawn only if there is nothing else. InputError for more axes."""
+    """Return the axes of each panel, and the axis of which each value has panels of its own.
+
+    The first of words, or the third. A seed is drawn only if there is nothing else. InputError for more axes.
+    """
     others = [axis for axis in axes if axis.known.kind != SEED and len(set(axis.values)) > 1] or list(axes[:1])
     if len(others) > 3:
         allowed = "up to three: --set for the others, or no --write; the conditions in words take any number"
@@ -135,7 +142,7 @@ def _panels(trust: TrustMap, facet: SweepAxis | None) -> Iterator[_Panel]:
 
 
 def _map(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[SweepAxis]) -> None:
-    """The points of a panel as cells of a grid, or as points of a sample."""
+    """Draw the points of a panel as cells of a grid, or as points of a sample."""
     first, second = drawn
     colours, values = _coloured(mpl, trust, panel)
     x, y = (places(axis, trust.values[axis.name][panel.rows].tolist()) for axis in drawn)
@@ -191,7 +198,10 @@ def _number(
     colour: NDArray[np.float64],
     fraction: float,
 ) -> None:
-    """The signed error in percent in the middle of its cell, with a decimal if it would look like the fraction."""
+    """Write the signed error in percent in the middle of its cell.
+
+    With a decimal if it would look like the fraction.
+    """
     x, y = (
         np.sqrt(each[at] * each[at + 1]) if axis.log else (each[at] + each[at + 1]) / 2
         for each, at, axis in zip(edges, cell[::-1], drawn, strict=True)
@@ -204,7 +214,7 @@ def _number(
 
 
 def _coloured(mpl: Any, trust: TrustMap, panel: _Panel) -> tuple[list[Any], NDArray[np.float64]]:
-    """The colour of each point of a panel, and its error; of a panel of which to use, nan if that is within."""
+    """Return the colour of each point of a panel, and its error; of a panel of which to use, nan if that is within."""
     if panel.one is not None:
         errors = panel.one.error[panel.rows]
         return [_error_colour(error, trust.fraction) for error in errors.tolist()], errors
@@ -226,8 +236,10 @@ def _error_colour(error: float, fraction: float) -> str:
 
 
 def _lines(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[SweepAxis]) -> None:
-    """Signed errors of all formulas over a single axis, larger markers where a formula is the one to use: none where
-    the nearest one is not within the fraction either."""
+    """Draw signed errors of all formulas over a single axis, larger markers for the formula to use.
+
+    None where the nearest one is not within the fraction either.
+    """
     (axis,) = drawn
     x = places(axis, trust.values[axis.name][panel.rows].tolist())
     order = np.argsort(x, kind="stable")
@@ -244,7 +256,7 @@ def _lines(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[
 
 
 def _palette(mpl: Any, trust: TrustMap) -> list[Any]:
-    """A colour for each formula."""
+    """Return a colour for each formula."""
     count = len(trust.formulas)
     return list(_USE[:count]) if count <= len(_USE) else plot_style.phase_colours(mpl, count)
 

@@ -18,8 +18,7 @@ from simcodesign.studies.trust.trust_map import Trust, TrustMap
 
 
 def trust_tables(trust: TrustMap) -> list[RenderableType]:
-    """How often each formula is within the fraction, in which regions, which one to use where, and for which
-    points."""
+    """How often each formula is within the fraction, in which regions, which one to use where, and for which points."""
     if not trust.points:
         return [paragraph("Nothing was simulated with which formulas can be compared")]
     parts: list[RenderableType] = [
@@ -34,7 +33,7 @@ def trust_tables(trust: TrustMap) -> list[RenderableType]:
 
 
 def label(one: Trust) -> str:
-    """``formula NAME``, or the name that it has if it was given none; of our forecast, that."""
+    """Return ``formula NAME``, or the name that it has if it was given none; of our forecast, that."""
     if one.formula is None:
         return "our forecast"
     return one.name if one.name.startswith("formula") else f"formula {one.name}"
@@ -47,7 +46,7 @@ def title_of(trust: TrustMap) -> str:
 
 
 def run_text(trust: TrustMap) -> str:
-    """The effects that were simulated, and the seed if that is no axis."""
+    """Return the effects that were simulated, and the seed if that is no axis."""
     names = trust.effects
     effects = f"effects {', '.join(names)}" if names else "no effects"
     text = "all effects" if names == tuple(effect_names()) else effects
@@ -81,7 +80,7 @@ def _where(one: Trust) -> Iterator[str]:
 
 
 def _beyond(condition: Condition | None) -> str:
-    """The simulated values beyond the thresholds, between which and the thresholds nothing is known."""
+    """Return the simulated values beyond the thresholds, between which and the thresholds nothing is known."""
     texts = [side.beyond_text for side in condition.sides if isinstance(side, Limit)] if condition else []
     return f"; the next simulated: {', '.join(texts)}" if texts else ""
 

@@ -72,7 +72,7 @@ class Card:
 
 
 def cards(outcomes: Sequence[CaseOutcome]) -> list[Card]:
-    """A card for each collection, or group of cases in none; papers first."""
+    """Return a card for each collection, or group of cases in none; papers first."""
     found: dict[tuple[Collection, str], list[CaseOutcome]] = {}
     for outcome in outcomes:
         known = outcome.collection

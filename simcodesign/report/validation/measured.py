@@ -31,8 +31,10 @@ def expects_measured(outcome: CaseOutcome) -> bool:
 
 
 def measured_columns(outcome: CaseOutcome) -> list[Column]:
-    """Measured values, if they are not what is expected anyway; errors against them; what is not explained.
-    Nothing if nothing was measured."""
+    """Measured values, if they are not what is expected anyway.
+
+    Errors against them; what is not explained. Nothing if nothing was measured.
+    """
     if not with_measured([outcome]):
         return []
     columns: list[Column] = [] if expects_measured(outcome) else [("measured", True, measured_text)]
@@ -52,7 +54,7 @@ def _not_explained(point: CaseValue, scale: float) -> str:
 
 
 def measured_text(point: CaseValue, scale: float) -> str:
-    """A measured value and, in brackets, its spread."""
+    """Return a measured value and, in brackets, its spread."""
     one = point.measured
     if one is None:
         return number(None)
@@ -78,8 +80,11 @@ def _counts(every: Sequence[MeasuredValue]) -> str:
 
 
 def measured_summary(outcomes: Sequence[CaseOutcome]) -> list[RenderableType]:
-    """A table of cases with measured values: of formula, forecast and simulation the median size of the error, and the
-    largest error of the simulation. Nothing if nothing was measured."""
+    """Return a table of cases with measured values.
+
+    Of formula, forecast and simulation the median size of the error, and the largest error of the simulation. Nothing
+    if nothing was measured.
+    """
     shown = with_measured(outcomes)
     return [_summary(shown)] if shown else []
 

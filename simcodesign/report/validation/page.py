@@ -74,7 +74,7 @@ def write_page(outcomes: Sequence[CaseOutcome], path: Path, *, dated: bool = Fal
 
 
 def page(outcomes: Sequence[CaseOutcome], *, dated: bool = False) -> str:
-    """The page as text; the same outcomes give the same text, unless it is ``dated``."""
+    """Return the page as text; the same outcomes give the same text, unless it is ``dated``."""
     jinja2 = load_jinja()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -136,12 +136,12 @@ def _value_of(name: str) -> Callable[[CaseValue, float], str]:
 
 
 def slug(verdict: Verdict) -> str:
-    """The verdict as a class of the style sheet."""
+    """Return the verdict as a class of the style sheet."""
     return verdict.replace(" ", "-")
 
 
 def parameter_text(name: str, value: str) -> str:
-    """A value as a reader expects it: constants of a machine with their units, whole numbers without a point."""
+    """Return a value as a reader expects it: constants of a machine with their units, whole numbers without a point."""
     try:
         number_ = float(value)
     except ValueError:
@@ -152,8 +152,10 @@ def parameter_text(name: str, value: str) -> str:
 
 
 def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
-    """Rows of effect, simulated, change and share as texts, the unit of the times, and which effects change nothing or
-    have nothing to act on."""
+    """Return rows of effect, simulated, change and share as texts, and the unit of the times.
+
+    And which effects change nothing or have nothing to act on.
+    """
     show = Seconds([ladder.start_s, *(step.simulated_s for step in ladder.steps)])
     rows = [(ladder.start, show(ladder.start_s), "", "")]
     idle = [step.effect for step in ladder.steps if not step.change_s]

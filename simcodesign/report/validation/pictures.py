@@ -12,20 +12,27 @@ SEPARATOR = "\0"
 
 
 def packed(svgs: Sequence[str]) -> str:
-    """Pictures as one text: gzip in base64, which a browser unpacks (``DecompressionStream``). They are so alike that
-    a twentieth is left. The same pictures give the same text."""
+    """Pictures as one text: gzip in base64, which a browser unpacks (``DecompressionStream``).
+
+    They are so alike that a twentieth is left. The same pictures give the same text.
+    """
     return b64encode(gzip.compress(SEPARATOR.join(map(inline, svgs)).encode(), 9, mtime=0)).decode("ascii")
 
 
 def inline(svg: str) -> str:
-    """The picture as an element of a page: without the style that would hold for the rest of the page as well. The
-    identifiers that Matplotlib gives are digests of what they name, so that equal ones are of equal things."""
+    """Return the picture as an element of a page.
+
+    Without the style that would hold for the rest of the page as well. The identifiers that Matplotlib gives are
+    digests of what they name, so that equal ones are of equal things.
+    """
     return re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", slim(svg), flags=re.DOTALL)
 
 
 def image_address(svg: str) -> str:
-    """As an address that holds the picture. Safe within double quotes; as text, which takes a third less than
-    base64."""
+    """As an address that holds the picture.
+
+    Safe within double quotes; as text, which takes a third less than base64.
+    """
     text = slim(svg)
     text = text if "'" in text else text.replace('"', "'")
     for character in '%"#&':  # the first of them first
@@ -34,8 +41,11 @@ def image_address(svg: str) -> str:
 
 
 def slim(svg: str) -> str:
-    """Remove what a browser does not need: comments, metadata, names of groups, lists of fonts, line
-    ends, thousandths of a point. Numbers below 1 stay: they may be scales of letters."""
+    """Remove what a browser does not need.
+
+    Comments, metadata, names of groups, lists of fonts, line ends, thousandths of a point. Numbers below 1 stay: they
+    may be scales of letters.
+    """
     text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     text = re.sub(r"(?<![\d.])(\d*[1-9]\d*\.\d{2})\d+", r"\1", text)
     text = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", text)

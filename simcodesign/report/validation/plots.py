@@ -37,7 +37,7 @@ _SPREAD: dict[str, Any] = {"color": plot_style.DARK, "linewidth": 2.5, "alpha": 
 
 
 def drawer() -> Draw | None:
-    """The function that draws a case, or None where Matplotlib is missing."""
+    """Return the function that draws a case, or None where Matplotlib is missing."""
     try:
         plot_style.load_matplotlib()
     except InputError:
@@ -46,7 +46,10 @@ def drawer() -> Draw | None:
 
 
 def case_svg(case: Case, points: Sequence[CaseValue], readings: Readings) -> str:
-    """The plot of a case as text of an SVG file, the same for the same values; empty if there is nothing to show."""
+    """Return the plot of a case as text of an SVG file, the same for the same values.
+
+    Empty if there is nothing to show.
+    """
     shown = [name for name in LOOKS if any(_is_number(getattr(point, name)) for point in points)]
     if not shown and readings.plot is None:
         return ""
@@ -80,7 +83,7 @@ def _is_number(value: float | None) -> bool:
 
 
 def _over_axis(mpl: Any, axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
-    """Expected values as a line with their tolerance, readings as markers, over numeric labels."""
+    """Draw expected values as a line with their tolerance, readings as markers, over numeric labels."""
     ordered = sorted(points, key=lambda point: float(point.label))
     places = [float(point.label) for point in ordered]
     numbers = [value for point in ordered for name in ("expected", *shown) if _is_number(value := getattr(point, name))]
@@ -144,7 +147,7 @@ def _expected_word(case: Case) -> str:
 
 
 def _quantity_word(unit: str) -> str:
-    """The label of an axis: times by name, pure numbers without a unit."""
+    """Return the label of an axis: times by name, pure numbers without a unit."""
     if unit in ("s", "ms", "us", "ns", "ps"):
         return f"time ({unit})"
     return "value" if unit in ("", "1") else unit
@@ -250,7 +253,7 @@ def _centre(axes: Any) -> None:
 
 
 def _in_full(value: float, digits: int) -> str:
-    """A number of a tick: no power of ten and no offset apart from it, which a legend may hide."""
+    """Return a number of a tick: no power of ten and no offset apart from it, which a legend may hide."""
     return f"{value:.{digits}g}"
 
 

@@ -85,8 +85,10 @@ def _percent(share: float) -> str:
 
 
 def worst_cases(outcomes: Sequence[CaseOutcome], count: int = WORST) -> list[Worst]:
-    """The worst: those that differ, those that are not reproduced, each by how far they are off; then those that use up
-    most of their tolerance."""
+    """Return the worst: those that differ, those that are not reproduced, each by how far they are off.
+
+    Then those that use up most of their tolerance.
+    """
     judged = [outcome for outcome in outcomes if outcome.verdict in _JUDGED and outcome.tested]
     return [Worst(one, _values(one), _why(one)) for one in sorted(judged, key=_order)[:count]]
 
@@ -99,7 +101,7 @@ def _order(outcome: CaseOutcome) -> tuple[int, float]:
 
 
 def _values(outcome: CaseOutcome) -> str:
-    """Expected value and readings, with their unit and deviation."""
+    """Return expected value and readings, with their unit and deviation."""
     point = shown_point(outcome)
     scale, unit = row_unit(outcome, point)
     said = [(name, getattr(point, name)) for name in outcome.tested]

@@ -138,7 +138,10 @@ def _cells(outcome: CaseOutcome) -> dict[str, RenderableType]:
 
 
 def shown_point(outcome: CaseOutcome) -> CaseValue:
-    """The point that shows the case: among points with its verdict, the closest to failing, or the worst failure."""
+    """Return the point that shows the case.
+
+    Among points with its verdict, the closest to failing, or the worst failure.
+    """
     bad = [point for point in outcome.points if point.verdict is outcome.verdict] or list(outcome.points)
     return max(bad, key=lambda point: closeness(outcome, point))
 
@@ -161,19 +164,19 @@ def closeness(outcome: CaseOutcome, point: CaseValue) -> float:
 
 
 def row_unit(outcome: CaseOutcome, *points: CaseValue) -> tuple[float, str]:
-    """A factor and a unit that suit all numbers of these points."""
+    """Return a factor and a unit that suit all numbers of these points."""
     return shared_unit((abs(outcome.target(point)) for point in points), outcome.unit)
 
 
 def expected_text(outcome: CaseOutcome, point: CaseValue, scale: float = 1.0) -> str:
-    """The source's value, and the result of its own equations if they contradict it; a sign before a bound."""
+    """Return the source's value, and the result of its own equations if they contradict it; a sign before a bound."""
     target = outcome.target(point)
     expected = SIGNS[outcome.tolerance.sense] + number(point.expected, scale)
     return expected if target == point.expected else f"{expected} (own {number(target, scale)})"
 
 
 def deviation_text(outcome: CaseOutcome, point: CaseValue) -> str:
-    """The relative deviation; the difference where zero is expected; of a bound that holds, that it does."""
+    """Return the relative deviation; the difference where zero is expected; of a bound that holds, that it does."""
     deviation, target = outcome.deviation(point), outcome.target(point)
     if outcome.tolerance.sense != "equal" and outcome.tested and point.verdict not in FAILED:
         values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
@@ -192,7 +195,7 @@ def deviation_text(outcome: CaseOutcome, point: CaseValue) -> str:
 
 
 def tolerance_text(outcome: CaseOutcome) -> str:
-    """Allowed deviations: percentages if they can be read, relative parts below."""
+    """Return allowed deviations: percentages if they can be read, relative parts below."""
     tolerance = outcome.tolerance
     parts = []
     if tolerance.relative:
@@ -251,7 +254,10 @@ def case_list(cases: Sequence[Case]) -> RenderableType:
 
 
 def case_table(cases: Sequence[Case], columns: int = 4) -> Table:
-    """The first ``columns`` columns; names are not broken, and of the texts at least some words are on a line."""
+    """Return the first ``columns`` columns.
+
+    Names are not broken, and of the texts at least some words are on a line.
+    """
     table = new_table("", *("case", "claim", "source", "reading")[:columns])
     table.title = None
     table.columns[0].no_wrap = True
@@ -267,7 +273,7 @@ def case_table(cases: Sequence[Case], columns: int = 4) -> Table:
 
 
 def case_dict(case: Case) -> dict[str, Any]:
-    """A case before it runs."""
+    """Return a case before it runs."""
     names = ("name", "reading", "claim", "source", "unit", "quick", "full")
     return attributes_of(case, *names) | {"points": len(case.expected)}
 
@@ -288,7 +294,7 @@ def exact(value: float) -> str:
 
 
 def percent(error: float) -> str:
-    """A relative deviation with its sign and two digits, three from 100 % on."""
+    """Return a relative deviation with its sign and two digits, three from 100 % on."""
     if math.isnan(error):
         return "\N{EN DASH}"
     if 0 < abs(error) < DUST:

@@ -38,8 +38,10 @@ class Anchors:
 
     @classmethod
     def of(cls, measured: MeasuredSources, scenario: Scenario, machine: MachineSource | None = None) -> Anchors:
-        """Return the anchors of tables for the workload of a scenario; ``machine``: a name or path whose file rows may
-        change. Raises InputError as ``given_measurements`` does."""
+        """Return the anchors of tables for the workload of a scenario.
+
+        ``machine``: a name or path whose file rows may change. Raises InputError as ``given_measurements`` does.
+        """
 
         def machine_with(changes: Mapping[str, object]) -> Machine:
             if machine is None or isinstance(machine, Machine):
@@ -50,8 +52,10 @@ class Anchors:
         return cls(given_measurements(measured, scenario.workload), machine_with)
 
     def anchored(self, reading: str, predict: Predict, scenario: Scenario, predicted_s: float) -> Anchored:
-        """Return the prediction ``predicted_s`` of a reading for a single design point, anchored; or refused, with the
-        reason."""
+        """Return the prediction ``predicted_s`` of a reading for a single design point, anchored.
+
+        Or refused, with the reason.
+        """
         ranks = float(scenario.bind().ranks)
         rows, others = rows_nearby(self.times, scenario, self.machine_with, self.read)
         if not rows:
@@ -80,7 +84,7 @@ class Anchors:
 
 
 def _by_ranks(rows: Iterable[MeasuredRow]) -> list[list[MeasuredRow]]:
-    """The rows of each number of ranks, ascending."""
+    """Return the rows of each number of ranks, ascending."""
     ordered = sorted(rows, key=lambda row: row.ranks)
     return [list(group) for _, group in groupby(ordered, key=lambda row: row.ranks)]
 
@@ -94,7 +98,7 @@ def _series(rows: Iterable[MeasuredRow]) -> list[list[MeasuredRow]]:
 
 
 def _steps(phase: str, scales: Sequence[Scale]) -> Iterator[Step]:
-    """The changes of the ratio along a series, where something is predicted."""
+    """Yield the changes of the ratio along a series, where something is predicted."""
     for before, after in pairwise(one for one in scales if one.predicted_s > 0):
         yield Step(math.log(after.ratio / before.ratio), before.ranks, after.ranks, phase)
 

@@ -14,8 +14,10 @@ from simcodesign.describe.scenario import Scenario
 
 @dataclass(frozen=True)
 class FrozenAlgorithms:
-    """The algorithm that rules choose for each operation of a program at one design point. An operation that takes
-    several there, as its bytes differ by iteration, is left to the rules."""
+    """The algorithm that rules choose for each operation of a program at one design point.
+
+    An operation that takes several there, as its bytes differ by iteration, is left to the rules.
+    """
 
     choices: tuple[tuple[Collective, str], ...]
 
@@ -44,8 +46,10 @@ class FrozenAlgorithms:
 
 
 def _open_choices(scenario: Scenario) -> dict[int, tuple[Collective, set[str]]]:
-    """Map the identity of each demand whose algorithm is left to rules, and that runs, to the demand and its
-    algorithms."""
+    """Map the identity of each demand that runs to the demand and its algorithms, if rules choose it.
+
+    Demands whose algorithm is left to rules.
+    """
     chosen: dict[int, tuple[Collective, set[str]]] = {}
     for step in Evaluation.at_points(scenario.bind(), by_rank=False).program.demands():
         if isinstance(step.demand, Collective) and step.demand.chosen_by and np.any(np.asarray(step.repetitions) > 0):

@@ -26,8 +26,11 @@ MachineWith = Callable[[Mapping[str, object]], Machine]
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A measured time on fewer ``ranks``: of ``scenario``, with sizes ``at``, which differ by these ``factors`` from
-    the sizes of the prediction. ``changes``: of the machine's file. ``phase``: the only one, empty for all that run."""
+    """A measured time on fewer ``ranks``.
+
+    Of ``scenario``, with sizes ``at``, which differ by these ``factors`` from the sizes of the prediction. ``changes``:
+    of the machine's file. ``phase``: the only one, empty for all that run.
+    """
 
     ranks: float
     measured_s: float
@@ -91,10 +94,12 @@ class _Target:
 def rows_nearby(
     several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith, read: RowsRead
 ) -> tuple[list[MeasuredRow], str]:
-    """Return the measured times that can anchor a prediction of a single design point, and in words why others cannot:
-    they are of another machine or other choices, of as many ranks or more, of sizes more than a factor of 8 away, or of
-    a single node where the prediction is of several, which is another regime. ``read``: rows read for other design
-    points of the same workload and machine, which are not read again."""
+    """Return the measured times that can anchor a prediction of a single design point.
+
+    And in words why others cannot: they are of another machine or other choices, of as many ranks or more, of sizes
+    more than a factor of 8 away, or of a single node where the prediction is of several, which is another regime.
+    ``read``: rows read for other design points of the same workload and machine, which are not read again.
+    """
     target = _Target(scenario, machine_with, read)
     rows, reasons = [], Counter[str]()
     for one in several:
@@ -113,8 +118,10 @@ def rows_nearby(
 def rows_of_phases(
     several: Sequence[MeasuredTimes], scenario: Scenario, machine_with: MachineWith, read: RowsRead
 ) -> Iterator[MeasuredRow]:
-    """Yield the measured times of every phase by itself, of any size, on fewer ranks than a single design point has;
-    ``read``: as for ``rows_nearby``."""
+    """Yield the measured times of every phase by itself, of any size, on fewer ranks than a single design point has.
+
+    ``read``: as for ``rows_nearby``.
+    """
     targets: dict[str, _Target] = {}
     whole = _Target(scenario, machine_with, read)
     for one in several:
@@ -129,8 +136,10 @@ def rows_of_phases(
 
 
 def _row(one: MeasuredTimes, target: _Target, phase: str = "", given: int | None = None) -> MeasuredRow:
-    """The row of a measured time. Raises _UnusableError with the reason. ``given``: the identity of what was given, of
-    which ``one`` is a phase."""
+    """Return the row of a measured time.
+
+    Raises _UnusableError with the reason. ``given``: the identity of what was given, of which ``one`` is a phase.
+    """
     point = target.point
     if one.machine not in ("", point.machine.name):
         raise _UnusableError(f"of the machine {one.machine}")

@@ -39,10 +39,12 @@ def check_anchored(sweep: Sweep, times: Sequence[MeasuredTimes]) -> None:
 
 
 def with_anchored_columns(table: pd.DataFrame, sweep: Sweep, times: Sequence[MeasuredTimes]) -> pd.DataFrame:
-    """Return the table of a sweep with ``anchored_forecast_s`` and ``anchored_simulated_s``, the ends of their
-    intervals (``anchored_forecast_low_s``, ...), ``anchored_at_P``, the ranks of the anchor, and ``anchored_note``,
-    before the column of reasons. If nothing nearby was measured, they are nan, and the note is the reason. Unchanged
-    without ``times``."""
+    """Return the table of a sweep with the columns of anchored times.
+
+    ``anchored_forecast_s`` and ``anchored_simulated_s``, the ends of their intervals (``anchored_forecast_low_s``,
+    ...), ``anchored_at_P``, the ranks of the anchor, and ``anchored_note``, before the column of reasons. If nothing
+    nearby was measured, they are nan, and the note is the reason. Unchanged without ``times``.
+    """
     if not times:
         return table
     every = _answers(table, sweep, tuple(times))
@@ -84,5 +86,5 @@ def _answers(table: pd.DataFrame, sweep: Sweep, times: tuple[MeasuredTimes, ...]
 def _changed_machine(
     evaluator: SweepEvaluator, at_point: Mapping[str, Value], changes: Mapping[str, object]
 ) -> Machine:
-    """The machine of a point, with what a measured row has of the machine's file instead of that."""
+    """Return the machine of a point, with what a measured row has of the machine's file instead of that."""
     return evaluator.machine({**at_point, **changes})  # type: ignore[dict-item] # numbers and words, as measured

@@ -1,5 +1,8 @@
-"""Several machines, and several workloads, compared in one answer: each forecast and simulated, with its ladder, and
-where anything is random in replications under common random numbers, with paired intervals."""
+"""Several machines, and several workloads, compared in one answer.
+
+Each forecast and simulated, with its ladder, and if anything is random in replications under common random numbers,
+with paired intervals.
+"""
 
 from __future__ import annotations
 
@@ -108,8 +111,10 @@ class Candidate(PlainResult):
 
     @property
     def steps(self) -> tuple[LadderStep, ...]:
-        """The ladder in the mean of the replications, of the rungs that have anything to act on, and on to the
-        measured total, with shares of the whole gap."""
+        """Return the ladder in the mean of the replications, and on to the measured total.
+
+        Of the rungs that have anything to act on, with shares of the whole gap.
+        """
         times_s, at_s = {}, self.forecast_s
         for rung in self.comparison.rungs:
             if rung.applies:
@@ -138,8 +143,10 @@ class Candidate(PlainResult):
 
 @dataclass(frozen=True)
 class SeveralComparisons(PlainResult, Drawn):
-    """All candidates: workload by workload, value of the ``axis`` by value, machine by machine. ``axis``: its name;
-    empty without one."""
+    """All candidates: workload by workload, value of the ``axis`` by value, machine by machine.
+
+    ``axis``: its name; empty without one.
+    """
 
     comparisons: tuple[Candidate, ...]
     axis: str = ""
@@ -163,14 +170,16 @@ class SeveralComparisons(PlainResult, Drawn):
         return list(groups.values())
 
     def table(self) -> Any:
-        """A row for each candidate (pandas): names, value of the axis, both times with the interval, error, and by how
-        much each effect changes the time."""
+        """Return a row for each candidate (pandas).
+
+        Names, value of the axis, both times with the interval, error, and by how much each effect changes the time.
+        """
         import pandas as pd
 
         return pd.DataFrame([_row(one) for one in self.comparisons])
 
     def json_fields(self) -> dict[str, Any]:
-        """The candidates, and the order of the machines by each reading."""
+        """Return the candidates, and the order of the machines by each reading."""
         orders = [
             {
                 "workload": group[0].workload,
@@ -190,14 +199,17 @@ READINGS = ("forecast", "simulated")
 
 
 def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
-    """The machines of a group from the fastest on, by a reading."""
+    """Return the machines of a group from the fastest on, by a reading."""
     times = [one.forecast_s if reading == "forecast" else one.simulated.mean for one in group]
     return [group[at].machine for at in sorted(range(len(group)), key=times.__getitem__)]
 
 
 def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
-    """Rank a group, with machines together that are equally fast (except for rounding), or between which and the
-    fastest of them the replications show no difference: the paired interval of their times includes 0."""
+    """Rank a group, with machines together that are equally fast (except for rounding).
+
+    Or between which and the fastest of them the replications show no difference: the paired interval of their times
+    includes 0.
+    """
     candidates = {one.machine: one for one in group}
     ranks: list[list[str]] = []
     for name in order_of(group, reading):
@@ -209,8 +221,10 @@ def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
 
 
 def is_open(one: Candidate, other: Candidate) -> bool:
-    """Whether replications leave open which of two is faster: the paired interval of the difference holds 0, and not
-    since both are always the same."""
+    """Return whether replications leave open which of two is faster.
+
+    The paired interval of the difference holds 0, and not since both are always the same.
+    """
     known = one.replicated or other.replicated
     if known is None:
         return False
@@ -226,8 +240,10 @@ def _faster(one: Candidate, other: Candidate, reading: str) -> bool:
 
 
 def same_order(group: Sequence[Candidate]) -> bool:
-    """Whether both readings order any two machines alike, equally fast ones included, or the simulation leaves open
-    which of the two is faster."""
+    """Return whether both readings order any two machines alike, equally fast ones included.
+
+    Or the simulation leaves open which of the two is faster.
+    """
     return all(
         is_open(one, other) or _faster(one, other, "forecast") == _faster(one, other, "simulated")
         for one, other in permutations(group, 2)
@@ -306,8 +322,10 @@ def _several(given: Any) -> list[Any]:
 
 
 def variants_over(machines: Sequence[Any], key: str, texts: Sequence[str]) -> list[str]:
-    """Each machine with each value of a key of its file, ``mapping`` or ``network.topology.taper``, as a variant of its
-    own. InputError for machines that are no names or files."""
+    """Return each machine with each value of a key of its file, as a variant of its own.
+
+    ``mapping`` or ``network.topology.taper``. InputError for machines that are no names or files.
+    """
     if any(isinstance(one, Machine) for one in machines):
         what = f"{key} of a machine object cannot be varied"
         raise InputError(what, value=key, allowed="the name or file of the machine")
@@ -416,8 +434,10 @@ def differences(first: Candidate, other: Candidate) -> dict[Key, PairedIntervals
 
 
 def against(first: Candidate, other: Candidate, level: float) -> PairedIntervals:
-    """The simulated times of ``other`` against the times of ``first``, pair by pair; a time that
-    is always the same has a pair for each other."""
+    """Return the simulated times of ``other`` against the times of ``first``, pair by pair.
+
+    A time that is always the same has a pair for each other.
+    """
     sides = first.times_s, other.times_s
     certain = first.replicated is None and other.replicated is None
     count = 2 if certain else max(map(len, sides))  # of two equal numbers there is nothing to be uncertain of

@@ -44,8 +44,10 @@ AS_A_WHOLE = "as a whole"
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that gets better: ``what`` it is; the ``part`` of the machine, ``workload`` or ``algorithm`` that it
-    belongs to; ``to``: the scenario with it, or an InputError if there can be none.
+    """One thing that gets better: ``what`` it is.
+
+    The ``part`` of the machine, ``workload`` or ``algorithm`` that it belongs to; ``to``: the scenario with it, or an
+    InputError if there can be none.
 
     ``effects``: the simulation looks at it with one of these only; empty if it always does. ``path``: of a constant.
     """
@@ -58,8 +60,10 @@ class Change:
 
 
 def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
-    """All of a machine that may be better: rates and sizes ``factor`` times, times and costs divided by it. The
-    machine's own parameters get larger, because their better side is unknown."""
+    """All of a machine that may be better: rates and sizes ``factor`` times, times and costs divided by it.
+
+    The machine's own parameters get larger, because their better side is unknown.
+    """
     yield from _constants(machine, factor)
     yield from _links_and_interfaces(machine, factor)
     yield from _groups_of_links(machine, factor)
@@ -72,7 +76,7 @@ def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def better(path: str, value: FloatOrArray, factor: float) -> FloatOrArray:
-    """The constant of a machine, better by a factor; a fraction at most 1."""
+    """Return the constant of a machine, better by a factor; a fraction at most 1."""
     segment = segment_at(path)
     larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate" or (segment is not None and segment[1] == UP_TO)
     if path in _SHARES:
@@ -89,8 +93,10 @@ def _on_machine(change: Callable[[Machine], Machine], scenario: Scenario) -> Sce
 
 
 def _constants(machine: Machine, factor: float) -> Iterator[Change]:
-    """Each constant but those that are 0, and shares of 1. Messages cannot outrun links and interfaces, which get
-    faster with them."""
+    """Each constant but those that are 0, and shares of 1.
+
+    Messages cannot outrun links and interfaces, which get faster with them.
+    """
     constants = machine.constants()
     for path, value in constants.items():
         if not np.any(np.asarray(value) != 0) or (path in _SHARES and np.all(np.asarray(value) >= 1)):
@@ -121,7 +127,7 @@ def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def _groups_of_links(machine: Machine, factor: float) -> Iterator[Change]:
-    """The links of each group alone, if there are several, or if they have speeds of their own."""
+    """Yield the links of each group alone, if there are several, or if they have speeds of their own."""
     network = machine.network
     groups = [place for place, group in enumerate(network.topology.link_groups) if group.links]
     if (len(groups) < 2 and not network.has_own_links) or not 1 <= len(groups) <= MOST_GROUPS:
@@ -136,7 +142,7 @@ def _groups_of_links(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def _with_faster_group(place: int, what: str, factor: float, machine: Machine) -> Machine:
-    """The machine with a better bandwidth, or latency, of one group of links."""
+    """Return the machine with a better bandwidth, or latency, of one group of links."""
     network = machine.network
     speeds = {
         "bandwidth": [1 / float(per_byte_s) for per_byte_s in network.links_s_per_byte],
@@ -149,8 +155,10 @@ def _with_faster_group(place: int, what: str, factor: float, machine: Machine) -
 
 
 def _within_nodes(machine: Machine, factor: float) -> Iterator[Change]:
-    """Startup and bandwidth of messages that stay within a node, and of those between its sockets, where the machine
-    states them."""
+    """Yield startup and bandwidth of messages that stay within a node, and of those between its sockets.
+
+    As far as the machine states them.
+    """
     for name, words in (("node", "within nodes"), ("socket", "between sockets")):
         messages: LocalMessages | None = getattr(machine.network, name)
         if messages is None:
@@ -185,7 +193,7 @@ def _whole_disk(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def _caches(machine: Machine, factor: float) -> Iterator[Change]:
-    """The latency of each cache, and its size in whole sets."""
+    """Yield the latency of each cache, and its size in whole sets."""
     memory = machine.memory
     for place, level in enumerate(() if memory is None else memory.caches):
         assert memory is not None

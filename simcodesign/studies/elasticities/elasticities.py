@@ -32,8 +32,11 @@ OnCost = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Improvement:
-    """``what`` gets better, of which ``part``; by what fraction of the time before forecast and simulation get longer
-    (negative: shorter); ``reason``: why the simulation does not change."""
+    """``what`` gets better, of which ``part``.
+
+    By what fraction of the time before forecast and simulation get longer (negative: shorter); ``reason``: why the
+    simulation does not change.
+    """
 
     what: str
     part: str
@@ -49,9 +52,11 @@ class Improvement:
 
 @dataclass(frozen=True)
 class Elasticities(PlainResult):
-    """``improvements``: what helps the simulation most first; everything is better by the fraction ``improvement``, and
-    algorithms are others. ``bottleneck``: sentences on the critical path and on waits. ``impossible``: changes that
-    there cannot be, with the reason."""
+    """``improvements``: what helps the simulation most first.
+
+    Everything is better by the fraction ``improvement``, and algorithms are others. ``bottleneck``: sentences on the
+    critical path and on waits. ``impossible``: changes that there cannot be, with the reason.
+    """
 
     forecast: Result
     simulation: Result
@@ -61,7 +66,7 @@ class Elasticities(PlainResult):
     impossible: tuple[tuple[str, str], ...] = ()
 
     def json_fields(self) -> dict[str, Any]:
-        """The table, and the times before."""
+        """Return the table, and the times before."""
         return attributes_of(
             self,
             "improvement",
@@ -136,7 +141,7 @@ def elasticities_of(
 
 
 def _with_own_constants(scenario: Scenario) -> Scenario:
-    """The scenario whose machine has the constants that the scenario sets, and which sets none."""
+    """Return the scenario whose machine has the constants that the scenario sets, and which sets none."""
     parameters = {name: value for name, value in scenario.parameters.items() if not is_of_machine(name)}
     return replace(scenario, machine=scenario.bind().machine, parameters=parameters)
 
@@ -164,7 +169,7 @@ def _improvement(
 
 
 def _change(after: Result, before: Result) -> float:
-    """The fraction by which the time is longer than before; 0 for rounding."""
+    """Return the fraction by which the time is longer than before; 0 for rounding."""
     before_s = float(before.headline_s)
     share = (float(after.headline_s) - before_s) / before_s if before_s else 0.0
     return 0.0 if abs(share) < ROUNDING else share

@@ -67,7 +67,7 @@ def _stated_everywhere(path: str, scenario: Scenario, result: Result, component:
 
 
 def _percent(share: float) -> str:
-    """A fraction that is not 0, in whole per cent."""
+    """Return a fraction that is not 0, in whole per cent."""
     return f"{share:.0%}" if share >= 0.005 else "less than 1%"
 
 

@@ -63,8 +63,10 @@ def _with_noise(noise: Noise, scenario: Scenario) -> Scenario:
 
 
 def narrower(law: Distribution, factor: float) -> Distribution:
-    """The distribution with a standard deviation divided by ``factor``. InputError where the mean fixes it, as that of
-    the exponential distribution."""
+    """Return the distribution with a standard deviation divided by ``factor``.
+
+    InputError where the mean fixes it, as that of the exponential distribution.
+    """
     if law.values:
         mean = sum(law.values) / len(law.values)
         return replace(law, values=tuple(mean + (value - mean) / factor for value in law.values))

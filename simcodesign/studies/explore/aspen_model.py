@@ -121,7 +121,7 @@ class AspenModel:
         return fixed_values
 
     def _current_value(self, name: str) -> float:
-        """The value of a parameter at the given ones."""
+        """Return the value of a parameter at the given ones."""
         application_values, machine_values = split_parameters(self.application, self.machine, dict(self.given))
         owner, _, rest = name.partition(".")
         key = rest if owner in ("application", "machine") and name not in self.application.parameters else name
@@ -131,19 +131,19 @@ class AspenModel:
             return float(scope.value(key, None))
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
-        """A parameter of the application or of the machine, with its range."""
+        """Return a parameter of the application or of the machine, with its range."""
         if name not in self._names:
             what = f"{self.name}: nothing of this name can be varied"
             raise InputError(what, value=name, allowed=nearest(name, self._names))
         return _parameter(name, *self._names[name], self._current_value(name)), ""
 
     def variable(self, name: str, place: Place | None = None) -> Variable:
-        """A parameter over all of its range. InputError for one without a range."""
+        """Return a parameter over all of its range. InputError for one without a range."""
         self.parameter(name)
         return _variable(name, *self._names[name], self._current_value(name), place)
 
     def word(self, name: str, text: str) -> float:
-        """A member of the enumeration of a parameter as its number. InputError for other words."""
+        """Return a member of the enumeration of a parameter as its number. InputError for other words."""
         self.parameter(name)
         return float(read_given(*self._names[name], text))
 
@@ -177,7 +177,7 @@ class AspenModel:
         return {name: metrics.get(name, 0.0) for name in self.dimensions}  # 0: a resource used elsewhere only
 
     def metrics(self, simulated: Result, parameters: Mapping[str, Any]) -> dict[str, FloatOrArray]:
-        """The metrics at one point with the time of a simulation."""
+        """Return the metrics at one point with the time of a simulation."""
         timing = run_time(self.application, self.machine, self.socket, parameters, kernel=self.kernel)
         return self._metrics(timing, float(simulated.makespan_s))
 
@@ -188,7 +188,7 @@ class AspenModel:
         return self.metrics(result, parameters)
 
     def compare(self, values: Mapping[str, float], **options: Any) -> AspenComparison:
-        """Closed form and simulations at one point; options of ``compare_aspen``."""
+        """Compare closed form and simulations at one point; options of ``compare_aspen``."""
         parameters = self.parameters(values)
         return compare_aspen(self.application, self.machine, self.socket, parameters, kernel=self.kernel, **options)
 
@@ -252,7 +252,7 @@ class AspenMachineModel:
             return float(scope.value(name, None))
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
-        """A parameter of the machine, with its range."""
+        """Return a parameter of the machine, with its range."""
         definitions = self.machine.definitions
         if name not in definitions.parameters:
             what = f"{self.name}: nothing of this name can be varied"
@@ -260,12 +260,12 @@ class AspenMachineModel:
         return _parameter(name, definitions, name, self._current_value(name)), ""
 
     def variable(self, name: str, place: Place | None = None) -> Variable:
-        """A parameter over all of its range. InputError for one without a range."""
+        """Return a parameter over all of its range. InputError for one without a range."""
         self.parameter(name)
         return _variable(name, self.machine.definitions, name, self._current_value(name), place)
 
     def word(self, name: str, text: str) -> float:
-        """A member of the enumeration of a parameter as its number. InputError for other words."""
+        """Return a member of the enumeration of a parameter as its number. InputError for other words."""
         self.parameter(name)
         return float(read_given(self.machine.definitions, name, text))
 

@@ -1,5 +1,6 @@
-"""How the optimum changes with each bound: by solving again with the bound 1 % looser and 1 % tighter, from the points
-that the first search has evaluated.
+"""How the optimum changes with each bound.
+
+By solving again with the bound 1 % looser and 1 % tighter, from the points that the first search has evaluated.
 
 For a small change this is the shadow price (Lagrange multiplier) of the constraint times 1 % of its bound.
 """
@@ -27,8 +28,10 @@ SEARCH_ERROR, MAX_IMPROVEMENTS = 1e-7, 3
 
 @dataclass(frozen=True)
 class BoundSensitivity:
-    """The optimum ``objective`` as given, and with the bound ``fraction`` looser and tighter (NaN if nothing is
-    feasible then)."""
+    """The optimum ``objective`` as given, and with the bound ``fraction`` looser and tighter.
+
+    NaN if nothing is feasible then.
+    """
 
     constraint: Constraint
     active: bool
@@ -39,8 +42,10 @@ class BoundSensitivity:
 
     @property
     def objective_change(self) -> float:
-        """Change of the objective when the bound is relaxed by ``fraction``: the mean of both directions, or the only
-        finite one."""
+        """Return the change of the objective when the bound is relaxed by ``fraction``.
+
+        The mean of both directions, or the only finite one.
+        """
         changes = [self.looser - self.objective, self.objective - self.tighter]
         finite_changes = [change for change in changes if math.isfinite(change)]
         return sum(finite_changes) / len(finite_changes) if finite_changes else math.nan
@@ -64,7 +69,7 @@ def bound_sensitivities(
     evaluations: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Solution, list[BoundSensitivity]]:
-    """The best solution known, and the sensitivity to the bound of each constraint.
+    """Return the best solution known, and the sensitivity to the bound of each constraint.
 
     If a search under a tighter bound finds a better point, which the first search missed, the analysis restarts from
     that point. ``evaluations`` limits the number of points evaluated by each search.
@@ -107,7 +112,10 @@ def is_active(constraint: Constraint, gap: float) -> bool:
 def _sensitivity(
     solution: Solution, at: int, fraction: float, evaluations: int | None, on_progress: OnProgress | None
 ) -> tuple[BoundSensitivity, Solution | None]:
-    """The sensitivity to one bound, and the solution under the tighter bound if it also solves the original problem."""
+    """Return the sensitivity to one bound.
+
+    And the solution under the tighter bound if it also solves the original problem.
+    """
     problem = solution.problem
     constraint = problem.constraints[at]
     objectives: list[float] = []

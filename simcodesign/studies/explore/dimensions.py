@@ -94,7 +94,7 @@ def powers_of(dimension: str) -> Powers | None:
 
 
 def measured(expression: Expression, dimensions: Mapping[str, str]) -> tuple[Measure, tuple[str, ...]]:
-    """The unit of an expression, and notes for the user; ``dimensions``: of its names.
+    """Return the unit of an expression, and notes for the user; ``dimensions``: of its names.
 
     Raises InputError if it adds or compares quantities of different units.
     """
@@ -141,7 +141,7 @@ class _Walk:
         return Measure(_sorted({base: power * root for base, power in only}), arguments[0].sure)
 
     def alike(self, measures: list[Measure]) -> Measure:
-        """The common unit of the terms of a sum or a comparison."""
+        """Return the common unit of the terms of a sum or a comparison."""
         with_units = [measure for measure in measures if not measure.plain]
         for other in with_units[1:]:
             self.compared(with_units[0], other)
@@ -176,7 +176,7 @@ def _product(left: Measure, right: Measure, sign: int) -> Measure:
 
 
 def _raised(base: Measure, exponent: Node) -> Measure:
-    """The unit of a power; unknown unless the exponent is a number."""
+    """Return the unit of a power; unknown unless the exponent is a number."""
     value = exponent.operand if isinstance(exponent, Negation) else exponent
     if base.powers is None or (base.powers and not isinstance(value, Number)):
         return Measure(None, sure=False)

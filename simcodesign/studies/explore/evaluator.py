@@ -1,5 +1,7 @@
-"""Evaluates points of a problem for the solvers: counts them, keeps a trace, remembers the best one, and isolates the
-points that the model refuses."""
+"""Evaluates points of a problem for the solvers.
+
+Counts them, keeps a trace, remembers the best one, and isolates the points that the model refuses.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,10 @@ class EvaluatedPoint:
 
 @dataclass(frozen=True)
 class Scored:
-    """Points and the key by which solvers order them: the sum of violations first, then the total to be minimized
-    (both (n,))."""
+    """Points and the key by which solvers order them.
+
+    The sum of violations first, then the total to be minimized (both (n,)).
+    """
 
     evaluated: Evaluated
     violation: FloatArray
@@ -72,9 +76,12 @@ class EvaluationLimitError(Exception):
 
 @dataclass
 class Evaluator:
-    """Evaluates points for the solvers. ``scales``: divisors of the objectives if there are several; ``limit``: the
-    number of points that may be evaluated, None for any number; ``on_progress`` is called for every batch with the
-    stage of the search and the number of points."""
+    """Evaluates points for the solvers.
+
+    ``scales``: divisors of the objectives if there are several; ``limit``: the number of points that may be evaluated,
+    None for any number; ``on_progress`` is called for every batch with the stage of the search and the number of
+    points.
+    """
 
     problem: Problem
     scales: tuple[float, ...] = ()
@@ -114,8 +121,12 @@ class Evaluator:
 
     @contextmanager
     def nested(self, stage: str, problem: Problem | None = None) -> Iterator[Evaluator]:
-        """An evaluator with its own best point, for the same problem or one with other objectives and constraints; its
-        evaluations are absorbed at the end, also if the limit is reached."""
+        """Yield an evaluator with its own best point.
+
+        For the same problem or one with other objectives and constraints.
+
+        Its evaluations are absorbed at the end, also if the limit is reached.
+        """
         limit = None if self.limit is None else int(self.remaining)
         nested = Evaluator(problem or self.problem, () if problem else self.scales, limit, self.on_progress)
         try:
@@ -149,8 +160,10 @@ class Evaluator:
         return Scored(evaluated, np.where(valid, violation, np.inf), np.where(valid, total, np.inf))
 
     def _batch(self, points: FloatArray) -> Evaluated:
-        """Evaluate all points in one call; if the model refuses, without the points that it names, or by halving until
-        the refused points are isolated."""
+        """Evaluate all points in one call.
+
+        If the model refuses, without the points that it names, or by halving until the refused points are isolated.
+        """
         try:
             return self.problem.evaluate(points)
         except RefusedPointsError as error:
@@ -194,16 +207,22 @@ class Evaluator:
         return tuple(replace(one, values=self._to_blame(what, one)) for what, one in self.refused.items())
 
     def _to_blame(self, what: str, refusal: Refusal) -> dict[str, float]:
-        """The values of the variables. A variable is omitted if every value that was looked at was refused for the same
-        reason: it has no part in it. All are kept if otherwise none would be left."""
+        """Return the values of the variables.
+
+        A variable is omitted if every value that was looked at was refused for the same reason: it has no part in it.
+        All are kept if otherwise none would be left.
+        """
         every = self.all_evaluated().points.T if self.chunks else np.empty((len(refusal.values), 0))
         columns = zip(refusal.values.items(), every, self.refused_values[what], strict=True)
         part = {name: value for (name, value), column, seen in columns if not {*column.tolist()} <= seen}
         return part or refusal.values
 
     def trace(self) -> pd.DataFrame:
-        """One row per evaluation, in order: stage, variables, metrics, objectives, relative gaps of the constraints
-        (above 0: violated), and whether all constraints hold."""
+        """Return one row per evaluation, in order.
+
+        Stage, variables, metrics, objectives, relative gaps of the constraints (above 0: violated), and whether all
+        constraints hold.
+        """
         if not self.chunks:
             return pd.DataFrame()
         stages = np.repeat(
@@ -213,7 +232,7 @@ class Evaluator:
 
 
 def trace_frame(problem: Problem, evaluated: Evaluated, stages: NDArray[Any]) -> pd.DataFrame:
-    """The trace of these evaluations."""
+    """Return the trace of these evaluations."""
     columns: dict[str, Any] = {"evaluation": np.arange(1, len(stages) + 1), "stage": stages}
     columns |= {
         name: _named_values(problem, name, values) for name, values in problem.space.columns(evaluated.points).items()
@@ -255,7 +274,7 @@ def _concatenated(batches: Sequence[Evaluated]) -> Evaluated:
 
 
 def select_rows(evaluated: Evaluated, order: NDArray[np.int64]) -> Evaluated:
-    """The evaluated points with these indices, in this order."""
+    """Return the evaluated points with these indices, in this order."""
     metrics = {name: value[order] for name, value in evaluated.metrics.items()}
     return Evaluated(
         evaluated.points[order], evaluated.objectives[order], evaluated.gaps[order], metrics, evaluated.usable[order]

@@ -41,7 +41,7 @@ def constant_dimension(path: str) -> str:
 
 
 def constant_parameter(path: str, value: float, machine: Machine) -> tuple[Parameter, str]:
-    """A constant, power or parameter of a machine as a parameter, and its dimension."""
+    """Return a constant, power or parameter of a machine as a parameter, and its dimension."""
     if path.startswith(PREFIX):
         parameter = machine.parameter(path)
         return replace(parameter, name=path, default=value), parameter.dimension if parameter.unit else ""
@@ -54,7 +54,7 @@ def is_constant(name: str) -> bool:
 
 
 def inverse_of(path: str, machine: Machine) -> str | None:
-    """The constant of which a bandwidth is the inverse; None for anything else."""
+    """Return the constant of which a bandwidth is the inverse; None for anything else."""
     part, _, key = path.rpartition(".")
     if part in PATHS and key == "bandwidth":
         return f"{part}.{machine.network.message_model.per_byte_key()}"
@@ -81,8 +81,11 @@ def constants_of(machine: Machine) -> dict[str, float]:
 
 
 def varied_constant(path: str, machine: Machine) -> float | None:
-    """The value in force of a constant, power or parameter that may be varied, or of a bandwidth instead of one; None
-    where the machine has none of that name. A constant that its file leaves out has its default."""
+    """Return the value in force of a constant, power or parameter that may be varied.
+
+    Or of a bandwidth instead of one; None if the machine has none of that name. A constant that its file leaves out has
+    its default.
+    """
     stated = constants_of(machine)
     if path in stated:
         return stated[path]
@@ -110,14 +113,17 @@ def _default_of(path: str, machine: Machine) -> float | None:
 
 
 def nothing_to_vary(model: str, name: str, others: Collection[str], machine: Machine) -> InputError:
-    """The error for a name that cannot be varied; ``others``: names of the model that can, in addition to constants."""
+    """Return the error for a name that cannot be varied.
+
+    ``others``: names of the model that can, in addition to constants.
+    """
     names = {*others, *constants_of(machine)}
     names |= {path for path in BANDWIDTHS if varied_constant(path, machine) is not None}
     return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=nearest(name, names))
 
 
 def without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:
-    """The constants that are not varied, neither directly nor through the inverse of a bandwidth."""
+    """Return the constants that are not varied, neither directly nor through the inverse of a bandwidth."""
     excluded = set(varied)
     for path in _bandwidths(machine):
         inverse = inverse_of(path, machine)

@@ -68,14 +68,14 @@ class MachineModel:
         return dimensions
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
-        """Counts and constants that are not varied."""
+        """Return counts and constants that are not varied."""
         return without_varied({**self._counts(), **constants_of(self.machine)}, varied, self.machine)
 
     def _counts(self) -> dict[str, float]:
         return {"nodes": float(self.machine.nodes), "processors_per_node": float(self.machine.processors_per_node)}
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
-        """A count or a constant of the machine."""
+        """Return a count or a constant of the machine."""
         if name in COUNTS:
             return Parameter(name, self._counts()[name], low=1, whole=True), ""
         value = varied_constant(name, self.machine)

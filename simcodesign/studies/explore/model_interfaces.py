@@ -27,8 +27,10 @@ class Extra(Protocol):
     def evaluate(
         self, machine: Machine, counts: Mapping[str, FloatOrArray], result: Result | None
     ) -> Mapping[str, FloatOrArray]:
-        """The metrics of a machine whose constants may be arrays. ``counts``: nodes and processors per node; ``result``
-        of the run, None for a machine alone."""
+        """Return the metrics of a machine whose constants may be arrays.
+
+        ``counts``: nodes and processors per node; ``result`` of the run, None for a machine alone.
+        """
 
 
 class Explorable(Model, Protocol):
@@ -43,14 +45,14 @@ class Ranged(Protocol):
     """A model whose parameters have ranges, and words for their values."""
 
     def variable(self, name: str, place: Place | None = None) -> Variable:
-        """A parameter over all of its range. InputError for one without."""
+        """Return a parameter over all of its range. InputError for one without."""
 
     def word(self, name: str, text: str) -> float:
-        """The value of a word. InputError for other words."""
+        """Return the value of a word. InputError for other words."""
 
 
 def apply_model_limits(model: Explorable, variable: Variable) -> Variable:
-    """The variable with integrality, default and value names from the model.
+    """Return the variable with integrality, default and value names from the model.
 
     Raises InputError for values beyond the limits of the model.
     """
@@ -72,7 +74,7 @@ def apply_model_limits(model: Explorable, variable: Variable) -> Variable:
 
 
 def _format_limit(value: float, dimension: str) -> str:
-    """A limit with its unit."""
+    """Return a limit with its unit."""
     if dimension in ("", "count") or not np.isfinite(value):
         return f"{value:g}"
     return format_quantity(value, dimension)

@@ -171,7 +171,7 @@ class NativeModel(OfScenario):
         return without_varied({**values, **constants_of(self.design_point.machine)}, varied, self.machine)
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
-        """A parameter of the workload, ``P``, or a constant of the machine."""
+        """Return a parameter of the workload, ``P``, or a constant of the machine."""
         if name in self.workload.parameters:
             parameter = self.workload.parameters[name]
             high = min(parameter.high, self.machine.most_ranks) if name == "P" else parameter.high
@@ -194,11 +194,11 @@ class NativeModel(OfScenario):
         return {**fixed, **without_bandwidths(values, self.machine)}
 
     def _scenario_with(self, parameters: Mapping[str, object]) -> Scenario:
-        """The scenario with these parameters alone."""
+        """Return the scenario with these parameters alone."""
         return replace(self.scenario, parameters=parameters)
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
-        """The forecast at n points, and every fixed number."""
+        """Return the forecast at n points, and every fixed number."""
         count = len(next(iter(values.values())))
         self._check_occupancy(values, count)
         metrics = self._forecasts(values, count)
@@ -209,7 +209,7 @@ class NativeModel(OfScenario):
         return {**metrics, **forecast_serving(scenarios, self._served)}
 
     def _forecasts(self, values: Mapping[str, FloatArray], count: int) -> Mapping[str, FloatOrArray]:
-        """The metrics of ``forecast`` at n points."""
+        """Return the metrics of ``forecast`` at n points."""
         if not self.by_rank:
             return self._forecast_metrics(values)
         # Ranks that differ are the last axis of all arrays: points of one P at a time, and not too many.
@@ -241,8 +241,10 @@ class NativeModel(OfScenario):
         return metrics
 
     def _check_occupancy(self, values: Mapping[str, FloatArray], count: int) -> None:
-        """Raise RefusedPointsError for all points at which the network would be faster than its links or interfaces:
-        these are many where a bandwidth is varied."""
+        """Raise RefusedPointsError for all points at which the network would be faster than its links or interfaces.
+
+        These are many if a bandwidth is varied.
+        """
         parameters, network = self.parameters(values), self.design_point.machine.network
         network_per_byte: Any = self._least_per_byte(parameters)
         for part, name, own in (
@@ -292,11 +294,11 @@ class NativeModel(OfScenario):
         return bool(ranks_differ(Evaluation.at_points(self.design_point)).any())
 
     def headline_s(self, values: Mapping[str, float]) -> float:
-        """The time of the forecast of one point: the longest path where ranks differ."""
+        """Return the time of the forecast of one point: the longest path where ranks differ."""
         return float(forecast(self._scenario_with(self.parameters(values))).makespan_s)
 
     def metrics(self, result: Result, parameters: Mapping[str, object]) -> dict[str, FloatOrArray]:
-        """The metrics of a forecast or simulation with these parameters."""
+        """Return the metrics of a forecast or simulation with these parameters."""
         metrics = {**{name: result.values[name] for name in self.workload.equations}, **metrics_of(result)}
         metrics |= {name: 0.0 for name in LIMITED if name not in metrics and result.limits_s}
         metrics |= {name: np.nan for name in self.dimensions if name not in metrics}  # what is not in this Result
@@ -338,7 +340,7 @@ class NativeModel(OfScenario):
 
 
 def metrics_of(result: Result) -> dict[str, FloatOrArray]:
-    """The metrics of a forecast or a simulation."""
+    """Return the metrics of a forecast or a simulation."""
     components = result.components
     metrics: dict[str, FloatOrArray] = {
         "time": result.makespan_s,

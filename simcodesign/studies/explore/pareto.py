@@ -34,8 +34,11 @@ POINTS = 20
 
 @dataclass(frozen=True)
 class Front(Drawn):
-    """Feasible points of which none is better in one objective without being worse in another, in the order of the
-    first objective; none if nothing feasible was found. ``solution``: the best point by the first objective."""
+    """Feasible points of which none is better in one objective without being worse in another.
+
+    In the order of the first objective; none if nothing feasible was found. ``solution``: the best point by the first
+    objective.
+    """
 
     problem: Problem
     points: tuple[EvaluatedPoint, ...]
@@ -65,7 +68,7 @@ def pareto_front(
     evaluations: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Front:
-    """The front, thinned to ``points`` points; ``evaluations`` limits the total number of evaluated points.
+    """Return the front, thinned to ``points`` points; ``evaluations`` limits the total number of evaluated points.
 
     Raises InputError unless there are two or three objectives.
     """
@@ -96,8 +99,10 @@ def pareto_front(
 
 
 def nondominated(objectives: FloatArray) -> NDArray[np.bool_]:
-    """Mask (n,) of the rows (n, objectives), all to be minimized, that no other row dominates; of equal rows only the
-    first."""
+    """Mask (n,) of the rows (n, objectives), all to be minimized, that no other row dominates.
+
+    Of equal rows only the first.
+    """
     order = np.lexsort(objectives.T[::-1])  # a row can only be dominated by an earlier one
     rows = objectives[order]
     if objectives.shape[1] == 2:
@@ -179,7 +184,10 @@ def _dominates(
 
 
 def _survivors(objectives: FloatArray, violation: FloatArray, size: int) -> NDArray[np.int64]:
-    """Indices of the ``size`` best points: feasible first, front by front; of the last front, points far apart."""
+    """Return indices of the ``size`` best points: feasible first, front by front.
+
+    Of the last front, points far apart.
+    """
     survivors: list[int] = []
     candidates = np.lexsort((violation,)) if np.any(violation > 0) else np.arange(len(violation))
     infeasible = candidates[violation[candidates] > 0]
@@ -193,7 +201,7 @@ def _survivors(objectives: FloatArray, violation: FloatArray, size: int) -> NDAr
 
 
 def spread(objectives: FloatArray, count: int) -> NDArray[np.int64]:
-    """Indices (count,) of rows far apart from each other, among them the best of each objective."""
+    """Return indices (count,) of rows far apart from each other, among them the best of each objective."""
     if len(objectives) <= count:
         return np.arange(len(objectives))
     low, width = objectives.min(axis=0), np.ptp(objectives, axis=0)
@@ -241,8 +249,10 @@ def _improved(evaluator: Evaluator, start: FloatArray, limits: FloatArray) -> Fl
 
 
 def _targets(points: FloatArray, objectives: FloatArray, count: int) -> Sequence[tuple[FloatArray, FloatArray]]:
-    """Starting points and limits of all objectives but the first: evenly spaced along a front of two objectives, at
-    points far apart for three."""
+    """Return starting points and limits of all objectives but the first.
+
+    Evenly spaced along a front of two objectives, at points far apart for three.
+    """
     if objectives.shape[1] > 2 or len(points) < 3:
         return [(points[at], objectives[at, 1:]) for at in spread(objectives, count)]
     order = np.argsort(objectives[:, 0])
@@ -258,7 +268,7 @@ def _targets(points: FloatArray, objectives: FloatArray, count: int) -> Sequence
 
 
 def _no_worse(problem: Problem, at: int, limit: float) -> Constraint:
-    """The constraint that one objective is no worse than this signed value."""
+    """Return the constraint that one objective is no worse than this signed value."""
     objective = problem.objectives[at]
     return Constraint(objective.expression, ">=" if objective.maximize else "<=", parse(objective.sign * float(limit)))
 

@@ -73,7 +73,10 @@ def _with_model_limits(model: Model, variables: Sequence[Variable]) -> list[Vari
 
 
 def _size(model: Model, name: str) -> Variable:
-    """The size as a variable over the whole range that the workload allows: a whole number, as problems are counted."""
+    """Return the size as a variable over the whole range that the workload allows.
+
+    A whole number, as problems are counted.
+    """
     if isinstance(model, Ranged):
         return model.variable(name)
     if not runs_workloads(model):
@@ -84,7 +87,7 @@ def _size(model: Model, name: str) -> Variable:
 
 
 def _default_size(model: Model) -> Variable:
-    """The size as the workload states it. InputError if it has none."""
+    """Return the size as the workload states it. InputError if it has none."""
     try:
         return _size(model, size_of(model))
     except InputError:
@@ -93,7 +96,7 @@ def _default_size(model: Model) -> Variable:
 
 
 def _default(model: Model, space: Space, constraints: Sequence[Constraint], size: str) -> Objective:
-    """The objective if none is given."""
+    """Return the objective if none is given."""
     bounded = {name for one in constraints for name in one.left.names | one.right.names} & {"time", "rate"}
     if size in space.names:
         return Objective(formula(size), maximize=True)
@@ -143,8 +146,10 @@ def _dimension(model: Model, name: str) -> str:
 
 
 def capacity_constraints(model: Model, constraints: Sequence[Constraint] = ()) -> tuple[Constraint, ...]:
-    """Return the constraints that footprints fit their capacities, of nodes and of accelerators, where both are known
-    and no other constraint uses the footprint."""
+    """Return the constraints that footprints fit their capacities, of nodes and of accelerators.
+
+    If both are known and no other constraint uses the footprint.
+    """
     dimensions = model.dimensions
     used = frozenset[str]().union(*(one.left.names | one.right.names for one in constraints))
     return tuple(

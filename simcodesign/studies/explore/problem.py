@@ -103,7 +103,7 @@ class FormulaModel:
 def formula_model(
     name: str, formulas: Mapping[str, str], names: Sequence[str], units: Mapping[str, str] | None = None
 ) -> FormulaModel:
-    """A model of formulas in text, e.g. ``{"flops": "2*n**3", "time": "flops / 1e9"}``."""
+    """Return a model of formulas in text, e.g. ``{"flops": "2*n**3", "time": "flops / 1e9"}``."""
     parsed = {metric: parse(text) for metric, text in formulas.items()}
     return FormulaModel(name, parsed, tuple(names), dict(units or {}))
 
@@ -114,7 +114,7 @@ def plain_name(name: str) -> str:
 
 
 def formula(text: str, place: Place | None = None) -> Expression:
-    """An expression that may use dotted names."""
+    """Return an expression that may use dotted names."""
     parsed = parse(_DOTTED.sub(lambda match: plain_name(match.group()), text), place)
     return replace(parsed, text=text.strip())
 
@@ -190,13 +190,16 @@ class Constraint:
         return -gap if self.relation == ">=" else gap
 
     def excess(self, gap: FloatArray) -> FloatArray:
-        """The part of a gap beyond slack and tolerance: above 0 where the constraint is violated."""
+        """Return the part of a gap beyond slack and tolerance: above 0 where the constraint is violated."""
         if self.relation == "==":
             return np.abs(gap - self.slack) - self.tolerance
         return gap - self.slack
 
     def with_slack(self, slack: float) -> Constraint:
-        """The constraint with its right side relaxed by this fraction of itself, or shifted up for an equality."""
+        """Return the constraint with its right side relaxed by this fraction of itself.
+
+        Or shifted up for an equality.
+        """
         return replace(self, slack=slack)
 
     def json_fields(self) -> str:
@@ -206,8 +209,11 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A model at n points: ``points`` (n, variables), ``objectives`` (n, objectives), ``gaps`` (n, constraints), and
-    every metric (n,); NaN where the model refused the point. ``usable`` (n,): points that were not refused."""
+    """A model at n points.
+
+    ``points`` (n, variables), ``objectives`` (n, objectives), ``gaps`` (n, constraints), and every metric (n,); NaN
+    where the model refused the point. ``usable`` (n,): points that were not refused.
+    """
 
     points: FloatArray
     objectives: FloatArray
@@ -218,8 +224,11 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Problem:
-    """Variables, model, objectives and constraints. Raises InputError for names that neither the variables nor the
-    model have, and for a variable that has the name of a metric."""
+    """Variables, model, objectives and constraints.
+
+    Raises InputError for names that neither the variables nor the model have, and for a variable that has the name of a
+    metric.
+    """
 
     model: Model
     space: Space
@@ -261,7 +270,7 @@ class Problem:
         return bool(workload is not None and workload.bubbles)
 
     def headline_s(self, values: Mapping[str, float]) -> float | None:
-        """The forecast of one point where others are sums of closed forms; otherwise None."""
+        """Return the forecast of one point where others are sums of closed forms; otherwise None."""
         found = getattr(self.model, "headline_s", None)
         return None if found is None or not self.takes_sums else float(found(values))
 
@@ -302,14 +311,14 @@ class Problem:
         return np.stack(columns, axis=1) if columns else np.zeros((len(gaps), 0))
 
     def violation(self, gaps: FloatArray) -> FloatArray:
-        """The sum of all relative violations at every point, 0 if all constraints hold: (n,)."""
+        """Return the sum of all relative violations at every point, 0 if all constraints hold: (n,)."""
         excess = self.excess(gaps)
         # A point without a number is no better than any other.
         counted = np.where(np.isnan(excess), np.inf, np.where(excess > ROUNDING, excess, 0.0))
         return np.asarray(counted.sum(axis=1))
 
     def total(self, objectives: FloatArray, scales: Sequence[float] | None = None) -> FloatArray:
-        """The one number to be minimized at every point, 0 if there is no objective: (n,)."""
+        """Return the one number to be minimized at every point, 0 if there is no objective: (n,)."""
         if len(self.objectives) == 1:
             return self.objectives[0].sign * objectives[:, 0]
         weights = [objective.sign * objective.weight for objective in self.objectives]
@@ -327,7 +336,7 @@ def _stacked(columns: Sequence[FloatOrArray], count: int) -> FloatArray:
 
 
 def check_dimension(dimension: str, place: Place | None = None) -> str:
-    """The dimension, "" if it is unknown. Raises InputError for a name that is no dimension."""
+    """Return the dimension, "" if it is unknown. Raises InputError for a name that is no dimension."""
     if dimension and dimension not in DIMENSIONS:
         raise InputError("unknown dimension", place, value=dimension, allowed=nearest(dimension, DIMENSIONS))
     return dimension

@@ -34,7 +34,7 @@ _UNIT = re.compile(r"[A-Za-zµμ%/]$")
 
 
 def variable(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Variable:
-    """The variable of ``NAME=LOW:HIGH[:whole|:log|:linear]`` or ``NAME=A,B,...``, in units of its dimension."""
+    """Return the variable of ``NAME=LOW:HIGH[:whole|:log|:linear]`` or ``NAME=A,B,...``, in units of its dimension."""
     source_place = place or Place()
     name, sign, rest = (part.strip() for part in text.partition("="))
     if not name or not sign or not rest:
@@ -43,8 +43,10 @@ def variable(text: str, dimensions: Mapping[str, str], place: Place | None = Non
 
 
 def limits(name: str, text: str, dimension: str, place: Place, whole: bool = False) -> Variable:
-    """The variable of this name for ``LOW:HIGH...``, or for ``A,B,...`` and ``LOW:HIGH:STEP``, whose values are its
-    choices. ``whole``: values of a range with a step are rounded, as in a sweep."""
+    """Return the variable of this name for ``LOW:HIGH...``, or for ``A,B,...`` and ``LOW:HIGH:STEP``.
+
+    The values of the latter are its choices. ``whole``: values of a range with a step are rounded, as in a sweep.
+    """
     parts = [part.strip() for part in text.split(":")]
     if len(parts) == 1 or (parts[2:] and parts[2].startswith(_STEPS)):
         return Variable(name, choices=_listed(name, text, dimension, place, whole), place=place)
@@ -63,7 +65,7 @@ def limits(name: str, text: str, dimension: str, place: Place, whole: bool = Fal
 
 
 def _listed(name: str, text: str, dimension: str, place: Place, whole: bool) -> tuple[float, ...]:
-    """The values of a list or of a range with a step, in SI units."""
+    """Return the values of a list or of a range with a step, in SI units."""
     known = Known(name, dimension=dimension or "count", whole=whole and ":" in text)
     try:
         axis = parse_axis(f"{name}={text.replace('flop/s', 'FLOP/s')}", lambda _: known)
@@ -73,7 +75,7 @@ def _listed(name: str, text: str, dimension: str, place: Place, whole: bool) -> 
 
 
 def number(text: str, dimension: str, name: str, place: Place) -> float:
-    """A number in SI units, with a unit of this dimension or none; "inf" is read, so that it can be refused."""
+    """Return a number in SI units, with a unit of this dimension or none; "inf" is read, so that it can be refused."""
     if text.strip().lower() in ("inf", "+inf", "-inf", "infinity"):
         return math.inf if not text.strip().startswith("-") else -math.inf
     try:
@@ -83,7 +85,7 @@ def number(text: str, dimension: str, name: str, place: Place) -> float:
 
 
 def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Constraint:
-    """The constraint of ``EXPRESSION <= BOUND``; the bound is a number, with a unit, or another expression.
+    """Return the constraint of ``EXPRESSION <= BOUND``; the bound is a number, with a unit, or another expression.
 
     ``dimensions``: of every name. A unit must fit the left side as far as its dimension is known. Raises InputError
     also where quantities of different units are added or compared.
@@ -113,7 +115,7 @@ def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = N
 def _check_sides(
     left: Measure, right: Expression, dimension: str, known_dimensions: Mapping[str, str], text: str
 ) -> None:
-    """Raises InputError if the two sides certainly have different units."""
+    """Raise InputError if the two sides certainly have different units."""
     right_measure = (
         Measure(powers_of(dimension))
         if isinstance(right.tree, Number) and dimension
@@ -133,7 +135,7 @@ def _check_sides(
 def _bound(
     text: str, dimension: str, measure: Measure, known_dimensions: Mapping[str, str], place: Place
 ) -> tuple[Expression, str]:
-    """The right side, and the dimension of both."""
+    """Return the right side, and the dimension of both."""
     text = text.replace("flop/s", "FLOP/s")
     match = _QUANTITY.fullmatch(text)
     if match:
@@ -147,7 +149,7 @@ def _bound(
 
 
 def _dimension_of(unit: str, measure: Measure) -> str:
-    """The dimension of a unit, preferably this measure's dimension if several have that unit; "" for none."""
+    """Return the dimension of a unit, preferably this measure's dimension if several have that unit; "" for none."""
     candidates = []
     for dimension in DIMENSIONS if unit else ():
         try:
@@ -162,7 +164,7 @@ def _dimension_of(unit: str, measure: Measure) -> str:
 
 
 def objective(text: str, maximize: bool, dimensions: Mapping[str, str], place: Place | None = None) -> Objective:
-    """The objective of an expression; a number by which all of it is multiplied at its end is its weight."""
+    """Return the objective of an expression; a number by which all of it is multiplied at its end is its weight."""
     source_place = place or Place()
     if not text.strip():
         raise InputError("no objective", source_place, value=text, allowed=OBJECTIVE_FORMS)

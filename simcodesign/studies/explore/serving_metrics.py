@@ -49,7 +49,7 @@ def forecast_serving(
 
 
 def _kept(scenario: Scenario, kept: dict[object, ServingResult | InputError]) -> ServingResult | InputError:
-    """The forecast of a server, or why there is none, made once."""
+    """Return the forecast of a server, or why there is none, made once."""
     key = tuple(sorted(scenario.parameters.items()))
     if key not in kept:
         try:

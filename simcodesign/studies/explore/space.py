@@ -62,7 +62,7 @@ class Variable:
             raise InputError(what, self.place, value=self.low, allowed="limits above 0")
 
     def word(self, value: float) -> str | None:
-        """The name of a value, None if it has none."""
+        """Return the name of a value, None if it has none."""
         return self.words.get(float(value))
 
     def _normalise_choices(self) -> None:
@@ -140,7 +140,7 @@ class Variable:
         return (values - self.low) / (self.high - self.low)
 
     def neighbours(self, value: float) -> tuple[float, ...]:
-        """The values one step away, inside the limits: whole numbers +-1, real ones +-5 %, the next choices."""
+        """Return the values one step away, inside the limits: whole numbers +-1, real ones +-5 %, the next choices."""
         if self.choices:
             place = int(self.encode(np.asarray([value]))[0])
             return tuple(self.choices[at] for at in (place - 1, place + 1) if 0 <= at < len(self.choices))
@@ -194,8 +194,10 @@ class Space:
         return np.stack(columns, axis=1)
 
     def default(self) -> FloatArray:
-        """Where the search begins: defaults within the limits, otherwise the middle of the coordinates:
-        (variables,)."""
+        """Return where the search begins, (variables,).
+
+        Defaults within the limits, otherwise the middle of the coordinates.
+        """
         middle = self.decode(np.array([self.tops / 2]))[0]
         pairs = zip(self.variables, middle, strict=True)
         return np.array([float(at) if one.default is None else _nearest_value(one, one.default) for one, at in pairs])
@@ -206,7 +208,7 @@ class Space:
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
     def sample(self, count: int, random: np.random.Generator) -> FloatArray:
-        """A Latin hypercube of points: (count, variables)."""
+        """Return a Latin hypercube of points: (count, variables)."""
         strata = np.stack([random.permutation(count) for _ in self.variables], axis=1)
         shares = (strata + random.random(strata.shape)) / count
         # The interval around the first and the last whole value is as wide as around the others.
@@ -228,7 +230,7 @@ class Space:
         return {name: float(value) for name, value in zip(self.names, point, strict=True)}
 
     def word(self, name: str, value: float) -> str | None:
-        """The name of a value of the variable of this name, None if there is none."""
+        """Return the name of a value of the variable of this name, None if there is none."""
         return next((one.word(value) for one in self.variables if one.name == name), None)
 
     def columns(self, points: FloatArray) -> Mapping[str, FloatArray]:
@@ -241,7 +243,7 @@ def _nearest_value(variable: Variable, value: float) -> float:
 
 
 def _as_counted(variable: Variable) -> Variable:
-    """The variable with coordinates that count its values, also where a search would use its logarithm."""
+    """Return the variable with coordinates that count its values, also where a search would use its logarithm."""
     if variable.counted:
         return variable
     return Variable(variable.name, variable.low, variable.high, whole=variable.whole, log=False)

@@ -1,5 +1,8 @@
-"""Structure of a machine as variables of a search: keys of its file that are no constants, such as
-``network.topology.taper`` and ``mapping``, and parameters of the machine that shape its network."""
+"""Structure of a machine as variables of a search.
+
+Keys of its file that are no constants, such as ``network.topology.taper`` and ``mapping``, and parameters of the
+machine that shape its network.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,11 @@ from simcodesign.studies.sweep.points import Value
 
 @dataclass(frozen=True)
 class Structural:
-    """A variable that is no constant: the ``path`` of its key, and the texts of the values that are words or lists, by
-    the numbers that represent them in the search."""
+    """A variable that is no constant.
+
+    The ``path`` of its key, and the texts of the values that are words or lists, by the numbers that represent them in
+    the search.
+    """
 
     name: str
     path: str
@@ -39,8 +45,11 @@ class Structural:
 
 
 def is_structural(name: str, machine: Machine, counts_nodes: bool = False) -> bool:
-    """Return whether a key of a machine file, or a parameter of the machine, is no constant that a forecast takes as an
-    array. ``counts_nodes``: ``nodes`` and ``processors_per_node`` are such counts, unless prices follow the network."""
+    """Return whether a key of a machine file, or a parameter of the machine, is not varied as an array.
+
+    That is, no constant of a forecast. ``counts_nodes``: ``nodes`` and ``processors_per_node`` are such counts, unless
+    prices follow the network.
+    """
     if name.startswith(PREFIX):
         return machine.custom.shapes_network(name)
     if name in ("nodes", "processors_per_node"):

@@ -89,8 +89,11 @@ class Statement:
 
 @dataclass(frozen=True)
 class ExplorationStudy:
-    """A study as the user wrote it. ``settings``: as for ``--set``; ``more``: workloads after the first one;
-    ``against``: the machine of ``slowdown``, empty for the machine as described."""
+    """A study as the user wrote it.
+
+    ``settings``: as for ``--set``; ``more``: workloads after the first one; ``against``: the machine of ``slowdown``,
+    empty for the machine as described.
+    """
 
     workload: str = ""
     more: tuple[str, ...] = ()
@@ -111,8 +114,12 @@ class ExplorationStudy:
     kernel: str = ""
 
     def merged_over(self, other: ExplorationStudy) -> ExplorationStudy:
-        """This study merged over another: its entries and objectives win, its variables win by name; constraints of
-        both apply."""
+        """Return this study merged over another.
+
+        Its entries and objectives win, its variables win by name.
+
+        Constraints of both apply.
+        """
         names = {statement.name for statement in self.vary}
         other_variables = tuple(statement for statement in other.vary if statement.name not in names)
         merged = {
@@ -144,7 +151,7 @@ class ExplorationStudy:
         )
 
     def problem(self, model: Model) -> Problem:
-        """The problem for this model. Raises InputError, with its place, for an invalid statement."""
+        """Return the problem for this model. Raises InputError, with its place, for an invalid statement."""
         variables = tuple(_variable(statement, model, self.settings) for statement in self.vary)
         dimensions = {**_dimensions_of(variables, model), **model.dimensions}
         texts = [item for item in self.subject_to if item.text.strip() != FITS]
@@ -169,7 +176,7 @@ class ExplorationStudy:
             raise InputError(what, place, value=size, allowed=f"--vary {size}=LOW:HIGH, or --vary others")
 
     def unit_notes(self, problem: Problem) -> list[str]:
-        """Notes on sums and comparisons of different units."""
+        """Return notes on sums and comparisons of different units."""
         dimensions = {**_dimensions_of(problem.space.variables, problem.model), **problem.model.dimensions}
         plain = {plain_name(name): dimension for name, dimension in dimensions.items()}
         sides = [side for constraint_ in problem.constraints for side in (constraint_.left, constraint_.right)]
@@ -177,14 +184,17 @@ class ExplorationStudy:
         return list(dict.fromkeys(note for constraint_ in expressions for note in measured(constraint_, plain)[1]))
 
     def model_notes(self, model: Model) -> list[str]:
-        """Notes for a reader of the metrics: that several workloads run apart, what a slowdown is against, and that
-        traits of an Aspen model which are never defined are ignored."""
+        """Return notes for a reader of the metrics.
+
+        That several workloads run apart, what a slowdown is against, and that traits of an Aspen model which are never
+        defined are ignored.
+        """
         if isinstance(model, SystemModel):
             return model.notes
         return [f"warning: {line}" for line in model.timing.warnings] if isinstance(model, AspenModel) else []
 
     def size_note(self, problem: Problem) -> str:
-        """The note on a size that varies by default; "" if the user chose it."""
+        """Return the note on a size that varies by default; "" if the user chose it."""
         if self.size or self.vary:
             return ""
         (one,) = problem.space.variables
@@ -223,7 +233,7 @@ class ExplorationStudy:
         return SystemModel(tuple(models), source, structure, (reference or first.machine) if slows else None)  # type: ignore[arg-type]
 
     def formula_model(self) -> FormulaModel:
-        """The model of the formulas of this study."""
+        """Return the model of the formulas of this study."""
         for name in self.units:
             if name not in self.formulas:
                 raise InputError("a unit of no formula", value=name, allowed=nearest(name, self.formulas))
@@ -251,7 +261,10 @@ def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -
 
 
 def _divisors(parameter: Parameter, model: Model, place: Place) -> tuple[float, ...]:
-    """The divisors of the number that a parameter divides, within its limits. InputError unless that is whole."""
+    """Return the divisors of the number that a parameter divides, within its limits.
+
+    InputError unless that is whole.
+    """
     of = model.fixed(()).get(parameter.divides)
     if of is None or of != int(of) or not 1 <= of <= MOST_DIVIDED:
         allowed = f"{parameter.divides} from 1 to {MOST_DIVIDED}, or --vary {parameter.name}=A,B,C"
@@ -266,7 +279,7 @@ def _preset_of(model: Model, preset: str) -> Mapping[str, float]:
 
 
 def _enumerated(parameter: Parameter, statement: Statement) -> Variable:
-    """A parameter that has choices: the named ones (or given by their numbers), or all of them."""
+    """Return a parameter that has choices: the named ones (or given by their numbers), or all of them."""
     name, place, choice_names = statement.name, statement.place, ", ".join(parameter.choices)
     if not statement.text:
         return Variable(name, choices=tuple(parameter.choices.values()), place=place)
@@ -282,7 +295,7 @@ def _enumerated(parameter: Parameter, statement: Statement) -> Variable:
 
 
 def _numbered(model: Ranged, statement: Statement, part: str) -> str:
-    """The number of a named choice, as text; other text unchanged."""
+    """Return the number of a named choice, as text; other text unchanged."""
     if not part.isidentifier():
         return part
     try:
@@ -292,7 +305,7 @@ def _numbered(model: Ranged, statement: Statement, part: str) -> str:
 
 
 def _parameter_of(statement: Statement, model: Model) -> tuple[Parameter | None, str]:
-    """The parameter that the model has for a variable (None for formulas), and its dimension."""
+    """Return the parameter that the model has for a variable (None for formulas), and its dimension."""
     if isinstance(model, FormulaModel):
         return None, ""
     explorable: Explorable = model  # type: ignore[assignment] # every other model lists its variables
@@ -361,7 +374,7 @@ def _mapping(items: Mapping[str, Entry], key: str) -> Mapping[str, Entry]:
 
 
 def _several(items: Mapping[str, Entry], key: str) -> list[Entry]:
-    """The items of a sequence; a single value is one."""
+    """Return the items of a sequence; a single value is one."""
     if key not in items:
         return []
     return items[key].sequence() if isinstance(items[key].content, list) else [items[key]]

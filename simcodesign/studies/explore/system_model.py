@@ -47,8 +47,10 @@ Metrics = dict[str, FloatOrArray]
 
 @dataclass(frozen=True)
 class SystemModel:
-    """One or several workloads, or a machine alone (``models``), on the machine of ``source``, whose ``structure`` is
-    varied. ``reference``: the machine of ``slowdown``; None without that metric."""
+    """One or several workloads, or a machine alone (``models``), on the machine of ``source``.
+
+    Its ``structure`` is varied. ``reference``: the machine of ``slowdown``; None without that metric.
+    """
 
     models: tuple[NativeModel, ...] | tuple[MachineModel]
     source: MachineFile
@@ -140,7 +142,7 @@ class SystemModel:
         return found
 
     def _forecast(self, key: FloatArray, values: Mapping[str, FloatArray], rows: Any, count: int) -> Metrics:
-        """The metrics of the points (``rows`` of ``count``) that are on one machine."""
+        """Return the metrics of the points (``rows`` of ``count``) that are on one machine."""
         refused = np.zeros(count, dtype=np.bool_)
         try:
             models = self._models_at(key)
@@ -206,7 +208,7 @@ class SystemModel:
     def _combined(
         self, models: Sequence[Any], values: Mapping[str, Any], metrics_of: Callable[[Any, Mapping[str, Any]], Any]
     ) -> Metrics:
-        """The metrics of all workloads: each with its slowdown, and the worst of them."""
+        """Return the metrics of all workloads: each with its slowdown, and the worst of them."""
         every: list[Metrics] = []
         for at, model in enumerate(models):
             metrics = dict(metrics_of(model, self._own(model, values)))
@@ -223,7 +225,7 @@ class SystemModel:
         return worst | {f"{label}.{name}": one[name] for label, one in own for name in _OF_EACH if name in one}
 
     def _own(self, model: Any, values: Mapping[str, Any], is_other: bool = False) -> dict[str, Any]:
-        """The values that a model takes: parameters of its workload, and unless ``is_other`` constants."""
+        """Return the values that a model takes: parameters of its workload, and unless ``is_other`` constants."""
         if not isinstance(model, NativeModel):
             return {name: value for name, value in values.items() if not self.is_structural(name)}
         of_workloads = {"P", *(name for one in self.workloads for name in one.parameters)}
@@ -245,7 +247,7 @@ class SystemModel:
         return self._models_at(np.array([values[one.name] for one in self.structure], dtype=np.float64))
 
     def _models_at(self, key: FloatArray) -> Sequence[Any]:
-        """The models on the machine with these values of the structure, in its order."""
+        """Return the models on the machine with these values of the structure, in its order."""
         if not self.structure:
             return self.models
         names = [one.name for one in self.structure]
@@ -277,15 +279,17 @@ def _worst(name: str, values: Sequence[FloatOrArray]) -> FloatOrArray:
 
 
 def _some(values: Mapping[str, Any], count: int, model: Any) -> Mapping[str, Any]:
-    """The values, with ``count`` points also if a model has none of the variables."""
+    """Return the values, with ``count`` points also if a model has none of the variables."""
     if values or not isinstance(model, NativeModel):
         return values or {"nodes": np.full(count, float(model.machine.nodes))}
     return {"P": np.full(count, float(np.asarray(model.design_point.values["P"])))}
 
 
 def _on_reference(model: NativeModel, machine: Machine) -> NativeModel:
-    """The workload on the reference machine, with its parameters and P, and with the constants that are set if that is
-    the same machine."""
+    """Return the workload on the reference machine, with its parameters and P.
+
+    And with the constants that are set if that is the same machine.
+    """
     scenario: Scenario = model.scenario
     if machine is model.machine:
         return model

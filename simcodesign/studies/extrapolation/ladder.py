@@ -1,5 +1,7 @@
-"""Which effect breaks predictions from hardware counters: profiled runs and truth with the effects of a simulation
-switched on one after another, as ``compare`` does it for forecasts.
+"""Which effect breaks predictions from hardware counters.
+
+Profiled runs and truth with the effects of a simulation switched on one after another, as ``compare`` does it for
+forecasts.
 
 All runs keep their draws from rung to rung (common random numbers), so that a change is caused by the effect. What an
 effect adds depends on those before it.
@@ -24,8 +26,10 @@ LARGE = 0.1
 
 @dataclass(frozen=True)
 class ErrorRung:
-    """Profiled runs and truth with this effect and all before it. ``change``: of the mean signed error of the pipeline,
-    against the rung before (0 before the first)."""
+    """Profiled runs and truth with this effect and all before it.
+
+    ``change``: of the mean signed error of the pipeline, against the rung before (0 before the first).
+    """
 
     effect: str
     trial: Trial
@@ -42,7 +46,7 @@ class ErrorRung:
         return self.summary.mean
 
     def json_fields(self) -> dict[str, Any]:
-        """The error with this effect, and what it is made of."""
+        """Return the error with this effect, and what it is made of."""
         shown = attributes_of(self, "effect", "change", truth_s="trial.truth_s.mean", error="summary")
         return shown | {"parts_of_error": self.trial.excess()}
 
@@ -71,14 +75,14 @@ class ErrorLadder:
         return max(self.rungs[1:] or self.rungs, key=lambda rung: abs(rung.change))
 
     def json_fields(self) -> dict[str, Any]:
-        """The rungs, and which of them matter."""
+        """Return the rungs, and which of them matter."""
         return attributes_of(self, "threshold", "breaks", "rungs", largest="largest.effect")
 
 
 def ladders(
     study: ExtrapolationStudy, threshold: float = LARGE, on_progress: OnProgress | None = None
 ) -> tuple[ErrorLadder, ...]:
-    """A ladder for every target whose mean error by the pipeline is above the threshold, with either sign.
+    """Return a ladder for every target whose mean error by the pipeline is above the threshold, with either sign.
 
     ``on_progress`` as for ``study``; its count begins again with every rung.
     """
@@ -116,7 +120,7 @@ def _climbed(
 def _trials(
     question: Extrapolation, effects: tuple[str, ...], seeds: Sequence[int], on_progress: OnProgress | None
 ) -> tuple[Trial, ...]:
-    """The trials with these effects; without a random one, all seeds are the same run."""
+    """Return the trials with these effects; without a random one, all seeds are the same run."""
     random = bool(changing_effects(effects))
     trials = run_extrapolation(replace(question, effects=effects), seeds if random else seeds[:1], on_progress).trials
     if random:

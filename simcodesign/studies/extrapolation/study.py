@@ -109,7 +109,7 @@ class Extrapolation(OfScenario):
     def counted(
         self, target: ApplicationRun, purpose: int, seed: int, more: Mapping[str, object] | None = None
     ) -> CounterTable:
-        """The counters of a run: of the size of the target, or of the profiled one if the target names none."""
+        """Return the counters of a run: of the size of the target, or of the profiled one if the target names none."""
         other = target.preset is not None or bool(target.parameters)
         scenario = self.scenario.at({**target.parameters, **(more or {}), "P": target.processes})
         if target.preset is not None:
@@ -133,7 +133,7 @@ def _check_processes(what: str, given: Sequence[int], least: int) -> None:
 
 
 def run_seed(seed: int, purpose: int, processes: int) -> int:
-    """The seed of one run: its random numbers are independent of other runs, and the same with every effect."""
+    """Return the seed of one run: its random numbers are independent of other runs, and the same with every effect."""
     return int(np.random.SeedSequence((seed, purpose, processes)).generate_state(1)[0])
 
 
@@ -194,7 +194,7 @@ def _profiled(question: Extrapolation, seed: int, report: Callable[[str], None])
 
 
 def _more(question: Extrapolation, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
-    """Runs that refine: runs measured for their communication, and one at the second clock."""
+    """Yield runs that refine: runs measured for their communication, and one at the second clock."""
     for processes in question.further:
         report(f"communication on {processes}")
         yield communication_of(question.counted(ApplicationRun(processes), FURTHER, seed))
@@ -212,7 +212,7 @@ def communication_of(table: CounterTable) -> CounterTable:
 
 
 def fitted_model(question: Extrapolation, tables: Sequence[CounterTable]) -> tuple[ApplicationModel, tuple[str, ...]]:
-    """The model of these runs, and remarks on it; without a guard."""
+    """Return the model of these runs, and remarks on it; without a guard."""
     first = Target(float(question.targets[0].processes))
     fitted = fit_and_predict(
         joined(tables), [first], threshold=question.threshold, latencies=question.latencies, guard=None

@@ -62,7 +62,7 @@ class Summary:
 
 
 def summary(values: Sequence[float], level: float = LEVEL) -> Summary:
-    """The mean, with t_{n-1} s/sqrt(n) around it."""
+    """Return the mean, with t_{n-1} s/sqrt(n) around it."""
     estimate = interval(values, level)
     return Summary(estimate.mean, estimate.half_width)
 
@@ -119,7 +119,7 @@ class Trial:
         return summary([one.error(method) for one in self.outcomes])
 
     def absolute(self, method: str) -> float:
-        """The mean over the seeds of the error without its sign."""
+        """Return the mean over the seeds of the error without its sign."""
         return float(np.mean([abs(one.error(method)) for one in self.outcomes]))
 
     def gain(self, baseline: str) -> Summary:

@@ -28,7 +28,9 @@ TAKEN = (APPLICATION, OTHERS, REST)
 def counters_of(
     result: Result, *, size: float | None = None, repetition: float | None = None, problem_class: str = ""
 ) -> CounterTable:
-    """The counters of a simulation with ``counters=True``: a row for every phase and rank, and one of the application.
+    """Return the counters of a simulation with ``counters=True``.
+
+    A row for every phase and rank, and one of the application.
 
     A phase is a kernel. The row of the application has only a time, for every rank the makespan: a rank that is done
     early waits in the finalization. Its communication is the communication of the kernels and is not in it again. Time
@@ -80,7 +82,7 @@ def _rows_of_times(counters: RankCounters, time_s: FloatArray) -> FloatArray:
 
 
 def latencies_of(machine: MachineSource) -> Latencies:
-    """The latencies of a machine as models of counters take them: caches in cycles of its clock, memory in s.
+    """Return the latencies of a machine as models of counters take them: caches in cycles of its clock, memory in s.
 
     The levels are as in ``RankCounters``; of several between the first and the last cache it is the mean, and a
     level that the machine lacks takes 0 cycles. Raises InputError for a machine without a memory, or with caches and no
@@ -117,7 +119,9 @@ def profiled(
     problem_class: str = "",
     engine: str = AUTO,
 ) -> CounterTable:
-    """The counters of simulations on these numbers of ``processes``, one for each of the ``seeds``: their repetitions.
+    """Return the counters of simulations on these numbers of ``processes``, one for each of the ``seeds``.
+
+    Their repetitions.
 
     ``of_run`` gives parameters that depend on the number of processes, e.g. ``lambda P: {"n": 1000 * P}`` for weak
     scaling. ``problem_class``: the name of the problem in

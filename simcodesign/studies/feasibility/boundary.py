@@ -58,26 +58,26 @@ class Corner:
     gaps: list[tuple[Spot, Spot]] = field(default_factory=list)
 
     def intercepts(self) -> Spot:
-        """The largest offset of each cost, the other at its least; infinite for one that changes nothing."""
+        """Return the largest offset of each cost, the other at its least; infinite for one that changes nothing."""
         return (
             self._largest((1.0, 0.0), FIRST, self.most[0]),
             self._largest((0.0, 1.0), FIRST, self.most[1]),
         )
 
     def on_ray(self, x: float, y: float) -> Spot:
-        """The point of the boundary on the ray through this one."""
+        """Return the point of the boundary on the ray through this one."""
         farthest = min(most / part for most, part in zip(self.most, (x, y), strict=True) if part > 0)
         far = along(lambda far: self.excess(far * x, far * y), min(1.0, farthest), farthest, self.accuracy)
         return far * x, self._outermost((far * x, 0.0), (0.0, 1.0), far * y, self.most[1])
 
     def _largest(self, ray: Spot, guess: float, most: float) -> float:
-        """The largest offset along an axis, up to ``most``, whose excess is not positive."""
+        """Return the largest offset along an axis, up to ``most``, whose excess is not positive."""
         x, y = ray
         first = along(lambda far: self.excess(far * x, far * y), guess, most, self.accuracy)
         return self._outermost((0.0, 0.0), ray, first, most)
 
     def _outermost(self, start: Spot, way: Spot, first: float, most: float) -> float:
-        """The largest multiple of ``way`` from ``start`` on whose excess is not positive, near the ``first``."""
+        """Return the largest multiple of ``way`` from ``start`` on whose excess is not positive, near the ``first``."""
         if self.steady or first == 0 or math.isinf(first):
             return first
 
@@ -91,7 +91,7 @@ class Corner:
 
 
 def along(excess: Callable[[float], float], guess: float, most: float, accuracy: float) -> float:
-    """The largest number up to ``most`` whose excess is not positive, infinite if there is no largest.
+    """Return the largest number up to ``most`` whose excess is not positive, infinite if there is no largest.
 
     Bracketed by growing steps in proportion to what is missing.
     """
@@ -115,8 +115,9 @@ def along(excess: Callable[[float], float], guess: float, most: float, accuracy:
 
 
 def all_zeros(excess: Callable[[float], float], first: float, most: float, accuracy: float) -> list[float]:
-    """Return the zeros of an excess that is negative at 0, in increasing order: an odd number, beyond the last of which
-    it is positive. ``first``: one of them.
+    """Return the zeros of an excess that is negative at 0, in increasing order.
+
+    An odd number, beyond the last of which it is positive. ``first``: one of them.
 
     With queueing, times can fall because messages then miss each other. The excess is looked at on both sides of
     ``first``, and more closely if it falls anywhere there; stretches shorter than the distances may be missed.

@@ -25,8 +25,11 @@ PARTS = ("network.link_per_byte", "network.interfaces.per_byte")
 
 @dataclass(frozen=True)
 class CostAxis:
-    """One axis of a region. ``path`` is what is set, to the cost times ``scale``; ``low`` and ``high`` are the least
-    and the most that the machine or the workload allows."""
+    """One axis of a region.
+
+    ``path`` is what is set, to the cost times ``scale``; ``low`` and ``high`` are the least and the most that the
+    machine or the workload allows.
+    """
 
     name: str
     path: str
@@ -54,7 +57,7 @@ def cost_of(
     parameters: Mapping[str, float],
     values: Mapping[str, FloatOrArray],
 ) -> CostAxis:
-    """The cost of this name. ``over``: both names; ``parameters``: what is set; ``values``: of the workload.
+    """Return the cost of this name. ``over``: both names; ``parameters``: what is set; ``values``: of the workload.
 
     Raises InputError for what is no cost of this machine and workload.
     """
@@ -111,8 +114,10 @@ def _hint(name: str, machine: Machine, workload: Workload) -> str:
 
 
 def _limits(path: str, axes: set[str], machine: Machine, parameters: Mapping[str, float]) -> tuple[float, float]:
-    """A message is not faster than its links and interfaces: the least time per byte is theirs, and the most of theirs
-    is that."""
+    """Return the limits of the axes: a message is not faster than its links and interfaces.
+
+    The least time per byte is theirs, and the most of theirs is that.
+    """
     given = machine.constants() | {**parameters}
     if path in PER_BYTE:
         if both := axes & {*PARTS}:

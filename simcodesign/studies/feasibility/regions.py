@@ -99,8 +99,9 @@ class Region:
 
 @dataclass(frozen=True)
 class FeasibilityQuestion(OfScenario):
-    """Costs for which the workload reaches a rate, or keeps a time, on the machine? ``scenario``: both, and all
-    other values.
+    """Costs for which the workload reaches a rate, or keeps a time, on the machine?
+
+    ``scenario``: both, and all other values.
 
     Either ``rate_flop_per_s``, of the useful flops, or ``time_limit_s`` is given.
     ``changes``: what was changed in the machine before, by name, to be reported with the region.
@@ -181,15 +182,15 @@ class FeasibilityQuestion(OfScenario):
         return self.machine.processors * float(np.max(rate))
 
     def at(self, x: float, y: float) -> Scenario:
-        """The scenario at one point of the plane."""
+        """Return the scenario at one point of the plane."""
         return self.scenario.at({cost.path: _set(cost, value) for cost, value in zip(self.costs, (x, y), strict=True)})
 
     def forecast_s(self, x: float, y: float) -> float:
-        """The forecast at one point."""
+        """Return the forecast at one point."""
         return float(forecast(self.at(x, y)).makespan_s)
 
     def simulated_s(self, x: float, y: float, effects: tuple[str, ...], engine: str = "auto") -> float:
-        """The simulation at one point."""
+        """Return the simulation at one point."""
         return float(simulate(self.at(x, y), effects=effects, engine=engine).makespan_s)
 
 
@@ -209,7 +210,7 @@ def question(
     preset: str | None = None,
     phases: Collection[str] | None = None,
 ) -> FeasibilityQuestion:
-    """A question about a workload and a machine, objects or names.
+    """Return a question about a workload and a machine, objects or names.
 
     ``over``: two of ``ts`` (startup), ``tw`` (time per value of the workload's ``value_bytes``, otherwise per byte),
     paths of machine constants and parameters of the workload, which the time must not fall with. ``phases``: by default
@@ -222,8 +223,9 @@ def question(
 
 
 def forecast_region(question: FeasibilityQuestion, points: int = 33) -> Region:
-    """The region by the forecast, with ``points`` points on its boundary, on rays through even parts of the line
-    between the intercepts.
+    """Return the region by the forecast, with ``points`` points on its boundary.
+
+    On rays through even parts of the line between the intercepts.
 
     Raises UnboundedError if the forecast does not grow with a cost.
     """
@@ -242,7 +244,7 @@ def simulated_region(
     engine: str = "auto",
     accuracy: float = SIMULATION_ACCURACY,
 ) -> Region:
-    """The region by simulation with these effects, with a maximum number of points on its boundary.
+    """Return the region by simulation with these effects, with a maximum number of points on its boundary.
 
     The first lies on the ray through the middle of the line between the intercepts. Where it is off that line by more
     than ``STRAIGHT``, the parts are halved repeatedly, so that points gather where the boundary bends. A point takes
@@ -263,7 +265,7 @@ def simulated_region(
 
 
 def threshold(question: FeasibilityQuestion, name: str, low: float, high: float) -> float | None:
-    """The value of a parameter between these at which the region begins to be empty, by the forecast.
+    """Return the value of a parameter between these at which the region begins to be empty, by the forecast.
 
     None if it is empty, or not, at both ends.
     """

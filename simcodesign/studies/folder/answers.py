@@ -73,7 +73,7 @@ def digests(paths: Iterable[Path], folder: Path) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    """The digest of a file; "" if it cannot be read."""
+    """Return the digest of a file; "" if it cannot be read."""
     digest = blake2b(digest_size=DIGEST_BYTES)
     try:
         with open_bytes(path, max(DATA_BYTES, os.path.getsize(path))) as file:

@@ -71,7 +71,7 @@ class Study:
 
 
 def _word(entry: Entry, known: Mapping[str, Entry]) -> str:
-    """A workload or machine as a command takes it; of a job ``NAME@0:512`` the name, with its places."""
+    """Return a workload or machine as a command takes it; of a job ``NAME@0:512`` the name, with its places."""
     job = JOB.fullmatch(entry.text())
     if job is None:
         return named_source(known.get(entry.text(), entry), Path())
@@ -125,7 +125,7 @@ def several(entry: Entry) -> list[Entry]:
 
 
 def _words(entry: Entry) -> list[Entry]:
-    """The names of workloads and machines: a sequence, or a text with spaces between them."""
+    """Return the names of workloads and machines: a sequence, or a text with spaces between them."""
     if isinstance(entry.content, list):
         words = entry.content
     else:

@@ -40,8 +40,10 @@ class Requirement:
 
     @property
     def error(self) -> float:
-        """Difference of the prediction as a fraction of what was recorded; infinite if that is 0 and the other is
-        not."""
+        """Difference of the prediction as a fraction of what was recorded.
+
+        Infinite if that is 0 and the other is not.
+        """
         off = abs(self.predicted - self.recorded)
         return off / abs(self.recorded) if self.recorded else (float("inf") if off else 0.0)
 
@@ -155,7 +157,7 @@ def requirements(
 
 
 def _counted(done: MpiRun) -> Counts:
-    """The counts of a run."""
+    """Return the counts of a run."""
     counts = counts_of(done.recording)
     if any(done.array_bytes):
         counts.values[PROGRAM, MEMORY] = float(max(done.array_bytes))

@@ -54,7 +54,7 @@ class _Writer:
         return name
 
     def phase(self, region: str, fits: Mapping[str, Fit]) -> Iterator[str]:
-        """The lines of a phase."""
+        """Yield the lines of a phase."""
         yield f"  - phase: {quoted(one_line(region)[:MAX_NAME])}"
         yield "    do:"
         for metric in (FLOPS, SECONDS):
@@ -93,7 +93,7 @@ class _Writer:
         yield f"          - {operation}: {{{', '.join(keys)}}}"
 
     def _group(self, family: int, size: Fit) -> str:
-        """The name of a family of groups."""
+        """Return the name of a family of groups."""
         name = f"group_{family}"
         if family not in self.groups:
             members = f"max(1, round({self.equation(size, f'ranks_{family}')}))"

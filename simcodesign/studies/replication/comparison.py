@@ -48,9 +48,10 @@ _NO_STATIONS = StationNumbers((), np.zeros((len(STATION_NUMBERS), 0)))
 
 @dataclass(frozen=True)
 class ReplicatedComparison(PlainResult):
-    """``first``: the comparison of the first replication. ``keys``, ``values``: (replications, quantities), of the
-    simulation with every effect, the makespan (or response time) first, and of ``("simulated_s", effect)`` and
-    ``("change_s", effect)``.
+    """``first``: the comparison of the first replication.
+
+    ``keys``, ``values``: (replications, quantities), of the simulation with every effect, the makespan (or response
+    time) first, and of ``("simulated_s", effect)`` and ``("change_s", effect)``.
 
     The response time of an open stream covers all its requests here, including the start.
     """
@@ -78,7 +79,7 @@ class ReplicatedComparison(PlainResult):
         return Interval(mean, low, high, self.count, self.level, simulated.same)
 
     def interval(self, *key: str) -> Interval:
-        """The mean of a quantity."""
+        """Return the mean of a quantity."""
         return interval(self.values[:, self.keys.index(key)], self.level)
 
     def json_fields(self) -> dict[str, Any]:
@@ -130,8 +131,11 @@ def replicate_comparisons(wanted: Replications, experiments: Sequence[Experiment
 
 @dataclass(frozen=True)
 class _Step:
-    """One step of the ladder: how long it took in the first replication, whether anything in it is random, and whether
-    its effect has anything to do."""
+    """One step of the ladder.
+
+    How long it took in the first replication, whether anything in it is random, and whether its effect has anything to
+    do.
+    """
 
     effect: str
     effects: tuple[str, ...]
@@ -141,7 +145,7 @@ class _Step:
 
 
 def _step(rung: Rung, experiment: Experiment) -> _Step:
-    """The step of the rung, as the first replication has it."""
+    """Return the step of the rung, as the first replication has it."""
     return _Step(
         effect=rung.effect,
         effects=rung.simulation.effects,
@@ -158,7 +162,7 @@ def _ladder(experiment: Experiment, first: Comparison) -> _Ladder:
 
 
 def _parts(result: Result) -> dict[Key, float]:
-    """Times of the simulation with every effect."""
+    """Return times of the simulation with every effect."""
     answer = MAKESPAN if result.response_s is None else RESPONSE
     parts: dict[Key, float] = {answer: float(result.headline_s)}
     return parts | {("components_s", part): float(result.components[part]) for part in COMPONENTS}
@@ -193,7 +197,7 @@ class _Ladder:
         return self.observation(replication.seed, times_s, parts)
 
     def observation(self, seed: int, times_s: list[float], parts: Mapping[Key, float]) -> Observation:
-        """The observation of these times of all steps."""
+        """Return the observation of these times of all steps."""
         values: dict[Key, float] = dict(parts)
         changes = changes_of([self.forecast_s, *times_s])
         for step, time_s, (change_s, _) in zip(self.steps, times_s, changes, strict=True):

@@ -77,8 +77,10 @@ class Spans:
     response_s: Floats
 
     def after(self, cut: int) -> tuple[float, float]:
-        """Mean response time, and the fraction blocked, without the first ``cut`` spans. InputError if none is
-        served."""
+        """Mean response time, and the fraction blocked, without the first ``cut`` spans.
+
+        InputError if none is served.
+        """
         served = float(self.served[cut:].sum())
         if not served:
             allowed = f"fewer than the {self.requests} requests, of which some are served"
@@ -88,8 +90,11 @@ class Spans:
 
 @dataclass(frozen=True)
 class SingleRun:
-    """The answer of one run of an open stream without any other: its warm-up by MSER-5, the mean response time and
-    share blocked after it, and batch means (None where the stream is too short for them)."""
+    """The answer of one run of an open stream without any other.
+
+    Its warm-up by MSER-5, the mean response time and share blocked after it, and batch means (None if the stream is too
+    short for them).
+    """
 
     warm_up: WarmUp
     response_s: float
@@ -109,8 +114,11 @@ class Observation:
 
 
 def observation_of(result: Result, warm_up: str | int = MSER5, level: float = 0.95) -> Observation:
-    """All quantities that ``simulate`` prints of a run, in SI units. ``warm_up``: of an open stream, ``"mser5"`` or the
-    number of requests that are left out. InputError if nothing is left."""
+    """All quantities that ``simulate`` prints of a run, in SI units.
+
+    ``warm_up``: of an open stream, ``"mser5"`` or the number of requests that are left out. InputError if nothing is
+    left.
+    """
     values: dict[Key, float] = {MAKESPAN: float(result.makespan_s)}
     values |= {("components_s", part): float(seconds) for part, seconds in result.components.items()}
     for phase, times in result.phases.items():
@@ -127,7 +135,7 @@ def observation_of(result: Result, warm_up: str | int = MSER5, level: float = 0.
 
 
 def _of_stream(requests: Requests, warm_up: str | int, level: float) -> tuple[Spans, SingleRun]:
-    """The stream in spans, in order of arrival, and its numbers as a single run."""
+    """Return the stream in spans, in order of arrival, and its numbers as a single run."""
     times = (requests.left_s - requests.arrived_s)[check_warm_up(warm_up) :]
     spans = spans_of(times)
     spans.after(0)  # if none is served, nothing below makes sense
@@ -186,7 +194,10 @@ def _of_stations(result: Result) -> StationNumbers:
 
 
 def check_warm_up(warm_up: object) -> int:
-    """The number of requests that are left out, 0 for ``mser5``, which finds it. InputError for anything else."""
+    """Return the number of requests that are left out, 0 for ``mser5``, which finds it.
+
+    InputError for anything else.
+    """
     if warm_up == MSER5:
         return 0
     if isinstance(warm_up, bool) or not isinstance(warm_up, int) or warm_up < 0:
@@ -212,7 +223,7 @@ class StationMeans:
         return len(self.names)
 
     def most_used(self, most: int) -> list[int]:
-        """The stations of the highest mean utilisation, those that come first of equals."""
+        """Return the stations of the highest mean utilisation, those that come first of equals."""
         return [int(place) for place in np.argsort(-self.mean[1], kind="stable")[:most]]
 
     def interval(self, number: str, station: int) -> Interval:
@@ -224,7 +235,7 @@ class StationMeans:
         return spread_interval(mean, deviation, self.count, self.level)
 
     def listed(self, most: int) -> list[dict[str, Any]]:
-        """The most used stations, by name, each with an interval of every number."""
+        """Return the most used stations, by name, each with an interval of every number."""
         return [
             {"name": self.names[place]} | {number: self.interval(number, place) for number in STATION_NUMBERS}
             for place in self.most_used(most)
@@ -274,8 +285,10 @@ class StationSums:
 
 
 class Sample:
-    """Observations in the order of their replications. ``warm_up``: how many first requests each run leaves out before
-    its spans, or ``"mser5"``."""
+    """Observations in the order of their replications.
+
+    ``warm_up``: how many first requests each run leaves out before its spans, or ``"mser5"``.
+    """
 
     def __init__(self, warm_up: str | int = MSER5) -> None:
         self.given_warm_up = check_warm_up(warm_up)
@@ -332,13 +345,13 @@ class Sample:
         return settled_together(self._spans) if self.by_mser else WarmUp(self.given_warm_up)
 
     def values(self, key: Key) -> Floats:
-        """The values of a quantity in every run, (runs,)."""
+        """Return the values of a quantity in every run, (runs,)."""
         if self._spans and key in (RESPONSE, BLOCKED):
             return self._of_streams()[:, 0 if key == RESPONSE else 1]
         return self._values[self._keys.index(key), : len(self)]
 
     def table(self) -> Floats:
-        """The values of all quantities in every run, (runs, quantities)."""
+        """Return the values of all quantities in every run, (runs, quantities)."""
         rows = np.ascontiguousarray(self._values[:, : len(self)].T)
         return np.hstack([rows[:, :1], self._of_streams(), rows[:, 1:]]) if self._spans else rows
 

@@ -77,7 +77,7 @@ class Interval(PlainResult):
 
 
 def check_level(level: float) -> float:
-    """The probability. InputError unless it lies above 0 and below 1."""
+    """Return the probability. InputError unless it lies above 0 and below 1."""
     if not isinstance(level, int | float) or not 0 < level < 1:
         raise InputError("level", value=level, allowed="above 0 and below 1, e.g. 0.95")
     return float(level)
@@ -139,16 +139,19 @@ def _narrow(values: Floats, scale: Floats, precision: float, level: float) -> bo
 
 @dataclass(frozen=True)
 class WarmUp:
-    """So many first observations of a run are left out. ``late``: MSER-5 would leave out all that it may, half of them:
-    the run may not have settled at all."""
+    """So many first observations of a run are left out.
+
+    ``late``: MSER-5 would leave out all that it may, half of them: the run may not have settled at all.
+    """
 
     removed: int
     late: bool = False
 
 
 def mser5(values: Values) -> WarmUp:
-    """Where a run has settled, by MSER-5: ``settled_at`` of the means of GROUP observations in a row. An
-    incomplete group at the end is left out of this.
+    """Where a run has settled, by MSER-5: ``settled_at`` of the means of GROUP observations in a row.
+
+    An incomplete group at the end is left out of this.
 
     For one run the choice may be caused by a low mean as well as by a settled one: runs that are correlated over a good
     part of their length come out too low (by 7 % for 2000 requests of an M/M/1 queue of load 0.8). For several runs
@@ -163,8 +166,11 @@ def mser5(values: Values) -> WarmUp:
 
 
 def settled_at(means: Values) -> int:
-    """How many of the means Z_1 ... Z_k of groups of observations to leave out, so that the mean of the rest looks most
-    certain: the least d of 0 ... k / 2 that minimizes sum over i > d of (Z_i - mean of these)^2 / (k - d)^2."""
+    """How many of the means Z_1 ...
+
+    Z_k of groups of observations to leave out, so that the mean of the rest looks most certain: the least d of 0 ... k
+    / 2 that minimizes sum over i > d of (Z_i - mean of these)^2 / (k - d)^2.
+    """
     array = _finite(means)
     count = len(array)
     array = array - array[count // 2 :].mean()  # so that sums of squares keep their digits

@@ -113,7 +113,7 @@ class Replications:
         on_progress: OnProgress | None = None,
         **simulation: Unpack[SimulationKeywords],
     ) -> Replications:
-        """The replications that ``replicate`` describes. Raises InputError for what cannot be used."""
+        """Return the replications that ``replicate`` describes. Raises InputError for what cannot be used."""
         rules = StoppingRules(replications, precision, precision_of, level, at_most, warm_up)
         return cls(Experiment.of(workload, machine, parameters, **simulation), rules, jobs, on_progress)
 
@@ -148,13 +148,16 @@ class Replicated(PlainResult):
         return len(self.seeds)
 
     def column(self, key: Key) -> Floats:
-        """The values of a quantity in all replications. InputError for an unknown one."""
+        """Return the values of a quantity in all replications. InputError for an unknown one."""
         if key not in self.keys:
             raise no_such_quantity(".".join(key), self.keys)
         return np.asarray(self.values[:, self.keys.index(key)])
 
     def interval(self, *key: str) -> Interval:
-        """The mean of a quantity, e.g. ``interval("makespan_s")``, ``interval("phases_s", "iterate", "disk")``."""
+        """Return the mean of a quantity, e.g. ``interval("makespan_s")``.
+
+        Or ``interval("phases_s", "iterate", "disk")``.
+        """
         if key == RESPONSE and self.batches is not None:
             return self.batches.interval
         return interval(self.column(key), self.level)
@@ -196,18 +199,18 @@ def replicate(
 
 
 def nth_replication(experiment: Experiment, number: int) -> Experiment:
-    """The experiment with the seed of replication ``number``."""
+    """Return the experiment with the seed of replication ``number``."""
     return replace(experiment, seed=replication_seed(experiment.seed, number))
 
 
 def replication_seed(seed: int, number: int) -> int:
-    """The seed of replication ``number``, from 0: 63 bits of a stream of its own."""
+    """Return the seed of replication ``number``, from 0: 63 bits of a stream of its own."""
     state = np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(1))
 
 
 def random_sources_of(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
-    """Sources of randomness in a simulation with these effects: arrivals, imbalance, noise."""
+    """Return sources of randomness in a simulation with these effects: arrivals, imbalance, noise."""
     streams = any(isinstance(step, Arrivals) and step.chance for step in walk(point.workload.program))
     return (*(["arrivals"] if streams else []), *random_effects(point.workload, point.machine, effects))
 
@@ -227,7 +230,7 @@ class _Task:
         return simulate_experiment(nth_replication(self.experiment, number))
 
     def observation(self, result: Result) -> Observation:
-        """The observation of a simulation."""
+        """Return the observation of a simulation."""
         return observation_of(result, self.rules.warm_up, self.rules.level)
 
 
@@ -264,8 +267,10 @@ def gathered(
 
 
 def _is_judged(count: int) -> bool:
-    """Whether the half-width so far is computed after ``count`` replications: of large numbers only those with two
-    significant digits, since it takes a time proportional to the number."""
+    """Return whether the half-width so far is computed after ``count`` replications.
+
+    Of large numbers only those with two significant digits, since it takes a time proportional to the number.
+    """
     return count % int(10 ** max(len(str(count)) - 2, 0)) == 0
 
 

@@ -20,10 +20,13 @@ LIMIT = 1_000_000
 
 @dataclass(frozen=True)
 class StoppingRules:
-    """When to stop replicating. ``replications``: how many at least, or exactly without a ``precision``, which is a
-    relative half-width of the interval of ``precision_of``; ``at_most``: how many at most for a precision. ``random``:
-    without randomness one run is enough. With multiple samples, the precision is of the differences from the first one,
-    as a fraction of its mean."""
+    """When to stop replicating.
+
+    ``replications``: how many at least, or exactly without a ``precision``, which is a relative half-width of the
+    interval of ``precision_of``; ``at_most``: how many at most for a precision. ``random``: without randomness one
+    run is enough. With multiple samples, the precision is of the differences from the first one, as a fraction of
+    its mean.
+    """
 
     replications: int | None
     precision: float | None
@@ -67,7 +70,7 @@ class StoppingRules:
         return -(-self.at_most // ROUND) * ROUND
 
     def key(self, keys: Collection[Key]) -> Key:
-        """The quantity that the precision is of. InputError for an unknown name."""
+        """Return the quantity that the precision is of. InputError for an unknown name."""
         if self.precision_of is None:
             return RESPONSE if RESPONSE in keys else MAKESPAN
         by_name = {".".join(key): key for key in keys} | {key[0].removesuffix("_s"): key for key in keys if not key[1:]}
@@ -89,7 +92,7 @@ class StoppingRules:
         return not self.random or self.precision is None or self._precise(samples, key)
 
     def width(self, samples: Sequence[Sample], key: Key) -> float:
-        """The relative half-width so far, of the quantity that the precision is of."""
+        """Return the relative half-width so far, of the quantity that the precision is of."""
         several, mean = _judged(samples, key), abs(float(samples[0].values(key).mean()))
         intervals = [interval(values, self.level) for values in several]
         return max(0.0 if one.same else one.half_width / mean if mean else math.inf for one in intervals)
@@ -119,8 +122,11 @@ def _judged(samples: Sequence[Sample], key: Key) -> list[Floats]:
 
 @dataclass(frozen=True)
 class Stopping:
-    """Why replications ended. Without a ``precision`` their number was given; otherwise they continued until the
-    relative half-width of the quantity ``of`` was within it (``reached``), or up to ``at_most``."""
+    """Why replications ended. Without a ``precision`` their number was given.
+
+    Otherwise they continued until the relative half-width of the quantity ``of`` was within it (``reached``), or up to
+    ``at_most``.
+    """
 
     of: Key
     precision: float | None
@@ -133,5 +139,5 @@ class Stopping:
 
 
 def no_such_quantity(name: str, keys: Collection[Key]) -> InputError:
-    """The error for a name that no quantity has."""
+    """Return the error for a name that no quantity has."""
     return InputError("no such quantity", value=name, allowed=nearest(name, [".".join(key) for key in keys]))

@@ -80,7 +80,7 @@ def fit_memory(
     preset: str | None = None,
     size: str = SIZE,
 ) -> MemoryFit:
-    """The largest ``size`` of the problem of one of ``processes`` processes with the given memory each.
+    """Return the largest ``size`` of the problem of one of ``processes`` processes with the given memory each.
 
     Raises InputError for a workload without a footprint or such a parameter, for a footprint that falls, and where the
     size is among the ``parameters``.
@@ -114,7 +114,7 @@ def refuse(parameters: Mapping[str, object] | None, *names: str) -> None:
 
 
 def sized(workload: Workload, size: str = SIZE) -> Workload:
-    """The workload with a size that may be a fraction. InputError if it has none, or no footprint."""
+    """Return the workload with a size that may be a fraction. InputError if it has none, or no footprint."""
     if workload.footprint is None:
         what = f"{workload.name} does not say its footprint, so that nothing can be fitted"
         raise InputError(what, workload.place, allowed="footprint: BYTES in the workload file")
@@ -126,7 +126,10 @@ def sized(workload: Workload, size: str = SIZE) -> Workload:
 
 
 def limits(workload: Workload, size: str = SIZE) -> tuple[float, float]:
-    """The smallest and the largest size that the workload allows; both above 0, for sizes are looked for by factors."""
+    """Return the smallest and the largest size that the workload allows.
+
+    Both above 0, for sizes are looked for by factors.
+    """
     parameter = workload.parameters[size]
     high = min(parameter.high, MOST_SIZE)
     low = parameter.low if parameter.low > 0 else min(MIN_SIZE, high)
@@ -184,7 +187,7 @@ def _check_grows(bytes_at: Callable[[FloatOrArray], FloatOrArray], low: float, h
 
 
 def _root(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, low: float, high: float) -> float:
-    """The size at which the footprint is the capacity, to the last digits; it lies in [low, high]."""
+    """Return the size at which the footprint is the capacity, to the last digits; it lies in [low, high]."""
 
     def excess(log_size: float) -> float:
         within = min(max(float(bytes_at(math.exp(log_size))), math.ulp(0.0)), sys.float_info.max)
@@ -198,7 +201,7 @@ def _root(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, low
 
 
 def _polished(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, size: float, low: float) -> float:
-    """A size near the root that is not above it: rounding of a logarithm exceeds rounding of the size."""
+    """Return a size near the root that is not above it: rounding of a logarithm exceeds rounding of the size."""
     for _ in range(3):
         step = 1e-6
         slope = (float(bytes_at(size * (1 + step))) - float(bytes_at(size * (1 - step)))) / (2 * step)
@@ -214,7 +217,7 @@ def _polished(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float,
 def _whole(
     bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, size: float, low: float, high: float
 ) -> float | None:
-    """The largest whole size that fits; ``size`` may be off by rounding."""
+    """Return the largest whole size that fits; ``size`` may be off by rounding."""
     whole = float(math.floor(size))
     if whole > MOST_WHOLE:
         return whole

@@ -45,7 +45,7 @@ RATE_OF: Mapping[str, tuple[tuple[str, int], ...]] = {
 
 
 def smaller_machine(machine: Machine, ranks: int) -> Machine:
-    """The machine with as few of its nodes as ``ranks`` fill.
+    """Return the machine with as few of its nodes as ``ranks`` fill.
 
     Raises InputError for a number of ranks that fills no whole nodes or more than there are, for ranks placed one by
     one, and for a network that has no smaller one of its kind.
@@ -60,14 +60,20 @@ def smaller_machine(machine: Machine, ranks: int) -> Machine:
 
 
 def with_nodes(machine: Machine, nodes: int) -> Machine:
-    """The machine with another number of nodes, joined by a network of the same kind and number of dimensions."""
+    """Return the machine with another number of nodes.
+
+    Joined by a network of the same kind and number of dimensions.
+    """
     if nodes == machine.nodes:
         return machine
     return machine.with_topology(resized(machine.network.topology, nodes, machine))
 
 
 def resized(topology: Topology, nodes: int, machine: Machine) -> Topology:
-    """A network of the same kind with like options: a grid of a similar shape, a fat tree of the same switches."""
+    """Return a network of the same kind with like options.
+
+    A grid of a similar shape, a fat tree of the same switches.
+    """
     if not topology.can_be_resized:
         what = f"the network of {machine.name} is a {topology.kind}, of which there is none with other nodes"
         others = sorted(kind for kind, one in TOPOLOGIES.items() if one.can_be_resized)
@@ -76,7 +82,9 @@ def resized(topology: Topology, nodes: int, machine: Machine) -> Topology:
 
 
 def upgraded_machine(machine: Machine, upgrade: Upgrade) -> Machine:
-    """The machine after the upgrade: more nodes, more processors of a node, another memory of a processor, other rates.
+    """Return the machine after the upgrade.
+
+    More nodes, more processors of a node, another memory of a processor, other rates.
 
     A node keeps its one memory controller and its network interfaces; each processor has caches like the others.
     Raises InputError if nodes or processors of a node would be no whole numbers.
@@ -94,7 +102,7 @@ def upgraded_machine(machine: Machine, upgrade: Upgrade) -> Machine:
 
 
 def varied_machine(machine: Machine, name: str, factor: float) -> Machine:
-    """The machine with one number of ``VARIED`` times the factor; the same machine if it has no such thing."""
+    """Return the machine with one number of ``VARIED`` times the factor; the same machine if it has no such thing."""
     if name not in VARIED:
         raise InputError("cannot be varied", value=name, allowed=nearest(name, VARIED))
     if name == "caches.latency":
@@ -107,7 +115,7 @@ def varied_machine(machine: Machine, name: str, factor: float) -> Machine:
 
 
 def _with_bandwidth_times(level: CacheLevel, factor: float) -> CacheLevel:
-    """A cache with ``factor`` times its bandwidth, if it states one."""
+    """Return a cache with ``factor`` times its bandwidth, if it states one."""
     return level if level.per_byte_s is None else replace(level, per_byte_s=level.per_byte_s / factor)
 
 

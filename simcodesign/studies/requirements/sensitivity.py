@@ -48,9 +48,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Varied:
-    """One number at one factor: ``ratios`` of time by (workload, upgrade), not a number if nothing fits, and the
-    upgrades that are ``picked`` for each workload by time for a unit of the overall problem; ``as_it_is`` at factor 1
-    by the same reading."""
+    """One number at one factor.
+
+    ``ratios`` of time by (workload, upgrade), not a number if nothing fits, and the upgrades that are ``picked`` for
+    each workload by time for a unit of the overall problem; ``as_it_is`` at factor 1 by the same reading.
+    """
 
     name: str
     factor: float
@@ -82,8 +84,11 @@ class Varied:
 
 
 def assumed_numbers(cells: Sequence[SimulatedCell]) -> list[str]:
-    """Return what can be varied: rates and latencies of the machine (of disks if a workload uses them), and parameters
-    that are assumed or reconstructed."""
+    """Return what can be varied.
+
+    Rates and latencies of the machine (of disks if a workload uses them), and parameters that are assumed or
+    reconstructed.
+    """
     machine = cells[0].old.machine
     disks = any(cell.study.uses_disks for cell in cells)
     rates = [name for name in VARIED if varied_machine(machine, name, 2.0) != machine]
@@ -106,9 +111,12 @@ def sensitivity(
     engine: str = "auto",
     on_progress: OnProgress | None = None,
 ) -> list[Varied]:
-    """Every number at every factor (default: all of ``assumed_numbers`` at ``FACTORS``), by the forecast or simulated
-    with all ``effects`` together. InputError for a name that neither the machine nor a workload has, and for factors
-    that leave the range of a parameter."""
+    """Vary every number by every factor.
+
+    Default: all of ``assumed_numbers`` at ``FACTORS``; by the forecast or simulated with all ``effects`` together.
+    InputError for a name that neither the machine nor a workload has, and for factors that leave the range of a
+    parameter.
+    """
     if reading not in READINGS:
         raise InputError("reading of a sensitivity", value=reading, allowed=", ".join(READINGS))
     wanted = dict(varied) if varied else dict.fromkeys(assumed_numbers(cells), FACTORS)
@@ -185,7 +193,7 @@ class _Timer:
         return times, scores
 
     def _changed(self, cell: SimulatedCell, name: str, factor: float) -> tuple[Machine, dict[str, object]]:
-        """The base and the parameters of a cell."""
+        """Return the base and the parameters of a cell."""
         workload = cell.study.workload
         given = {key: value for key, value in self.given.items() if key in workload.parameters}
         if name in workload.parameters:

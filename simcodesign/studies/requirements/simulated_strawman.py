@@ -54,8 +54,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class SimulatedStrawMan:
-    """One workload on several systems: as they are (``full``), smaller (``small``), and the smaller ones simulated with
-    the benchmark problem; None for a system on which it has no size."""
+    """One workload on several systems.
+
+    As they are (``full``), smaller (``small``), and the smaller ones simulated with the benchmark problem; None for a
+    system on which it has no size.
+    """
 
     full: StrawManStudy
     small: StrawManStudy
@@ -68,8 +71,11 @@ class SimulatedStrawMan:
         return tuple(math.nan if run is None else float(run.simulation.makespan_s) for run in self.runs)
 
     def ratios(self) -> dict[str, tuple[float, ...]]:
-        """Times over the least of all systems: of the whole systems (``full``), of the smaller ones (``small``), both
-        of computation alone, and simulated (``simulated``)."""
+        """Return times over the least of all systems.
+
+        Of the whole systems (``full``), of the smaller ones (``small``), both of computation alone, and simulated
+        (``simulated``).
+        """
         rows = {"full": _least_times(self.full), "small": _least_times(self.small), "simulated": self.times_s}
         return {name: _over_least(times) for name, times in rows.items()}
 
@@ -92,9 +98,10 @@ def simulated_straw_men(
     on_progress: OnProgress | None = None,
     **options: Unpack[SystemKeywords],
 ) -> list[SimulatedStrawMan]:
-    """Every workload on all systems made smaller. ``ranks``: the most of the largest one (default: ``RANKS``);
-    workloads that exchange all with all take fewer, so that there are at most ``MOST_PAIRS`` messages. ``size``:
-    the parameter that is the problem of a process.
+    """Every workload on all systems made smaller.
+
+    ``ranks``: the most of the largest one (default: ``RANKS``); workloads that exchange all with all take fewer, so
+    that there are at most ``MOST_PAIRS`` messages. ``size``: the parameter that is the problem of a process.
 
     Raises InputError as ``straw_man_table`` does, and where the systems cannot be made so small.
     """
@@ -130,8 +137,10 @@ def _simulated(
 
 
 def scale_for(machines: Sequence[Machine], ranks: int) -> Scale:
-    """The minimum factors by which all systems can be divided so that the largest has at most ``ranks`` processors; of
-    equal ones the factors that leave most nodes. InputError if there are none."""
+    """Return the minimum factors by which all systems are divided to have at most ``ranks`` processors.
+
+    The largest then has at most as many; of equal ones the factors that leave most nodes. InputError if there are none.
+    """
     nodes = math.gcd(*(machine.nodes for machine in machines))
     per_node = math.gcd(*(machine.processors_per_node for machine in machines))
     most = max(machine.processors for machine in machines)
@@ -150,7 +159,7 @@ def divisors(number: int) -> list[int]:
 
 
 def smaller_system(machine: Machine, scale: Scale) -> Machine:
-    """The system with fewer nodes and processors of a node; a processor has what it had."""
+    """Return the system with fewer nodes and processors of a node; a processor has what it had."""
     fewer = with_nodes(machine, machine.nodes // scale.nodes)
     share = scale.processors_per_node
     capacity = None if fewer.capacity_bytes is None else fewer.capacity_bytes / share

@@ -61,7 +61,7 @@ class SystemRun:
         return {name: float(total) / self.processes for name, total in zip(COUNTERS, totals, strict=True)}
 
     def json_fields(self) -> dict[str, Any]:
-        """The system, and what both readings say."""
+        """Return the system, and what both readings say."""
         return attributes_of(
             self,
             *("processes", "size", "counters"),
@@ -78,8 +78,11 @@ class SystemRun:
 
 @dataclass(frozen=True)
 class SystemSimulator:
-    """One workload, and how it is simulated on systems. ``given``: its parameters except for the number of processes
-    and ``size``, the parameter that is the problem of a process."""
+    """One workload, and how it is simulated on systems.
+
+    ``given``: its parameters except for the number of processes and ``size``, the parameter that is the problem of a
+    process.
+    """
 
     workload: Workload
     given: Mapping[str, object]
@@ -112,7 +115,7 @@ class SystemSimulator:
         return {**self.given, "P": processes, self.size: size}
 
     def run(self, machine: Machine, size: float) -> SystemRun:
-        """The workload on all processors of a machine, with a problem of this size on each."""
+        """Return the workload on all processors of a machine, with a problem of this size on each."""
         comparison = compare(
             self.workload,
             machine,
@@ -133,7 +136,7 @@ class SystemCounter:
         self._on_progress, self._done, self._total = on_progress, 0, total
 
     def __call__(self, workload: str, system: str) -> None:
-        """The next system."""
+        """Note the next system."""
         if self._on_progress is not None:
             self._on_progress(workload, system, self._done, self._total)
         self._done += 1

@@ -62,10 +62,12 @@ class RatioStep:
 
 @dataclass(frozen=True)
 class SimulatedCell:
-    """One workload with one upgrade. ``study``: requirements at the simulated number of processes, ``full``: those of
-    the whole machine, with the ratios of time by the forecast and as its requirements imply (not a number if nothing
-    fits). ``expected``: ratios
-    of the requirements by ``messages``, which the counters must have. ``new`` is None if nothing fits."""
+    """One workload with one upgrade.
+
+    ``study``: requirements at the simulated number of processes, ``full``: those of the whole machine, with the ratios
+    of time by the forecast and as its requirements imply (not a number if nothing fits). ``expected``: ratios of
+    the requirements by ``messages``, which the counters must have. ``new`` is None if nothing fits.
+    """
 
     full: UpgradeStudy
     full_time_ratio: float
@@ -122,8 +124,10 @@ class SimulatedCell:
 
     @property
     def implied_ratio(self) -> float:
-        """The ratio of times if every resource took longer as its requirement grows: the ratios of the requirements,
-        weighted by the times of the resources on the base."""
+        """Return the ratio of times if every resource took longer as its requirement grows.
+
+        The ratios of the requirements, weighted by the times of the resources on the base.
+        """
         return weighted_mean(self.study.ratios, self.weights)
 
     @property
@@ -145,9 +149,11 @@ class SimulatedCell:
 
     @property
     def steps(self) -> tuple[RatioStep, ...]:
-        """From ``requirement_ratio`` to ``time_ratio``: that one resource takes more of the time than another, stack
-        distances that grow and hit a cache all the same, what does not grow with requirements, and the effects. None
-        if nothing fits."""
+        """Return the steps from ``requirement_ratio`` to ``time_ratio``.
+
+        That one resource takes more of the time than another, stack distances that grow and hit a cache all the same,
+        what does not grow with requirements, and the effects. None if nothing fits.
+        """
         if self.new is None:
             return ()
         loads = weighted_mean(self.study.ratios | {"memory_access": self.study.ratios["loads_stores"]}, self.weights)
@@ -165,8 +171,10 @@ class SimulatedCell:
         return tuple(steps)
 
     def explained_by(self, *, weights: bool = True) -> RatioStep | None:
-        """The step that changes the ratio most, of the steps after the weights if these are known; None if all are
-        ``NEGLIGIBLE``."""
+        """Return the step that changes the ratio most, of the steps after the weights if these are known.
+
+        None if all are ``NEGLIGIBLE``.
+        """
         steps = [step for step in self.steps if weights or step.name != WEIGHTS]
         most = max(steps, key=lambda step: abs(step.change), default=None)
         return most if most is not None and abs(most.change) > NEGLIGIBLE * self.time_ratio else None
@@ -195,9 +203,10 @@ def simulated_upgrades(
     on_progress: OnProgress | None = None,
     **options: Unpack[SystemKeywords],
 ) -> list[SimulatedCell]:
-    """Every workload with every upgrade, workload after workload. ``ranks`` of the base machine (default: ``RANKS``, or
-    all that it has); workloads that exchange all with all take fewer (``ranks_for``). ``size``: the parameter that is
-    the problem of a process. The rest is as for ``compare``.
+    """Every workload with every upgrade, workload after workload.
+
+    ``ranks`` of the base machine (default: ``RANKS``, or all that it has); workloads that exchange all with all take
+    fewer (``ranks_for``). ``size``: the parameter that is the problem of a process. The rest is as for ``compare``.
 
     Raises InputError as ``upgrade_table`` and ``smaller_machine`` do, and for workloads of which nothing fits the base.
     """
@@ -215,8 +224,11 @@ def simulated_upgrades(
 
 
 def ranks_for(workload: Workload, machine: Machine, upgrades: Sequence[Upgrade], ranks: int | None = None) -> int:
-    """Ranks of the base machine to be simulated: ``ranks`` or else ``RANKS``, in whole nodes; halved for workloads
-    that exchange all with all until the largest upgraded system has at most ``MOST_PAIRS`` messages."""
+    """Ranks of the base machine to be simulated: ``ranks`` or else ``RANKS``, in whole nodes.
+
+    Halved for workloads that exchange all with all until the largest upgraded system has at most ``MOST_PAIRS``
+    messages.
+    """
     per_node = machine.placement.per_node
     count = min(max(RANKS // per_node, 1) * per_node, machine.most_ranks) if ranks is None else ranks
     if not exchanges_all_with_all(workload):
@@ -234,7 +246,7 @@ def _cells(
     upgrades: Sequence[Upgrade],
     next_system: SystemCounter,
 ) -> Iterator[SimulatedCell]:
-    """The cells of one workload, which share the base."""
+    """Yield the cells of one workload, which share the base."""
     studies = [_study(simulator, base, upgrade) for upgrade in upgrades]
     if studies and not studies[0].old.fit.fits:
         what = f"nothing of {simulator.workload.name} fits the {base.most_ranks} processes of {base.name}"
@@ -299,5 +311,5 @@ def weights_of(forecast_result: Result) -> dict[str, float]:
 
 
 def weighted_mean(ratios: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The mean of ratios of resources with these weights."""
+    """Return the mean of ratios of resources with these weights."""
     return sum(share * ratios[name] for name, share in weights.items() if share)

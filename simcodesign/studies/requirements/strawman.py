@@ -24,9 +24,12 @@ from simcodesign.studies.requirements.upgrade import check_known, filled, models
 
 @dataclass(frozen=True)
 class System:
-    """One system for one workload. ``benchmark_size``: of a process in the problem that all systems solve, and
-    ``wall_time_s`` its flops over the rate of a processor; None where a system holds no problem, or the fraction of a
-    process is smaller than the workload allows."""
+    """One system for one workload.
+
+    ``benchmark_size``: of a process in the problem that all systems solve, and ``wall_time_s`` its flops over the rate
+    of a processor; None where a system holds no problem, or the fraction of a process is smaller than the workload
+    allows.
+    """
 
     machine: Machine
     processes: float
@@ -53,8 +56,11 @@ class System:
 
 @dataclass(frozen=True)
 class StrawManStudy:
-    """One workload on several systems. ``benchmark``: the largest overall problem that all systems hold, or one that
-    was given; None if one of them holds none."""
+    """One workload on several systems.
+
+    ``benchmark``: the largest overall problem that all systems hold, or one that was given; None if one of them holds
+    none.
+    """
 
     workload: Workload
     systems: tuple[System, ...]
@@ -80,7 +86,7 @@ def straw_man_study(
     size: str = SIZE,
     benchmark: float | None = None,
 ) -> StrawManStudy:
-    """A row of Table VII. ``benchmark``: another overall problem than the largest that all systems hold.
+    """Return a row of Table VII. ``benchmark``: another overall problem than the largest that all systems hold.
 
     Raises InputError for machines without a capacity, workloads without a footprint, and where P or the size is given:
     all processors are used.
@@ -121,7 +127,7 @@ def straw_man_table(
 
 
 def load(machine: MachineSource) -> Machine:
-    """The machine itself, or of this name."""
+    """Return the machine itself, or of this name."""
     return machine_of(machine)
 
 

@@ -30,8 +30,10 @@ RATIOS = ("size", "overall", "computation", "communication", "memory_access", "i
 
 @dataclass(frozen=True)
 class Filled:
-    """A system of ``processes`` with ``memory_bytes`` each, filled with the largest problem; ``needs`` is None where
-    not even the smallest one fits."""
+    """A system of ``processes`` with ``memory_bytes`` each, filled with the largest problem.
+
+    ``needs`` is None where not even the smallest one fits.
+    """
 
     processes: float
     memory_bytes: float
@@ -39,7 +41,7 @@ class Filled:
     needs: Requirements | None
 
     def metric(self, name: str) -> float:
-        """The quantity that a ratio compares; not a number if nothing fits."""
+        """Return the quantity that a ratio compares; not a number if nothing fits."""
         if self.needs is None:
             return 0.0 if name in ("size", "overall") else math.nan
         return {
@@ -64,8 +66,11 @@ class Filled:
 
 @dataclass(frozen=True)
 class UpgradeStudy:
-    """One workload on a machine before and after an upgrade. ``inflated_bytes``: step III, the footprint on the new
-    system of the size that filled the old one. ``models``: metric -> formula, for people."""
+    """One workload on a machine before and after an upgrade.
+
+    ``inflated_bytes``: step III, the footprint on the new system of the size that filled the old one. ``models``:
+    metric -> formula, for people.
+    """
 
     workload: Workload
     machine: Machine
@@ -88,12 +93,15 @@ class UpgradeStudy:
 
     @property
     def ratios(self) -> dict[str, float]:
-        """New over old, by the names of ``RATIOS``: 0 for sizes of which none fits any more, and no number for
-        requirements there, or of something that is not needed."""
+        """Return new over old, by the names of ``RATIOS``.
+
+        0 for sizes of which none fits any more, and no number for requirements there, or of something that is not
+        needed.
+        """
         return {name: _ratio(self.new.metric(name), self.old.metric(name)) for name in RATIOS}
 
     def json_fields(self) -> dict[str, Any]:
-        """The system before and after, and the ratios."""
+        """Return the system before and after, and the ratios."""
         return fields_of(self, "ratios", "baseline", without=("inflated_bytes",))
 
 
@@ -147,7 +155,7 @@ def upgrade_table(
 
 
 def share_of(machine: Machine, parameters: Mapping[str, object] | None = None) -> tuple[float, float]:
-    """Processes of a machine, all processors unless ``P`` is given, and the memory of each.
+    """Return processes of a machine, all processors unless ``P`` is given, and the memory of each.
 
     InputError where the machine does not say its capacity, or has fewer processors.
     """
@@ -173,7 +181,7 @@ def filled(
     preset: str | None = None,
     size: str = SIZE,
 ) -> Filled:
-    """Steps III to V for one system."""
+    """Return steps III to V for one system."""
     fit = fit_memory(workload, processes, memory_bytes, parameters, preset=preset, size=size)
     needs = needs_at(workload, processes, fit.size, parameters, preset, size) if fit.fits else None
     return Filled(processes, memory_bytes, fit, needs)
@@ -187,7 +195,7 @@ def needs_at(
     preset: str | None = None,
     size: str = SIZE,
 ) -> Requirements:
-    """Requirements of a process at this size, which may be a fraction."""
+    """Return requirements of a process at this size, which may be a fraction."""
     given = {**(parameters or {}), "P": processes, size: size_of_process}
     return requirements(sized(workload, size), given, preset=preset)
 
@@ -203,7 +211,7 @@ def models(
 
 
 def of_workload(workload: Workload, parameters: Mapping[str, object] | None) -> dict[str, object]:
-    """The parameters that this workload has, and P."""
+    """Return the parameters that this workload has, and P."""
     return {key: value for key, value in (parameters or {}).items() if key == "P" or key in workload.parameters}
 
 

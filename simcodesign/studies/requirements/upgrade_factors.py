@@ -23,8 +23,11 @@ LEAST, MOST = 1e-9, 1e9
 
 @dataclass(frozen=True)
 class Upgrade:
-    """Factors, 1 if nothing changes: on the number of ``nodes``, on the processors of a node, on the memory of a
-    process, and on the ``rates`` of parts (``processor``, ``network``, ``memory``, ``disk``)."""
+    """Factors, 1 if nothing changes.
+
+    On the number of ``nodes``, on the processors of a node, on the memory of a process, and on the ``rates`` of parts
+    (``processor``, ``network``, ``memory``, ``disk``).
+    """
 
     name: str
     nodes: float = 1.0
@@ -47,13 +50,14 @@ class Upgrade:
         return self.nodes * self.processors_per_node
 
     def rate(self, part: str) -> float:
-        """The factor on the rate of a part of the machine."""
+        """Return the factor on the rate of a part of the machine."""
         return self.rates.get(part, 1.0)
 
 
 def upgrade_of(changes: Mapping[str, str], name: str = "") -> Upgrade:
-    """Return the upgrade of a variant whose changes are factors: ``nodes=x2``, ``processors_per_node=x2``,
-    ``memory.capacity=x2`` (of a node), ``network.bandwidth=x2``.
+    """Return the upgrade of a variant whose changes are factors.
+
+    ``nodes=x2``, ``processors_per_node=x2``, ``memory.capacity=x2`` (of a node), ``network.bandwidth=x2``.
 
     Processors that are added to a node share its memory. Raises InputError for anything else.
     """

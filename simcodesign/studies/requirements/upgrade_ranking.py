@@ -25,9 +25,11 @@ WAYS = (*RESOURCES, "requirements", "weighted", "simulated", "full_requirements"
 
 @dataclass(frozen=True)
 class Ranking:
-    """One workload: the upgrades by every way to rank, as scores for a unit of the overall problem; upgrades after
-    which nothing fits have none. ``verdict`` compares the pick of the requirements with the pick of the simulated
-    time."""
+    """One workload: the upgrades by every way to rank, as scores for a unit of the overall problem.
+
+    Upgrades after which nothing fits have none. ``verdict`` compares the pick of the requirements with the pick of the
+    simulated time.
+    """
 
     workload: str
     scores: Mapping[str, Mapping[str, float]]
@@ -38,20 +40,23 @@ class Ranking:
         return sorted(usable, key=lambda name: usable[name])
 
     def picks(self, way: str) -> list[str]:
-        """The best one and those as good within ``AS_GOOD``, in the order of the study."""
+        """Return the best one and those as good within ``AS_GOOD``, in the order of the study."""
         best = min((score for score in self.scores[way].values() if math.isfinite(score)), default=math.nan)
         return [name for name, score in self.scores[way].items() if score <= best * (1 + AS_GOOD)]
 
     def verdict(self, way: str = "requirements", against: str = "simulated") -> str:
-        """``same``; ``narrower`` or ``wider`` if the time picks fewer or more of what is as good; ``other`` if it
-        picks an upgrade that this way to rank does not."""
+        """Return ``same`` if both pick the same upgrade.
+
+        ``narrower`` or ``wider`` if the time picks fewer or more of what is as good; ``other`` if it picks an upgrade
+        that this way to rank does not.
+        """
         picks, others = set(self.picks(way)), set(self.picks(against))
         if picks == others:
             return "same"
         return "narrower" if others < picks else "wider" if others > picks else "other"
 
     def json_fields(self) -> dict[str, Any]:
-        """The scores of upgrades, and which of them each way of scoring picks."""
+        """Return the scores of upgrades, and which of them each way of scoring picks."""
         return fields_of(self) | {
             "picks": {way: self.picks(way) for way in self.scores},
             "verdict": self.verdict(),

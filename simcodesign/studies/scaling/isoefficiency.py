@@ -50,9 +50,11 @@ TimeOf = Callable[[Scenario], float]
 
 @dataclass(frozen=True)
 class IsoefficiencyPoint:
-    """The least ``size`` (of the parameter that is solved for) at which ``ranks`` are efficient enough, and the times
-    there, in seconds. ``work_flops``: the useful operations, None if T_serial is the time of one rank. All are nan if
-    there is no such size, for a ``reason``."""
+    """The least ``size`` at which ``ranks`` are efficient enough, and the times there, in seconds.
+
+    ``size`` is of the parameter that is solved for. ``work_flops``: the useful operations, None if T_serial is the time
+    of one rank. All are nan if there is no such size, for a ``reason``.
+    """
 
     ranks: int
     size: float
@@ -93,8 +95,10 @@ class IsoefficiencyCurve:
 
 @dataclass(frozen=True)
 class Isoefficiency(PlainResult):
-    """How ``parameter`` of a workload must grow with P for an ``efficiency``. ``serial``: what T_serial is,
-    ``useful_flops`` or ``one_rank``."""
+    """How ``parameter`` of a workload must grow with P for an ``efficiency``.
+
+    ``serial``: what T_serial is, ``useful_flops`` or ``one_rank``.
+    """
 
     workload: str
     machine: str
@@ -104,14 +108,14 @@ class Isoefficiency(PlainResult):
     curves: tuple[IsoefficiencyCurve, ...]
 
     def curve(self, reading: str) -> IsoefficiencyCurve:
-        """The curve of a formula, of ``forecast`` or of ``simulation``. InputError if there is none."""
+        """Return the curve of a formula, of ``forecast`` or of ``simulation``. InputError if there is none."""
         curves = {curve.reading: curve for curve in self.curves}
         if reading not in curves:
             raise InputError("no such curve", value=reading, allowed=nearest(reading, curves))
         return curves[reading]
 
     def table(self) -> pd.DataFrame:
-        """A row for each number of ranks and reading: the size, times, work and efficiency there."""
+        """Return a row for each number of ranks and reading: the size, times, work and efficiency there."""
         import pandas as pd
 
         rows = [{"reading": curve.reading} | point.json_fields() for curve in self.curves for point in curve.points]
@@ -132,8 +136,9 @@ def isoefficiency(
     preset: str | None = None,
     **run: Unpack[RunKeywords],
 ) -> Isoefficiency:
-    """The least value of ``parameter`` at which each number of ``ranks`` has this ``efficiency``: by each formula of
-    the workload, by the given formulas, by the forecast, and by the simulation.
+    """Return the least value of ``parameter`` at which each number of ``ranks`` has this ``efficiency``.
+
+    By each formula of the workload, by the given formulas, by the forecast, and by the simulation.
 
     The parameter is a real number here, also where the workload takes whole ones only, so that curves are smooth. It is
     looked for over its whole range, and found to a fraction of 1e-6; values that the workload refuses are too small. A
@@ -177,7 +182,7 @@ def isoefficiency(
 
 
 def _with_real(workload: Workload, parameter: str) -> Workload:
-    """The workload with a parameter that may be a fraction."""
+    """Return the workload with a parameter that may be a fraction."""
     if parameter not in workload.parameters:
         what = f"{workload.name} has no parameter that could be the size of the problem"
         raise InputError(what, workload.place, value=parameter, allowed=", ".join(workload.parameters) or "none")
@@ -188,7 +193,7 @@ def _with_real(workload: Workload, parameter: str) -> Workload:
 def _readings(
     workload: Workload, formulas: FormulaSources, wanted: Collection[str] | None, run: RunKeywords
 ) -> dict[str, TimeOf]:
-    """The time of a scenario by each reading, formulas first."""
+    """Return the time of a scenario by each reading, formulas first."""
     given = {formula.name: formula for formula in given_formulas(formulas).formulas}
 
     def of_formula(name: str) -> TimeOf:
@@ -219,7 +224,7 @@ class _Search:
         self._refused: InputError | None = None
 
     def least_size(self, efficiency: float) -> IsoefficiencyPoint:
-        """The point at which the efficiency is reached; without a size if it is not."""
+        """Return the point at which the efficiency is reached; without a size if it is not."""
         bounds = self._scenario.workload.parameters[self._parameter]
         if not bounds.low > 0:
             what = f"the least {self._parameter}, from which sizes are looked for by factors"
@@ -264,7 +269,7 @@ class _Search:
         return IsoefficiencyPoint(self._ranks, size, serial_s, parallel_s, work_flops)
 
     def _not_reached(self, largest: float) -> IsoefficiencyPoint:
-        """A point without a size: not even the largest one is enough. InputError if all sizes were refused."""
+        """Return a point without a size: not even the largest one is enough. InputError if all sizes were refused."""
         known = [point for point in self._known.values() if math.isfinite(point.efficiency)]
         if not known and self._refused is not None:
             raise self._refused
@@ -274,8 +279,10 @@ class _Search:
         return self._none(f"not reached up to {self._parameter} = {largest:g}: {most:.3g} at most")
 
     def _crossing(self, wanted: float) -> IsoefficiencyPoint:
-        """The smallest tried size from which on all are enough; no size if one that is much smaller is
-        enough as well."""
+        """Return the smallest tried size from which on all are enough.
+
+        No size if one that is much smaller is enough as well.
+        """
         known = sorted(self._known.values(), key=lambda point: point.size)
         enough = [point.size for point in known if _log_odds(point.efficiency) >= wanted]
         short = [point.size for point in known if not _log_odds(point.efficiency) >= wanted]

@@ -17,8 +17,11 @@ from simcodesign.studies.sweep.sweep import Sweep
 
 @dataclass(frozen=True)
 class ServedPoint(PlainResult):
-    """A server at one point. ``values``: what is varied, in SI units or words; ``served``: both readings, None if it
-    cannot be evaluated, for the ``reason``."""
+    """A server at one point.
+
+    ``values``: what is varied, in SI units or words; ``served``: both readings, None if it cannot be evaluated, for the
+    ``reason``.
+    """
 
     values: Mapping[str, Value]
     served: ServingComparison | None

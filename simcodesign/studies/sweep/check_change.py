@@ -15,8 +15,10 @@ _TRIED = 20
 
 
 def check_change(source: MachineFile, axis: SweepAxis, design: Design) -> None:
-    """Raise InputError if the machine file accepts none of the values, alone or with all else that changes with it (a
-    shape and the number of nodes): then the name is wrong."""
+    """Raise InputError if the machine file accepts none of the values.
+
+    Alone or with all else that changes with it (a shape and the number of nodes): then the name is wrong.
+    """
     alone: list[Mapping[str, Value]] = [{axis.known.path: value} for value in axis.given[:_TRIED]]
     changing = [one.known.path for one in design.settings if one.known.kind == CHANGE]
     together: Iterator[Mapping[str, Value]] = (

@@ -18,7 +18,7 @@ REMARKS = frozenset({"about", "source", "origin", "measured"})
 
 
 def digest(content: object) -> str:
-    """The digest of a content, hexadecimal."""
+    """Return the digest of a content, hexadecimal."""
     return blake2b(canonical(content).encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
@@ -31,7 +31,7 @@ def canonical(content: object) -> str:
 
 
 def plain(content: object) -> object:
-    """The content as nested lists, mappings, texts and numbers."""
+    """Return the content as nested lists, mappings, texts and numbers."""
     if content is None or isinstance(content, bool | str):
         return content
     if isinstance(content, int | float | np.integer | np.floating):
@@ -50,14 +50,17 @@ def plain(content: object) -> object:
 
 
 def _fields(content: object) -> dict[str, object]:
-    """The fields that take part in comparison; those that are None are left out, so that new fields change no key."""
+    """Return the fields that take part in comparison.
+
+    Those that are None are left out, so that new fields change no key.
+    """
     assert is_dataclass(content)
     values = {one.name: getattr(content, one.name) for one in fields(content) if one.compare}
     return {name: plain(value) for name, value in values.items() if value is not None and name not in REMARKS}
 
 
 def _number(value: int | float | np.integer | np.floating) -> object:
-    """A float64; whole numbers beyond what it holds exactly stay as they are."""
+    """Return a float64; whole numbers beyond what it holds exactly stay as they are."""
     if isinstance(value, int | np.integer) and abs(int(value)) > 2**53:
         return int(value)
     return float(value) + 0.0  # -0.0 is 0.0

@@ -74,8 +74,10 @@ class PointTask:
 
 
 def pack(sweep: Sweep) -> PackedSweep:
-    """Pack the sweep for tasks. It contains only the names of its design: points bring their values with them, and a
-    design may have a million."""
+    """Pack the sweep for tasks.
+
+    It contains only the names of its design: points bring their values with them, and a design may have a million.
+    """
     axes = tuple(replace(axis, values=axis.values[:1]) for axis in sweep.design.settings)
     data = pickle.dumps(replace(sweep, design=Design(axes)), protocol=pickle.HIGHEST_PROTOCOL)
     # Sweeps that differ in their points alone are the same to a process.
@@ -83,7 +85,10 @@ def pack(sweep: Sweep) -> PackedSweep:
 
 
 def evaluate(task: PointTask) -> list[PointResult]:
-    """The rows of the points, in their order; a point that cannot be evaluated has a reason instead of results."""
+    """Return the rows of the points, in their order.
+
+    A point that cannot be evaluated has a reason instead of results.
+    """
     evaluator = _evaluator(task.packed)
     return [evaluator.row(point) for point in task.points]
 
@@ -93,7 +98,7 @@ _EVALUATORS: OrderedDict[str, SweepEvaluator] = OrderedDict()
 
 
 def _evaluator(packed: PackedSweep) -> SweepEvaluator:
-    """The evaluator of a sweep, cached in this process; at most two sweeps are cached."""
+    """Return the evaluator of a sweep, cached in this process; at most two sweeps are cached."""
     if packed.digest not in _EVALUATORS:
         _EVALUATORS[packed.digest] = SweepEvaluator(pickle.loads(packed.data))
         while len(_EVALUATORS) > 2:
@@ -109,7 +114,7 @@ class SweepEvaluator:
         self._machine = lru_cache(_CACHED_MACHINES)(self._machine_with)
 
     def row(self, point: SweepPoint) -> PointResult:
-        """The row of a point. Raises nothing: an error becomes the reason in its row."""
+        """Return the row of a point. Raises nothing: an error becomes the reason in its row."""
         try:
             return self.sweep.row(point, self.results(point))
         except SimcodesignError as error:
@@ -120,7 +125,7 @@ class SweepEvaluator:
             return self.sweep.row(point, reason=f"internal error: {type(error).__name__}: {error}")
 
     def results(self, point: SweepPoint) -> dict[str, float]:
-        """The numbers of a point. Raises as ``forecast`` and ``simulate`` do."""
+        """Return the numbers of a point. Raises as ``forecast`` and ``simulate`` do."""
         sweep, experiment, scenario = self.sweep, self.sweep.experiment, self.scenario(point)
         results = _plain(numbers(forecast(scenario), FORECAST))
         if sweep.simulate:
@@ -134,7 +139,7 @@ class SweepEvaluator:
         return self.sweep.experiment.scenario.on(self.machine(point.changes)).at(point.parameters)
 
     def machine(self, changes: Mapping[str, Value]) -> Machine:
-        """The machine with changes in its file."""
+        """Return the machine with changes in its file."""
         return self._machine(tuple(sorted(changes.items()))) if changes else self.sweep.source.machine
 
     def _machine_with(self, changes: tuple[tuple[str, Value], ...]) -> Machine:
@@ -142,7 +147,7 @@ class SweepEvaluator:
 
 
 def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
-    """The columns of a Result, each name with the prefix of the reading."""
+    """Return the columns of a Result, each name with the prefix of the reading."""
     columns: dict[str, FloatOrArray] = {"makespan_s": result.makespan_s}
     columns |= {f"{component}_s": time for component, time in result.components.items()}
     columns |= {name: getattr(result, name) for name in COUNTS}
@@ -155,8 +160,10 @@ def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
 
 
 def result_columns(simulate: bool, caches: Iterable[str] = ()) -> list[str]:
-    """Return the columns that the results of a sweep may have, with simulations or without, on a machine with these
-    ``caches``."""
+    """Return the columns that the results of a sweep may have.
+
+    With simulations or without, on a machine with these ``caches``.
+    """
     names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL, *LIMITS]
     names += [*PROCESSOR_LIMITS, *(f"processor_limited_by_{name}_s" for name in caches), *RUN_COLUMNS]
     columns = [*MACHINE_COLUMNS]
@@ -169,8 +176,10 @@ def _plain(columns: Mapping[str, FloatOrArray]) -> dict[str, float]:
 
 
 def _ratio(results: Mapping[str, float]) -> dict[str, float]:
-    """Forecast over simulated time, for open streams over response time, if both exist; NaN of a simulation that
-    takes no time."""
+    """Forecast over simulated time, for open streams over response time, if both exist.
+
+    NaN of a simulation that takes no time.
+    """
     pair = [results.get(f"{prefix}_response_s", results.get(f"{prefix}_makespan_s")) for prefix in PREFIXES]
     if pair[0] is None or pair[1] is None:
         return {}
@@ -181,7 +190,7 @@ def _ratio(results: Mapping[str, float]) -> dict[str, float]:
 
 
 def forecast_frame(sweep: Sweep, point_numbers: NDArray[np.int64] | None = None) -> pd.DataFrame:
-    """The forecasts of these points (all, if None): the tidy table of a sweep whose reading is ``forecast``.
+    """Return the forecasts of these points (all, if None): the tidy table of a sweep whose reading is ``forecast``.
 
     One vectorised call, or one for each structure where the structure of the machine is varied. Points that cannot be
     evaluated have a reason in the column ``error``.
@@ -252,8 +261,10 @@ class _Vectorised:
         )
 
     def _within_limits(self, machine: Machine, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows whose parameters are each within their limits, and whose constants make a machine; the others get
-        their reason. This avoids isolating each of them by separate forecasts."""
+        """Return the rows whose parameters are each within their limits, and whose constants make a machine.
+
+        The others get their reason. This avoids isolating each of them by separate forecasts.
+        """
         workload_parameters = self.sweep.workload.parameters
         # In the order of set_up, so that a point with two faults has the reason that it has alone.
         parameters = {"P": Parameter("P", None, whole=True, low=1)} | dict(workload_parameters)
@@ -274,14 +285,17 @@ class _Vectorised:
         return self._drop_refused(rows, [_constants_refusal(machine, values_) for values_ in distinct], inverse.ravel())
 
     def _accepted_rows(self, rows: NDArray[np.int64], name: str, refusal: Callable[[float], str]) -> NDArray[np.int64]:
-        """The rows whose value of this name is not refused."""
+        """Return the rows whose value of this name is not refused."""
         values, inverse = np.unique(self.parameters[name][rows], return_inverse=True)
         return self._drop_refused(rows, [refusal(value) for value in values.tolist()], inverse.ravel())
 
     def _drop_refused(
         self, rows: NDArray[np.int64], reasons: Sequence[str], inverse: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The rows with an empty reason; the others get theirs. ``inverse``: the index of the reason of each row."""
+        """Return the rows with an empty reason; the others get theirs.
+
+        ``inverse``: the index of the reason of each row.
+        """
         refused = np.array([bool(reason) for reason in reasons], dtype=bool)[inverse]
         self.error[rows[refused]] = np.array(reasons, dtype=object)[inverse[refused]]
         return np.asarray(rows[~refused], dtype=np.int64)

@@ -69,15 +69,17 @@ class SweepExecutor(ABC):
 
     @abstractmethod
     def deaths(self, error: BaseException) -> int:
-        """How many processes have died at a task whose error this is; 0 for errors of the task itself. Raises
-        SimcodesignError when no process is left to work."""
+        """How many processes have died at a task whose error this is; 0 for errors of the task itself.
+
+        Raises SimcodesignError when no process is left to work.
+        """
 
     @abstractmethod
     def close(self, *, now: bool = False) -> None:
         """No more work; ``now``: what is under way is given up."""
 
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
-        """A task; the future has its error if it cannot even be taken."""
+        """Return a task; the future has its error if it cannot even be taken."""
         try:
             return self.executor.submit(function, *arguments)
         except (BrokenExecutor, RuntimeError) as error:
@@ -190,7 +192,9 @@ class DaskExecutor(SweepExecutor):
 
 
 def check_versions(theirs: Mapping[str, object], ours: Mapping[str, str]) -> str:
-    """A note on packages with other versions on the workers, which may change last digits; "" if there are none.
+    """Return a note on packages with other versions on the workers, which may change last digits.
+
+    "" if there are none.
 
     Raises InputError for a worker that cannot run simcodesign or has another version of it.
     """
@@ -211,12 +215,12 @@ def check_versions(theirs: Mapping[str, object], ours: Mapping[str, str]) -> str
 
 
 def sweep_executor(processes: int, address: str | None = None) -> SweepExecutor:
-    """The workers of the scheduler at an address, or else processes of this machine."""
+    """Return the workers of the scheduler at an address, or else processes of this machine."""
     return DaskExecutor(address) if address else LocalExecutor(processes)
 
 
 def versions() -> dict[str, str]:
-    """The versions on which results depend; called in workers too."""
+    """Return the versions on which results depend; called in workers too."""
     return {name: _version(name) for name in ("simcodesign", *_NUMERIC)} | {"python": platform.python_version()}
 
 
@@ -230,7 +234,7 @@ def _version(package: str) -> str:
 
 
 def _distributed() -> Any:
-    """The library with its logging silenced: this package reports what a user must know of the workers."""
+    """Return the library with its logging silenced: this package reports what a user must know of the workers."""
     try:
         import distributed
     except ImportError as error:

@@ -19,8 +19,10 @@ _QUANTITY = re.compile(r"\d\S*(?: [A-Za-z]\S*)?")
 
 
 def foreseen_failures(sweep: Sweep) -> Iterator[str]:
-    """A line for each reason, with the number of points and the first of them, whose numbers it shows: machines that
-    cannot be, values out of range, more ranks than processors."""
+    """Yield a line for each reason why points will fail, with their number and the first of them.
+
+    It shows the numbers of the first: machines that cannot be, values out of range, more ranks than processors.
+    """
     looked_at = np.unique(np.linspace(0, sweep.count - 1, min(sweep.count, MOST_LOOKED_AT)).astype(int)).tolist()
     evaluator = SweepEvaluator(sweep)
     failing: dict[object, tuple[str, list[SweepPoint]]] = {}
@@ -40,7 +42,7 @@ def foreseen_failures(sweep: Sweep) -> Iterator[str]:
 
 
 def _kind(error: SimcodesignError) -> object:
-    """Common part of errors that differ in numbers and in the given values."""
+    """Return the common part of errors that differ in numbers and in the given values."""
     if not isinstance(error, InputError):
         return _QUANTITY.sub("#", str(error))
     return error.place, *(_QUANTITY.sub("#", text or "") for text in (error.what, error.allowed))

@@ -32,7 +32,7 @@ class MachineFile:
     folder: Path = Path()
 
     def changed(self, changes: Mapping[str, Value]) -> Machine:
-        """The machine with changes in its file. Raises InputError for invalid changes."""
+        """Return the machine with changes in its file. Raises InputError for invalid changes."""
         if not changes:
             return self.machine
         if self.tree is None:
@@ -47,7 +47,7 @@ class MachineFile:
         return replace(changed, changes=self.machine.changes)
 
     def content(self, whole: bool) -> object:
-        """The content of a key; ``whole``: including the parts of the file that only changes make effective."""
+        """Return the content of a key; ``whole``: including the parts of the file that only changes make effective."""
         return [self.machine, _tree_content(self.tree) if whole and self.tree is not None else None]
 
 
@@ -60,7 +60,7 @@ def reshaped(tree: Entry, changes: Mapping[str, Value]) -> bool:
 
 
 def _shape(tree: Entry) -> list[int]:
-    """The shape of the network in the file, empty if it has none, or one of routers."""
+    """Return the shape of the network in the file, empty if it has none, or one of routers."""
     topology = tree.mapping()["network"].mapping()["topology"].mapping()
     kind = TOPOLOGIES.get(topology["kind"].text())
     if "shape" not in topology or kind is None or "dims" not in [option.name for option in kind.options]:
@@ -77,7 +77,7 @@ def _without_shape(tree: Entry) -> Entry:
 
 
 def source_of(machine: MachineSource, changes: Mapping[str, object] | None = None) -> MachineFile:
-    """A machine object, shipped name or path of a file, with fixed changes in that file (``--set``)."""
+    """Return a machine object, shipped name or path of a file, with fixed changes in that file (``--set``)."""
     if isinstance(machine, Machine):
         if changes:
             raise InputError("a machine object has no file in which to set", value=list(changes))
@@ -88,7 +88,7 @@ def source_of(machine: MachineSource, changes: Mapping[str, object] | None = Non
 
 
 def _tree_content(tree: Entry) -> object:
-    """The texts of a file's tree, without remarks."""
+    """Return the texts of a file's tree, without remarks."""
     if isinstance(tree.content, dict):
         items = {key: _tree_content(entry) for key, entry in tree.content.items() if key not in REMARKS}
         return items

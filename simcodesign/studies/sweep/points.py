@@ -52,7 +52,7 @@ class PointKeys:
         return blake2b(self.fixed.encode(), digest_size=DIGEST_BYTES)
 
     def key(self, items: bytes) -> str:
-        """The key of a point; ``items``: its own items, joined."""
+        """Return the key of a point; ``items``: its own items, joined."""
         digest = self._fixed_hash.copy()
         digest.update(items)
         return digest.hexdigest()
@@ -68,8 +68,11 @@ def item(kind: str, path: str, value: Value) -> bytes:
 
 @dataclass(frozen=True)
 class PointResult:
-    """The result of a point. ``axes``: its values by name, SI units or words; ``results``: numbers
-    by name, as ``evaluate.NAMES`` describes them; ``reason``: why there are none, empty if it went well."""
+    """The result of a point.
+
+    ``axes``: its values by name, SI units or words; ``results``: numbers by name, as ``evaluate.NAMES`` describes them;
+    ``reason``: why there are none, empty if it went well.
+    """
 
     number: int
     key: str

@@ -49,8 +49,10 @@ BLOCK = 20_000
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """Number of points ``stored`` of all ``count`` points, of these the ``failed`` ones, those stored by this run, and
-    whether it was ``stopped`` before the end."""
+    """Number of points ``stored`` of all ``count`` points, of these the ``failed`` ones.
+
+    And those stored by this run, and whether it was ``stopped`` before the end.
+    """
 
     stored: int
     count: int
@@ -68,8 +70,9 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     evaluate: Evaluate = evaluate,
 ) -> SweepOutcome:
-    """Evaluate all points that are not stored yet. ``stop``: called often; if True, the run ends after storing
-    the finished rows.
+    """Evaluate all points that are not stored yet.
+
+    ``stop``: called often; if True, the run ends after storing the finished rows.
 
     ``evaluate``: a function of a module, because it is sent to other processes. Raises StoreError when the store
     cannot be written (rows before that are safe), LostScheduler, and SimcodesignError when no process can be started;
@@ -145,7 +148,7 @@ class _Queue:
         return len(self._numbers) - self._at
 
     def next(self, workers: int, idle: bool) -> _Chunk | None:
-        """The next chunk, small enough that all workers get some; None if it has to wait until all are idle."""
+        """Return the next chunk, small enough that all workers get some; None if it has to wait until all are idle."""
         if self._left:
             self._size = max(
                 1, min(2 * self._size, self._target_size(), MOST_POINTS, self._left // (2 * max(workers, 1)))

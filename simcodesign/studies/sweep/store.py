@@ -59,7 +59,7 @@ class Store:
 
     @classmethod
     def create(cls, path: str | Path, meta: Mapping[str, object]) -> Store:
-        """A new store, open for writing. StoreError if the file exists already or cannot be written."""
+        """Return a new store, open for writing. StoreError if the file exists already or cannot be written."""
         path = Path(path)
         if path.exists():
             raise StoreError("exists already", place_of(path), allowed=f"another name, or --resume {path}")
@@ -73,7 +73,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path, write: bool = True) -> Store:
-        """An existing store. StoreError for what is none, is damaged, or is being written by another process."""
+        """Return an existing store. StoreError for what is none, is damaged, or is being written by another process."""
         path = Path(path)
         if not is_file(path):
             raise StoreError("no such store", place_of(path), allowed="the file of an earlier sweep")
@@ -200,13 +200,13 @@ class Store:
         return np.flatnonzero(~is_stored)
 
     def __len__(self) -> int:
-        """Number of points that are done or have failed."""
+        """Return the number of points that are done or have failed."""
         with self._store_errors():
             ((count,),) = self._connection.execute("SELECT count(*) FROM points").fetchall()
         return int(count)
 
     def failed(self) -> int:
-        """Number of points that have failed."""
+        """Return the number of points that have failed."""
         with self._store_errors():
             rows = self._connection.execute("SELECT count(*) FROM points WHERE state <> 0").fetchall()
         return int(rows[0][0])
@@ -221,7 +221,7 @@ class Store:
         return self._rows("")
 
     def failures(self) -> Iterator[PointResult]:
-        """The rows of points that have failed, by number."""
+        """Return the rows of points that have failed, by number."""
         return self._rows("WHERE state <> 0")
 
     def _rows(self, where: str) -> Iterator[PointResult]:
@@ -237,7 +237,7 @@ class Store:
                 yield row
 
     def frame(self) -> pd.DataFrame:
-        """The tidy table: one row per point, by number. StoreError if a row is damaged or missing."""
+        """Return the tidy table: one row per point, by number. StoreError if a row is damaged or missing."""
         table, done = table_of(self.rows()), self.done()
         if not np.array_equal(table[NUMBER].to_numpy(), done):
             raise damaged(self.path, f"{len(table)} rows can be read, and its index names {len(done)}")
@@ -354,7 +354,7 @@ def place_of(path: Path) -> Place:
 
 
 def damaged(path: Path, what: str) -> StoreError:
-    """The error of a damaged store."""
+    """Return the error of a damaged store."""
     return StoreError(f"the store is damaged: {what}", place_of(path), allowed="a copy of it, or a new store")
 
 

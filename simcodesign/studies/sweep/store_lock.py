@@ -57,7 +57,7 @@ class StoreLock:
 
 
 def _open(path: Path, mode: str, place: Place) -> sqlite3.Connection:
-    """A connection to the file of a lock, which SQLite writes only when it is used."""
+    """Return a connection to the file of a lock, which SQLite writes only when it is used."""
     address = f"{path.resolve().as_uri()}?mode={mode}"
     try:
         return sqlite3.connect(address, timeout=0, uri=True, isolation_level=None, check_same_thread=False)
@@ -77,7 +77,7 @@ def _take(connection: sqlite3.Connection, owner: str, token: str) -> None:
 
 
 def _owner(path: Path) -> tuple[str, str]:
-    """The process that has locked the file of this name, and its token; empty if that cannot be read."""
+    """Return the process that has locked the file of this name, and its token; empty if that cannot be read."""
     with suppress(sqlite3.Error, InputError), closing(_open(path, "ro", Place(str(path)))) as reader:
         for name, token in reader.execute("SELECT name, token FROM owner"):
             return str(name), str(token)
@@ -92,7 +92,7 @@ def _refusal(path: Path, error: sqlite3.Error, place: Place) -> InputError:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code of SQLite; 0 if there is none."""
+    """Return the primary result code of SQLite; 0 if there is none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 

@@ -91,7 +91,7 @@ class Sweep:
         return any(axis.known.kind == CHANGE for axis in self.design.settings)
 
     def point(self, number: int) -> SweepPoint:
-        """The point of this number, from 0. IndexError for others."""
+        """Return the point of this number, from 0. IndexError for others."""
         value_indices = self.design.place(number)
         parameters: dict[str, float] = dict(self.given)
         changes: dict[str, Value] = {}
@@ -129,11 +129,11 @@ class Sweep:
         ]
 
     def points(self, numbers: Iterable[int] | None = None) -> Iterator[SweepPoint]:
-        """The points of these numbers, or all, made one by one."""
+        """Return the points of these numbers, or all, made one by one."""
         return (self.point(int(number)) for number in (range(self.count) if numbers is None else numbers))
 
     def row(self, point: SweepPoint, results: Mapping[str, float] | None = None, reason: str = "") -> PointResult:
-        """The row of a point: its results, or the reason why there are none."""
+        """Return the row of a point: its results, or the reason why there are none."""
         return PointResult(point.number, point.key, point.axes, results or {}, reason)
 
     @cached_property
@@ -162,7 +162,7 @@ class Sweep:
         }
 
     def meta(self) -> dict[str, object]:
-        """The description of the sweep for a store, as JSON values. Equal for sweeps of the same rows."""
+        """Return the description of the sweep for a store, as JSON values. Equal for sweeps of the same rows."""
         return {
             **self._settings_meta,
             "workload": self.workload.name,
@@ -238,8 +238,11 @@ def sweep_of(
 
 
 def _with_notes(design: Design, source: MachineFile, simulate: bool) -> Design:
-    """The design, with a note if the shape of the network follows its nodes, if a seed has no effect, and if ranks take
-    a part of the machine that another mapping would choose better."""
+    """Return the design, with notes on what may surprise.
+
+    If the shape of the network follows its nodes, if a seed has no effect, and if ranks take a part of the machine that
+    another mapping would choose better.
+    """
     values = {axis.known.path: axis.values for axis in design.settings}
     notes = [design.note, *(axis.note for axis in design.axes)]
     if not simulate and any(axis.known.kind == SEED for axis in design.axes):
@@ -255,7 +258,7 @@ def _with_notes(design: Design, source: MachineFile, simulate: bool) -> Design:
 
 
 def _note_of_part(machine: Machine, ranks: Sequence[float]) -> str:
-    """The hint for the first number of ranks that has one; nothing if none has."""
+    """Return the hint for the first number of ranks that has one; nothing if none has."""
     for count in ranks:
         if 1 <= count <= machine.most_ranks and (hint := machine_use(machine, int(count)).hint):
             return f"P = {count:,.0f} is on a part of {machine.name}: {hint}"
@@ -263,7 +266,7 @@ def _note_of_part(machine: Machine, ranks: Sequence[float]) -> str:
 
 
 def lookup_in(workload: Workload, source: MachineFile) -> Lookup:
-    """Looks up what can be varied: parameters, ``P``, constants, anything in the machine file, and the seed."""
+    """Look up what can be varied: parameters, ``P``, constants, anything in the machine file, and the seed."""
 
     def lookup(name: str) -> Known:
         if name in workload.parameters or name == "P":
@@ -286,7 +289,7 @@ def _of_parameter(path: str, known: Parameter) -> Known:
 
 
 def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
-    """A constant, a bandwidth instead of one, or a key of the machine file."""
+    """Return a constant, a bandwidth instead of one, or a key of the machine file."""
     constants = CONSTANTS | POWERS
     part, _, key = name.rpartition(".")
     path, inverse = name, False
@@ -334,7 +337,7 @@ def _check_apart(design: Design, settings: Mapping[str, str]) -> None:
 
 
 def _number(name: str, text: str, workload: Workload, machine: Machine) -> float:
-    """The number that a setting spells."""
+    """Return the number that a setting spells."""
     place = Place("--set", None, name)
     if name.startswith(PREFIX):
         return machine.parameter(name, place).parsed(text, place)
@@ -348,7 +351,7 @@ def _number(name: str, text: str, workload: Workload, machine: Machine) -> float
 
 
 def _axis_meta(axis: SweepAxis) -> dict[str, object]:
-    """An axis in short: its ends, and a digest of all values."""
+    """Return an axis in short: its ends, and a digest of all values."""
     ends = [axis.values[0], axis.values[-1]]
     return {
         "name": axis.name,

@@ -58,8 +58,10 @@ def check_table_file(path: str | Path) -> None:
 
 
 def write_table(table: pd.DataFrame, path: str | Path, meta: Mapping[str, object] | None = None) -> None:
-    """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix; and next to
-    it, in ``FILE.meta.json``, what all of its rows have in common (``meta``: of the sweep), unless that is nothing.
+    """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix.
+
+    And next to it, in ``FILE.meta.json``, what all of its rows have in common (``meta``: of the sweep), unless that is
+    nothing.
 
     InputError for another suffix, if it cannot be written, and for Parquet without PyArrow.
     """
@@ -90,7 +92,10 @@ def _load_pyarrow() -> None:
 
 
 def read_s(table: pd.DataFrame, reading: str) -> NDArray[np.float64] | None:
-    """The makespan by a reading at each row, or the response time of an open stream; None if it was not asked."""
+    """Return the makespan by a reading at each row, or the response time of an open stream.
+
+    None if it was not asked.
+    """
     for name in ("response_s", "makespan_s"):
         if (column := f"{reading}_{name}") in table.columns:
             return table[column].to_numpy(dtype=np.float64)

@@ -1,2 +1,4 @@
-"""Accuracy maps over sweeps: times of formulas at each point, their errors against the simulation, and their
-regions."""
+"""Accuracy maps over sweeps.
+
+Times of formulas at each point, their errors against the simulation, and their regions.
+"""

@@ -32,8 +32,10 @@ _NO_TOTAL = "it gives no total, nor times of all phases (--phase takes some of t
 
 @dataclass(frozen=True)
 class FormulaTimes:
-    """The total of a formula at each row of a table: seconds, (rows,), nan if there is none. ``given``:
-    whether it is not the workload's own. ``notes``: units that bare numbers took, and why there are nans."""
+    """The total of a formula at each row of a table: seconds, (rows,), nan if there is none.
+
+    ``given``: whether it is not the workload's own. ``notes``: units that bare numbers took, and why there are nans.
+    """
 
     formula: Formula | PythonFormula
     given: bool
@@ -58,8 +60,12 @@ def column_of_formula(name: str) -> str:
 
 
 def simulated_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
-    """Reference of formulas at each row: the simulated makespan, or response time of an open stream; None
-    if nothing was simulated."""
+    """Return the reference of formulas at each row.
+
+    The simulated makespan, or response time of an open stream.
+
+    None if nothing was simulated.
+    """
     return read_s(table, SIMULATED)
 
 
@@ -71,8 +77,11 @@ def signed_errors(time_s: NDArray[np.float64], of_s: NDArray[np.float64]) -> NDA
 
 
 def check_formulas(sweep: Sweep, given: GivenFormulas) -> None:
-    """InputError for formulas that cannot be used, before any point is simulated: unknown names, terms that are not
-    seconds, no total, two columns of one name. They are evaluated at the first point that there can be."""
+    """Raise InputError for formulas that cannot be used, before any point is simulated.
+
+    Unknown names, terms that are not seconds, no total, two columns of one name. They are evaluated at the first point
+    that there can be.
+    """
     columns: dict[str, str] = {}
     for name in (formula.name for formula in given.formulas):
         column = column_of_formula(name)
@@ -92,8 +101,11 @@ def check_formulas(sweep: Sweep, given: GivenFormulas) -> None:
 def formula_times(
     sweep: Sweep, table: pd.DataFrame, given: GivenFormulas, *, own: bool = False
 ) -> tuple[FormulaTimes, ...]:
-    """Each given formula, then (``own``) the workload's own with other names, at every row of the table of a
-    sweep: one pass over arrays, or one for each structure of the machine. Points without results have no times."""
+    """Return the times of each formula at every row of the table of a sweep.
+
+    Each given formula, then (``own``) the workload's own with other names: one pass over arrays, or one for each
+    structure of the machine. Points without results have no times.
+    """
     names = {formula.name for formula in given.formulas}
     every: list[tuple[Formula | PythonFormula, bool]] = [(formula, True) for formula in given.formulas]
     if own:
@@ -131,8 +143,11 @@ def _missing_text(reason_and_count: tuple[str, int]) -> str:
 
 
 def with_formula_columns(table: pd.DataFrame, times: Sequence[FormulaTimes]) -> pd.DataFrame:
-    """The table of a sweep with ``formula_NAME_s`` (seconds) and, if there are simulations, ``formula_NAME_error``
-    (signed, of the simulated time) of each formula, before the column of reasons."""
+    """Return the table of a sweep with the columns of each formula.
+
+    ``formula_NAME_s`` (seconds) and, if there are simulations, ``formula_NAME_error`` (signed, of the simulated time),
+    before the column of reasons.
+    """
     of_s = simulated_s(table)
     columns = {str(name): table[name] for name in table.columns if name != ERROR}
     for one in times:
@@ -148,7 +163,7 @@ def _values(formula: Formula | PythonFormula, is_given: bool, point: DesignPoint
 
 
 def _first_point(sweep: Sweep) -> DesignPoint | None:
-    """The first of some points that has a machine and values within limits."""
+    """Return the first of some points that has a machine and values within limits."""
     evaluator = SweepEvaluator(sweep)
     for point in sweep.points(range(min(sweep.count, _TRIED))):
         try:

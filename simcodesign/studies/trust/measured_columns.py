@@ -26,8 +26,10 @@ LOW, HIGH, COUNT, INTERVAL = "measured_low_s", "measured_high_s", "measured_n", 
 
 @dataclass(frozen=True)
 class MeasuredRows:
-    """For each row of a table of a sweep what was measured there, or None. ``note``: how many measured points lie on no
-    point of the sweep, and if some of them are; empty if all do."""
+    """For each row of a table of a sweep what was measured there, or None.
+
+    ``note``: how many measured points lie on no point of the sweep, and if some of them are; empty if all do.
+    """
 
     times: tuple[MeasuredTimes | None, ...]
     note: str = ""
@@ -44,12 +46,12 @@ class MeasuredRows:
 
 
 def error_column(name: str) -> str:
-    """The column of errors against what was measured, of ``forecast``, ``simulated`` or a formula."""
+    """Return the column of errors against what was measured, of ``forecast``, ``simulated`` or a formula."""
     return f"measured_{name}_error"
 
 
 def measured_columns(formulas: Iterable[str]) -> list[str]:
-    """The columns that ``with_measured_columns`` may add; ``formulas``: how their columns begin."""
+    """Return the columns that ``with_measured_columns`` may add; ``formulas``: how their columns begin."""
     components = [f"measured_{component}_s" for component in COMPONENTS]
     return [MEASURED, LOW, HIGH, COUNT, *components, *map(error_column, [*PREFIXES, LOADED, *formulas])]
 
@@ -67,9 +69,11 @@ def check_measured(sweep: Sweep, several: Sequence[MeasuredTimes]) -> None:
 def measured_rows(
     sweep: Sweep, table: pd.DataFrame, given: Sequence[MeasuredTimes], own: Sequence[MeasuredTimes] = ()
 ) -> MeasuredRows:
-    """The first given measured time, and then of the workload's own, that applies to each row of the
-    table of a sweep. Points without results have none. InputError for a value of what neither workload nor machine
-    has."""
+    """Return the measured time that applies to each row of the table of a sweep.
+
+    The first given one, and then of the workload's own. Points without results have none. InputError for a value of
+    what neither workload nor machine has.
+    """
     several = (*given, *own)
     rows = np.flatnonzero((table[ERROR] == "").to_numpy())
     chosen: list[MeasuredTimes | None] = [None] * len(table)
@@ -105,10 +109,13 @@ def _note(sweep: Sweep, others: Sequence[MeasuredTimes]) -> str:
 def with_measured_columns(
     table: pd.DataFrame, measured: MeasuredRows, formulas: Sequence[FormulaTimes] = ()
 ) -> pd.DataFrame:
-    """The table of a sweep with ``measured_s``, ``measured_low_s``, ``measured_high_s``, ``measured_n`` and
-    ``measured_interval``, ``measured_COMPONENT_s`` where components were measured, and the signed errors of forecast,
-    simulation, loaded forecast and formulas against measured totals (``measured_forecast_error``, ...), before the
-    column of reasons. The same table if nothing was measured."""
+    """Return the table of a sweep with the columns of measured times and errors.
+
+    ``measured_s``, ``measured_low_s``, ``measured_high_s``, ``measured_n`` and ``measured_interval``,
+    ``measured_COMPONENT_s`` where components were measured, and the signed errors of forecast, simulation, loaded
+    forecast and formulas against measured totals (``measured_forecast_error``, ...), before the column of reasons. The
+    same table if nothing was measured.
+    """
     if not any(measured.times):
         return table
     totals, seconds = measured.totals, measured.seconds
@@ -134,8 +141,10 @@ def with_measured_columns(
 
 
 def measured_records(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, object]]:
-    """For each row with a measurement: its number, its axes, and the columns of measured times: what is known of
-    them."""
+    """Return what is known of each row with a measurement.
+
+    Its number, its axes, and the columns of measured times.
+    """
     columns = [str(name) for name in table.columns if str(name).startswith("measured_")]
     rows = table[[NUMBER, *axes, *columns]][table[columns[:1]].notna().any(axis=1)] if columns else table.iloc[:0]
     records = rows.to_dict("records")

@@ -54,8 +54,11 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Limit:
-    """``name <= value`` or ``name >= value``: the outermost value at which it holds, and ``beyond``, the nearest
-    simulated one at which it does not. Any threshold from the one to the other is as true."""
+    """A limit ``name <= value`` or ``name >= value``.
+
+    The outermost value at which it holds, and ``beyond``, the nearest simulated one at which it does not. Any threshold
+    from the one to the other is as true.
+    """
 
     name: str
     sign: str
@@ -171,8 +174,10 @@ def _box_text(box: Sequence[Side]) -> str:
 
 
 def condition_of(coordinates: Sequence[Coordinate], holds: Truth) -> Condition | None:
-    """A condition that is true at exactly the points where ``holds`` is, (points,); None where no simple one is, and
-    and if it holds everywhere or nowhere."""
+    """Return a condition that is true at exactly the points where ``holds`` is, (points,).
+
+    None where no simple one is, and and if it holds everywhere or nowhere.
+    """
     if holds.all() or not holds.any():
         return None
     found = box_condition(coordinates, holds)
@@ -184,8 +189,10 @@ def condition_of(coordinates: Sequence[Coordinate], holds: Truth) -> Condition |
 
 
 def box_condition(coordinates: Sequence[Coordinate], holds: Truth) -> Condition | None:
-    """A box that is true at exactly these points, or all but one, with the fewest sides; of equally many the box, and
-    the coordinates that come first. None where no box of up to ``MOST_SIDES`` sides is."""
+    """Return a box that is true at exactly these points, or all but one, with the fewest sides.
+
+    Of equally many the box, and the coordinates that come first. None where no box of up to ``MOST_SIDES`` sides is.
+    """
     box, rest = _box(coordinates, holds), _box(coordinates, ~holds)
     if rest is not None and (box is None or len(rest) < len(box)):
         return Condition(tuple((side.opposite(),) for side in rest))
@@ -193,8 +200,10 @@ def box_condition(coordinates: Sequence[Coordinate], holds: Truth) -> Condition 
 
 
 def staircase(coordinates: Sequence[Coordinate], holds: Truth) -> Condition | None:
-    """Up to ``MOST_STEPS`` quadrants of two numeric coordinates, all open in the same direction, that together are
-    true at exactly these points; of several directions that with the fewest sides. None if there are none."""
+    """Return up to ``MOST_STEPS`` quadrants of two coordinates that are true at exactly these points.
+
+    All open in the same direction; of several directions that with the fewest sides. None if there are none.
+    """
     if len(coordinates) != 2 or not all(one.is_numeric for one in coordinates) or holds.all() or not holds.any():
         return None
     directions = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
@@ -205,7 +214,7 @@ def staircase(coordinates: Sequence[Coordinate], holds: Truth) -> Condition | No
 def _steps(
     coordinates: Sequence[Coordinate], signs: tuple[float, float], holds: Truth
 ) -> tuple[tuple[Limit, ...], ...] | None:
-    """The quadrants that open where the coordinates, times their signs, are larger."""
+    """Return the quadrants that open where the coordinates, times their signs, are larger."""
     x, y = (sign * one.values.astype(np.float64) for sign, one in zip(signs, coordinates, strict=True))
     order = np.lexsort((y, ~holds, x))  # for each x, the points at which it holds come first
     x, y, held = x[order], y[order], holds[order]
@@ -228,8 +237,10 @@ def _limits(one: Coordinate, sign: float) -> dict[float, Limit]:
 
 
 def _box(coordinates: Sequence[Coordinate], inside: Truth) -> tuple[Side, ...] | None:
-    """The sides of the smallest box around the points inside that are needed to keep all others out; None where
-    they do not, or are too many, or where either are no points."""
+    """Return the sides of the smallest box around the points inside that are needed to keep all others out.
+
+    None where they do not, or are too many, or where either are no points.
+    """
     if inside.all() or not inside.any():
         return None
     sides = [side for one in coordinates for side in _sides(one, inside)]
@@ -251,7 +262,7 @@ def _box(coordinates: Sequence[Coordinate], inside: Truth) -> tuple[Side, ...] |
 
 
 def _sides(coordinate: Coordinate, inside: Truth) -> list[Side]:
-    """The sides of the smallest box on one coordinate, as far as there are points beyond them."""
+    """Return the sides of the smallest box on one coordinate, as far as there are points beyond them."""
     name, values = coordinate.name, coordinate.values
     if not coordinate.is_numeric:
         words, others = (tuple(dict.fromkeys(values[which].tolist())) for which in (inside, ~inside))

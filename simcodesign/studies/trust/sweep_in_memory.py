@@ -35,8 +35,10 @@ from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_fraction
 @dataclass(frozen=True)
 class SweepTable(PlainResult, Drawn):
     """``table``: a row for every point, its axes first, then results, formulas and, if there are none, the reason.
+
     ``trust``: where formulas are within a fraction of the simulation; None if not requested. ``notes``: what was
-    measured at no point of the sweep. ``axes``: what was varied."""
+    measured at no point of the sweep. ``axes``: what was varied.
+    """
 
     table: pd.DataFrame
     trust: TrustMap | None
@@ -44,7 +46,7 @@ class SweepTable(PlainResult, Drawn):
     axes: tuple[SweepAxis, ...] = ()
 
     def json_fields(self) -> dict[str, Any]:
-        """The columns of the table, the trust map, and notes if there are any."""
+        """Return the columns of the table, the trust map, and notes if there are any."""
         shown = {"table": self.table.to_dict("list"), "trust": self.trust}
         return shown | ({"notes": self.notes} if self.notes else {})
 
@@ -73,7 +75,7 @@ def _points(
     tie: Mapping[str, str | Sequence[str | float]] | None = None,
     jobs: int = 1,
 ) -> tuple[MeasuredSources, tuple[int, str] | None, list[str], int]:
-    """The options about points: what anchors them, the sample, the ties as texts, and the most processes."""
+    """Return the options about points: what anchors them, the sample, the ties as texts, and the most processes."""
     return anchor, sample, [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()], jobs
 
 
@@ -144,8 +146,10 @@ def _given(
     parameters: Mapping[str, object],
     options: dict[str, Any],
 ) -> tuple[WorkloadSource, MachineSource, dict[str, str]]:
-    """The workload, the machine, and the settings as texts; ``options`` become the options of a scenario, if there is
-    one."""
+    """Return the workload, the machine, and the settings as texts.
+
+    ``options`` become the options of a scenario, if there is one.
+    """
     if isinstance(workload, Scenario):
         own = {name: options.pop(name, None) for name in _OF_SCENARIO}
         scenario = Scenario.of(workload, machine, parameters, **own)
@@ -176,7 +180,7 @@ def _texts(values: Sequence[Value]) -> str:
 
 
 def _rows(sweep: Sweep, jobs: int) -> list[PointResult]:
-    """The rows of all points, by at most ``jobs`` processes."""
+    """Return the rows of all points, by at most ``jobs`` processes."""
     task = partial(_row, sweep, pack(sweep))
     began = time.monotonic()
     first = task(0)

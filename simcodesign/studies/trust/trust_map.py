@@ -1,5 +1,7 @@
-"""Accuracy map of a sweep: the points at which each formula is within a fraction of the simulation, and the best
-formula."""
+"""Accuracy map of a sweep.
+
+The points at which each formula is within a fraction of the simulation, and the best formula.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,12 @@ Truth = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Region:
-    """Where something holds: at ``points`` of ``of`` points. ``condition``: true at exactly those, None if it holds
-    everywhere or nowhere, or where no simple condition fits; then ``by_words`` has a region for each value of the axes
-    that are words (``network.topology.kind = mesh``), if there are any."""
+    """Where something holds: at ``points`` of ``of`` points.
+
+    ``condition``: true at exactly those, None if it holds everywhere or nowhere, or where no simple condition fits;
+    then ``by_words`` has a region for each value of the axes that are words (``network.topology.kind = mesh``), if
+    there are any.
+    """
 
     points: int
     of: int
@@ -62,9 +67,11 @@ class Region:
 
 @dataclass(frozen=True)
 class Trust:
-    """One formula, or our forecast (``formula`` is None), over the points that were simulated. ``error``: signed, as a
-    fraction of the simulated time, (points,), nan if there is no value. ``within``: whether it is within the fraction
-    of the map; ``best``: whether it is the best one."""
+    """One formula, or our forecast (``formula`` is None), over the points that were simulated.
+
+    ``error``: signed, as a fraction of the simulated time, (points,), nan if there is no value. ``within``: whether it
+    is within the fraction of the map; ``best``: whether it is the best one.
+    """
 
     name: str
     formula: FormulaTimes | None
@@ -124,7 +131,7 @@ class TrustMap(PlainResult):
         return len(self.best)
 
     def json_fields(self) -> dict[str, Any]:
-        """The fraction, the axes as far as simulated, and the formulas."""
+        """Return the fraction, the axes as far as simulated, and the formulas."""
         axes = []
         for axis in self.axes:
             at = self.values[axis.name]
@@ -135,14 +142,16 @@ class TrustMap(PlainResult):
 
 
 def check_fraction(fraction: float, place: Place | None = None) -> float:
-    """The fraction within which formulas are trusted. InputError unless it is finite and above 0."""
+    """Return the fraction within which formulas are trusted. InputError unless it is finite and above 0."""
     if not 0 < fraction < float("inf"):
         raise InputError("a fraction of the simulated time", place, value=fraction, allowed="above 0, e.g. 10% or 0.1")
     return fraction
 
 
 def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], fraction: float = WITHIN) -> TrustMap:
-    """The trust map of formulas over the table of a sweep with simulations, with our forecast if the table has it.
+    """Return the trust map of formulas over the table of a sweep with simulations.
+
+    With our forecast if the table has it.
 
     Conditions are searched over all axes but seeds: they are exact at the points that were simulated, with every seed.
     InputError if nothing was simulated, and if there is nothing to compare with the simulation.
@@ -194,7 +203,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
 
 
 def _evidence(sweep: Sweep, numbers: NDArray[np.int64]) -> tuple[EvidenceOverPoints, ...]:
-    """The simulated points; ``_MOST_POINTS`` evenly spaced ones if there are more."""
+    """Return the simulated points; ``_MOST_POINTS`` evenly spaced ones if there are more."""
     evaluator = SweepEvaluator(sweep)
     some = numbers[np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST_POINTS)).astype(int))]
     return evidence_over(evaluator.scenario(sweep.point(number)).bind() for number in some.tolist())
@@ -206,7 +215,7 @@ def _column(axis: SweepAxis, table: pd.DataFrame, rows: NDArray[np.int64]) -> ND
 
 
 def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) -> list[Coordinate]:
-    """The axes of several values as coordinates of points. A seed is none: no user chooses it to be accurate."""
+    """Return the axes of several values as coordinates of points. A seed is none: no user chooses it to be accurate."""
     return [
         Coordinate(axis.name, values[axis.name], axis.unit)
         for axis in axes
@@ -215,8 +224,10 @@ def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) 
 
 
 def _best(errors: NDArray[np.float64], within: Truth) -> NDArray[np.int64]:
-    """The index of the least absolute error, (points,) of (formulas, points): the first of equal ones, one within the
-    fraction if any is, -1 if all are nan."""
+    """Return the index of the least absolute error, (points,) of (formulas, points).
+
+    The first of equal ones, one within the fraction if any is, -1 if all are nan.
+    """
     sizes = np.where(np.isnan(errors) | (within.any(axis=0) & ~within), np.inf, np.abs(errors))
     least = sizes.min(axis=0)
     best = np.argmax((sizes <= least * (1 + _SAME) + _SAME) & ~np.isnan(errors), axis=0)
@@ -234,7 +245,7 @@ def _region(coordinates: Sequence[Coordinate], holds: Truth, *, split: bool = Tr
 
 
 def _by_words(coordinates: Sequence[Coordinate], holds: Truth) -> dict[str, Region]:
-    """A region for each combination of words, of the other coordinates."""
+    """Return a region for each combination of words, of the other coordinates."""
     words = [one for one in coordinates if not one.is_numeric]
     combinations = list(product(*(dict.fromkeys(one.values.tolist()) for one in words)))
     if not words or len(combinations) > _MAX_WORDS:

@@ -37,8 +37,10 @@ KINDS = ("papers", "theory", "measurements", "other simulators", "")
 
 @dataclass(frozen=True)
 class Collection:
-    """Cases of one card of the report, as ``COLLECTION`` in the ``__init__.py`` of their folder declares: the
-    subject of the collection, one of ``KINDS``, and its title. InputError for another kind."""
+    """Cases of one card of the report, as ``COLLECTION`` in the ``__init__.py`` of their folder declares.
+
+    The subject of the collection, one of ``KINDS``, and its title. InputError for another kind.
+    """
 
     kind: str = ""
     title: str = ""
@@ -50,9 +52,12 @@ class Collection:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a value may be from what is expected, and why: by ``relative`` of that or by ``absolute`` in the unit of
-    the case, whichever is more. ``sense``: where only ``at_least`` or ``at_most`` is claimed. InputError without a
-    reason, and for what would let everything or nothing pass."""
+    """How far a value may be from what is expected, and why.
+
+    By ``relative`` of that or by ``absolute`` in the unit of the case, whichever is more. ``sense``: where only
+    ``at_least`` or ``at_most`` is claimed. InputError without a reason, and for what would let everything or nothing
+    pass.
+    """
 
     reason: str
     relative: float = 0.0
@@ -69,8 +74,10 @@ class Tolerance:
                 raise InputError(f"{name} part of a tolerance", value=margin, allowed="a number of 0 or above")
 
     def holds(self, value: float, expected: float) -> bool:
-        """Whether the value is what is expected. Nothing is within a tolerance of what is no number, or no finite one:
-        it would be beyond every bound."""
+        """Return whether the value is what is expected.
+
+        Nothing is within a tolerance of what is no number, or no finite one: it would be beyond every bound.
+        """
         if not (math.isfinite(value) and math.isfinite(expected)):
             return False
         margin = max(self.absolute, self.relative * abs(expected))

@@ -18,8 +18,10 @@ from simcodesign.studies.validation.verdict import HOLDS, CaseValue, Verdict, po
 
 @dataclass(frozen=True)
 class CaseLadderStep:
-    """One row of a ladder: seconds after this step, what it adds, its fraction of the gap. ``effect``: an effect that
-    is switched on, or another step of a formula's ladder."""
+    """One row of a ladder: seconds after this step, what it adds, its fraction of the gap.
+
+    ``effect``: an effect that is switched on, or another step of a formula's ladder.
+    """
 
     effect: str
     simulated_s: float
@@ -29,8 +31,10 @@ class CaseLadderStep:
 
 @dataclass(frozen=True)
 class CaseLadder:
-    """From a forecast, or a formula of that name, to a simulation, effect after effect. ``absent``: effects that have
-    nothing to act on."""
+    """From a forecast, or a formula of that name, to a simulation, effect after effect.
+
+    ``absent``: effects that have nothing to act on.
+    """
 
     title: str
     start: str
@@ -114,9 +118,11 @@ class CaseOutcome(PlainResult):
         return f"the contradiction depends on {'; '.join(self.ours)}"
 
     def deviation(self, point: CaseValue) -> float:
-        """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
-        of a bound the reading that is nearest to breaking it. In a case about the source, the deviation of its own
-        equations from its numbers. nan if there is none."""
+        """Return the worst relative deviation of the readings under test from their target, with its sign.
+
+        The largest, and of a bound the reading that is nearest to breaking it. In a case about the source, the
+        deviation of its own equations from its numbers. nan if there is none.
+        """
         if not self.tested:
             return math.nan if point.own is None else relative_error(point.own, point.expected)
         values = [value for name in self.tested if (value := getattr(point, name)) is not None]
@@ -132,8 +138,11 @@ class CaseOutcome(PlainResult):
 
     @property
     def worst(self) -> CaseValue:
-        """The point that shows the case: among points with the worst verdict, the point that deviates most, or is
-        nearest to breaking the bound that is claimed."""
+        """Return the point that shows the case.
+
+        Among points with the worst verdict, the point that deviates most, or is nearest to breaking the bound that is
+        claimed.
+        """
         worst = [point for point in self.points if point.verdict is self.verdict] or list(self.points)
         return max(worst, key=lambda point: self._badness(point, self.deviation(point)))
 
@@ -146,7 +155,7 @@ class CaseOutcome(PlainResult):
 def outcome_of(
     case: Case, readings: Readings, *, seconds: float = 0.0, notes: Iterable[str] = (), plot: str = ""
 ) -> CaseOutcome:
-    """The verdict on the readings. ValueError and the like when a derivation cannot be evaluated."""
+    """Return the verdict on the readings. ValueError and the like when a derivation cannot be evaluated."""
     points, error = points_of(case, readings), ""
     if case.because and not case.missing and verdict_of(points) not in (Verdict.NOT_REPRODUCED, Verdict.DIFFERS):
         points = tuple(replace(point, verdict=Verdict.DIFFERS) for point in points)
@@ -164,7 +173,7 @@ def outcome_of(
 
 
 def failed(case: Case, error: str, seconds: float = 0.0) -> CaseOutcome:
-    """The case whose measurement broke off: it differs, whatever its source lacks."""
+    """Return the case whose measurement broke off: it differs, whatever its source lacks."""
     points = tuple(
         CaseValue(label, expected, case.own.get(label), None, None, Verdict.DIFFERS, measured=case.measured.get(label))
         for label, expected in case.expected.items()
@@ -224,5 +233,5 @@ def source_checks(outcomes: Iterable[CaseOutcome]) -> int:
 
 
 def status_of(outcomes: Iterable[CaseOutcome]) -> int:
-    """The exit status: 1 when any case differs, otherwise 0."""
+    """Return the exit status: 1 when any case differs, otherwise 0."""
     return int(any(outcome.verdict is Verdict.DIFFERS for outcome in outcomes))

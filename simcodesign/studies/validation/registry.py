@@ -90,7 +90,10 @@ def _module(name: str) -> ModuleType:
 
 
 def _package(home: Path, shipped: bool) -> str:
-    """The name of the package of the cases; in a checkout the shipped one is no submodule that an import would find."""
+    """Return the name of the package of the cases.
+
+    In a checkout the shipped one is no submodule that an import would find.
+    """
     name = PACKAGE if shipped else f"simcodesign_cases_{zlib.crc32(str(home).encode()):08x}"
     if name in sys.modules:
         return name

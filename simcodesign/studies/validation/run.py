@@ -66,8 +66,11 @@ def _prepared(folder: Path | None, draw: Draw | None) -> Callable[[str], CaseOut
 
 
 def measured(case: Case, draw: Draw | None = None) -> CaseOutcome:
-    """The outcome of one case. What its measurement raises is an outcome too; its warnings are notes of it, and what it
-    prints goes to standard error, for standard output may be JSON."""
+    """Return the outcome of one case.
+
+    What its measurement raises is an outcome too; its warnings are notes of it, and what it prints goes to standard
+    error, for standard output may be JSON.
+    """
     begin = time.perf_counter()
     try:
         with warnings.catch_warnings(record=True) as heard, redirect_stdout(sys.stderr):
@@ -83,7 +86,7 @@ def measured(case: Case, draw: Draw | None = None) -> CaseOutcome:
 
 
 def _check(case: Case, readings: Readings) -> None:
-    """A value for what is not expected is a mistake in the case: nothing would be compared with it."""
+    """Refuse a value for what is not expected: a mistake in the case, as nothing would be compared with it."""
     for reading in SERIES:
         values = getattr(readings, reading)
         if not values.keys() <= case.expected.keys():
@@ -91,7 +94,7 @@ def _check(case: Case, readings: Readings) -> None:
 
 
 def _text(error: Exception) -> str:
-    """The error and the line that raised it; errors of this package say enough themselves."""
+    """Return the error and the line that raised it; errors of this package say enough themselves."""
     text = f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SimcodesignError) or not frames:

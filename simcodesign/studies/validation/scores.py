@@ -33,7 +33,9 @@ ALL = "all"
 @dataclass(frozen=True)
 class MeasuredRow:
     """A measured time: ``group`` is its machine and operation, ``values`` describe what was run.
-    ``calibrates``: whether constants of this project come from it."""
+
+    ``calibrates``: whether constants of this project come from it.
+    """
 
     id: str
     group: str
@@ -55,8 +57,11 @@ def role_of(row_id: str, calibrates: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """Errors of the predicted rows of one group and role: fractions of the measured times, without sign, nan if no row
-    is predicted. ``mean_ratio`` is the geometric mean of predicted / measured; ``worst_row`` has the largest error."""
+    """Errors of the predicted rows of one group and role.
+
+    Fractions of the measured times, without sign, nan if no row is predicted. ``mean_ratio`` is the geometric mean of
+    predicted / measured; ``worst_row`` has the largest error.
+    """
 
     group: str
     role: str
@@ -147,8 +152,11 @@ def _seconds(text: str, place: Place) -> float:
 
 
 def rows_text(rows: Sequence[MeasuredRow]) -> str:
-    """Return the rows as CSV: id, group, role, a column for each value, measured seconds except of evidence, and an
-    empty column for predicted seconds."""
+    """Return the rows as CSV.
+
+    Id, group, role, a column for each value, measured seconds except of evidence, and an empty column for predicted
+    seconds.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row.values))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -25,8 +25,11 @@ _FORMS = "e.g. seismic, 'cg and not (links or hops)', \"'Table 4' or broadcast\"
 
 
 def selected(cases: Iterable[Case], keyword: str = "", *, quick: bool = False, full: bool = False) -> tuple[Case, ...]:
-    """The cases that match the expression and are to run: all but ``full`` ones, with ``full`` also these, with
-    ``quick`` only quick ones. InputError for an expression that cannot be read, and when no case is left."""
+    """Return the cases that match the expression and are to run.
+
+    All but ``full`` ones, with ``full`` also these, with ``quick`` only quick ones. InputError for an expression that
+    cannot be read, and when no case is left.
+    """
     if quick and full:
         raise InputError("--quick and --full exclude each other", allowed="one of them")
     every = tuple(cases)
@@ -82,7 +85,7 @@ class _Parser:
                 yield (token if kind == "bracket" or token in OPERATORS else "word"), token
 
     def parse(self) -> Matcher:
-        """The whole expression."""
+        """Return the whole expression."""
         matches = self.any_of()
         if self.next:
             raise _error(f"{self.next!r} lacks an operand", self.expression)
@@ -114,7 +117,7 @@ class _Parser:
         return lambda text: all(part(text) for part in parts)
 
     def factor(self) -> Matcher:
-        """A phrase, something in brackets, or its opposite."""
+        """Return a phrase, something in brackets, or its opposite."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise _error(f"more than {MAX_DEPTH} levels", self.expression)

@@ -97,8 +97,10 @@ def points_of(case: Case, readings: Readings) -> tuple[CaseValue, ...]:
 
 
 def _verdict(case: Case, label: Label, values_of: Mapping[str, Mapping[Label, float]]) -> Verdict:
-    """The verdict on a value. Where the source's own equations contradict its number, the readings must match the
-    equations."""
+    """Return the verdict on a value.
+
+    Where the source's own equations contradict its number, the readings must match the equations.
+    """
     if case.missing:
         return Verdict.NOT_RECOVERABLE
     expected, tolerance = case.expected[label], case.tolerance
@@ -123,11 +125,13 @@ def _verdict_where_it_holds(case: Case) -> Verdict:
 
 
 def _verdict_on_contradiction(case: Case) -> Verdict:
-    """A source contradicts itself only where everything in the contradiction is published: a number of ours may be what
-    is wrong."""
+    """Return the verdict on a contradiction of the source.
+
+    It contradicts itself only if everything in the contradiction is published: a number of ours may be what is wrong.
+    """
     return Verdict.INCONSISTENT if case.can_contradict else Verdict.NOT_RECOVERABLE
 
 
 def verdict_of(points: tuple[CaseValue, ...]) -> Verdict:
-    """The worst of its points."""
+    """Return the worst of its points."""
     return min((point.verdict for point in points), key=list(Verdict).index)

@@ -47,7 +47,7 @@ def _defaults(
     seed: int = 0,
     max_evaluations: int | None = None,
 ) -> None:
-    """The options with their defaults, as ``help`` shows them."""
+    """Return the options with their defaults, as ``help`` shows them."""
 
 
 @shows_keywords(ExploreOptions, taken_by=_defaults)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -117,3 +119,29 @@ def public_members(described: type) -> Iterator[tuple[str, Any]]:
         function = getattr(one, "fget", None) or getattr(one, "func", None) or getattr(one, "__func__", one)
         if not name.startswith("_") and inspect.isfunction(function):
             yield name, function
+
+
+def own_members(module: Any) -> Iterator[tuple[type, str]]:
+    """Public methods and properties that public classes of a module define, lambdas and aliases left out."""
+    for name, described in vars(module).items():
+        if inspect.isclass(described) and described.__module__ == module.__name__ and not name.startswith("_"):
+            for member, one in vars(described).items():
+                function = getattr(one, "fget", None) or getattr(one, "func", None) or getattr(one, "__func__", one)
+                if not member.startswith("_") and inspect.isfunction(function) and function.__name__ == member:
+                    yield described, member
+
+
+def is_described(described: type, member: str) -> bool:
+    """Whether the member, or the one of a base class that it replaces, has a docstring."""
+    members = (vars(base)[member] for base in described.__mro__ if member in vars(base))
+    return any((one.__func__ if isinstance(one, classmethod | staticmethod) else one).__doc__ for one in members)
+
+
+@pytest.mark.thorough
+def test_every_public_method_is_described_in_its_class_or_a_base_class() -> None:
+    """As Ruff's D102, which does not look at base classes."""
+    names = [one.name for one in pkgutil.walk_packages(simcodesign.__path__, "simcodesign.")]
+    modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    members = [member for module in modules for member in own_members(module)]
+    assert len(members) > 1000
+    assert [f"{one.__module__}.{one.__qualname__}.{name}" for one, name in members if not is_described(one, name)] == []

@@ -96,8 +96,10 @@ def _leaves(steps: TreeSteps, count: int, up: bool) -> tuple[int, tuple[Row, ...
 def tree_in_segments(
     steps: TreeSteps, ranks: FloatOrArray, segments: FloatOrArray, m: Message, up: bool = False
 ) -> Path:
-    """Return the longest path of ``segments`` of this message in the tree of these steps: its seconds, and the messages
-    received on it (up). Raises InputError in LogGOPS, and where senders wait."""
+    """Return the longest path of ``segments`` of this message in the tree of these steps.
+
+    Its seconds, and the messages received on it (up). Raises InputError in LogGOPS, and where senders wait.
+    """
     check_in_order(m)
     longest = NO_PATH
     for count in np.unique(np.asarray(ranks)).tolist():

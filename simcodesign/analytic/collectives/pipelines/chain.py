@@ -57,8 +57,11 @@ def pipelined_chain_s(ranks: FloatOrArray, segments: FloatOrArray, m: Message) -
 
 
 def chain_on_levels_s(messages: Sequence[Message], segments: FloatOrArray) -> FloatOrArray:
-    """Chain in Hockney's model below S if each message of the chain has its own price: the first segment passes
-    all of them, and each other one follows when the busiest rank has done with the previous one."""
+    """Return the seconds of a chain in Hockney's model below S if each message has its own price.
+
+    The first segment passes all of them, and each other one follows when the busiest rank has done with the previous
+    one.
+    """
     whole_s: FloatOrArray = 0.0
     busiest_s: FloatOrArray = np.maximum(messages[0].send_s, messages[-1].held_s)
     for m in messages:
@@ -69,8 +72,10 @@ def chain_on_levels_s(messages: Sequence[Message], segments: FloatOrArray) -> Fl
 
 
 def _second_s(m: Message) -> FloatOrArray:
-    """Above S, from when the second rank sends the first segment to when it sends the second one: it may take that up
-    while it waits for its send, since it has no other message yet."""
+    """Return when, above S, the second rank sends its second segment, after it sent the first one.
+
+    It may take the segment up while it waits for its send, since it has no other message yet.
+    """
     begin = np.maximum(np.maximum(m.apart_s + m.arrival_s, m.whole_s + m.send_s), m.arrival_s + m.next_receive_s)
     received = np.maximum(begin + m.receive_s, m.whole_s + np.maximum(m.arrival_s, m.next_send_s))
     return received - m.whole_s
@@ -124,9 +129,11 @@ def _received_s(sent: Floats, m: _Times, segments: Floats) -> Floats:
 
 
 def _passed_on(sent: Floats, m: _Times, segments: Floats) -> Floats:
-    """When a rank sends each segment, (n, N), from the sends of the previous rank: of a message and a send that could
-    begin at the same time, that which came into the queue first, a message when it was sent and a send when its segment
-    was received."""
+    """Return when a rank sends each segment, (n, N), from the sends of the previous rank.
+
+    Of a message and a send that could begin at the same time, the one that came into the queue first begins: a message
+    when it was sent and a send when its segment was received.
+    """
     points = np.arange(sent.shape[1])
     passed, taken = np.full(sent.shape, np.inf), np.full(sent.shape, np.inf)
     received, given = np.zeros(len(points), np.int64), np.zeros(len(points), np.int64)

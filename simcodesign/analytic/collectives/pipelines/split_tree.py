@@ -24,8 +24,11 @@ from simcodesign.core.units import FloatOrArray
 
 
 class _Row(NamedTuple):
-    """A rank: messages on the path from the root, sends to others before these and to its own children, and most
-    children of a rank on the path but the root."""
+    """A rank of a split tree.
+
+    Messages on the path from the root, sends to others before these and to its own children, and most children of a
+    rank on the path but the root.
+    """
 
     messages: int
     turns: int
@@ -48,8 +51,10 @@ def parts_of_half(segments: FloatOrArray) -> FloatOrArray:
 
 
 def split_tree_s(ranks: FloatOrArray, parts: FloatOrArray, piece: Message, half: Message) -> FloatOrArray:
-    """Return the seconds of a broadcast whose halves go in ``parts`` of one ``piece`` each. Raises
-    InputError for more than one in LogGOPS, and where senders wait."""
+    """Return the seconds of a broadcast whose halves go in ``parts`` of one ``piece`` each.
+
+    Raises InputError for more than one in LogGOPS, and where senders wait.
+    """
     if np.any(np.asarray(parts) > 1):
         check_in_order(piece)
     time_s: FloatOrArray = np.zeros(())

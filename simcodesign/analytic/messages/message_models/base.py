@@ -21,10 +21,12 @@ ENTRY_POINTS = "simcodesign.forecast_messages"
 
 @dataclass(frozen=True)
 class Passage:
-    """How messages pass the network, whatever their model: over ``hops`` links, whose latencies are ``way_s``; each
-    byte takes ``again_s_per_byte`` where links after the first one store it, and ``longer_s_per_byte`` beyond its time
-    where the slowest link is slower than the message. ``startup_s`` and ``sent_s_per_byte``: what it takes before any
-    link, which may be that within a node."""
+    """How messages pass the network, whatever their model: over ``hops`` links, whose latencies are ``way_s``.
+
+    Each byte takes ``again_s_per_byte`` where links after the first one store it, and ``longer_s_per_byte`` beyond its
+    time where the slowest link is slower than the message. ``startup_s`` and ``sent_s_per_byte``: what it takes
+    before any link, which may be that within a node.
+    """
 
     hops: FloatOrArray
     way_s: FloatOrArray
@@ -56,7 +58,7 @@ class ForecastMessages(ABC):
 
     @abstractmethod
     def price(self, network: Network, passage: Passage) -> Callable[[FloatOrArray], Message]:
-        """The price of a message by its size, over these links; the network has no segments."""
+        """Return the price of a message by its size, over these links; the network has no segments."""
 
     @abstractmethod
     def head_and_tail_s(

@@ -18,9 +18,11 @@ from simcodesign.describe.network.network import Network
 
 
 class ForecastHockney(ForecastMessages):
-    """c = u = a = startup + latency of the hops + m x time per byte, r = v = receive overhead; unless hops hold the
-    sender, what they add is in a alone, and where messages are sent together all but the startup. Where messages hold
-    their receivers, c is all of a, and so is what a receiver copies."""
+    """c = u = a = startup + latency of the hops + m x time per byte, r = v = receive overhead.
+
+    Unless hops hold the sender, what they add is in a alone, and where messages are sent together all but the startup.
+    Where messages hold their receivers, c is all of a, and so is what a receiver copies.
+    """
 
     def price(self, network: Network, passage: Passage) -> Callable[[FloatOrArray], Message]:
         model = network.message_model

@@ -16,8 +16,11 @@ from simcodesign.describe.network.network import Network
 
 
 class ForecastLogGOPS(ForecastMessages):
-    """c = o + x O, a = o + L + latency of the hops, r = o + x max(O, G), u = max(c, g + x G), v = max(r, g + x G) with
-    x = max(m - 1, 0)."""
+    """Times of a message of m bytes in the forecast with LogGOPS.
+
+    c = o + x O, a = o + L + latency of the hops, r = o + x max(O, G), u = max(c, g + x G), v = max(r, g + x G) with x =
+    max(m - 1, 0).
+    """
 
     def price(self, network: Network, passage: Passage) -> Callable[[FloatOrArray], Message]:
         model = network.message_model

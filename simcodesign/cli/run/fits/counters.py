@@ -67,7 +67,7 @@ class Pipeline(TypedDict):
 
 
 def pipeline_of(options: FitCountersOptions) -> Pipeline:
-    """The options of the pipeline, with their defaults."""
+    """Return the options of the pipeline, with their defaults."""
     return {
         "threshold": THRESHOLD if options.threshold is None else options.threshold,
         "dimensions": DIMENSIONS if options.dimensions is None else options.dimensions,
@@ -131,7 +131,7 @@ def _note_processors(fitted: CounterPredictions, machine_name: str | None) -> No
 
 
 def parsed_target(text: str) -> tuple[float, float | None]:
-    """Processes and size of ``P=128,size=1e6``."""
+    """Return processes and size of ``P=128,size=1e6``."""
     values: dict[str, float] = {}
     for part in text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -160,7 +160,7 @@ def _positive(text: str, place: Place, name: str) -> float:
 
 
 def parsed_guard(text: str) -> float | None:
-    """The largest share of last-level misses; None for ``none``."""
+    """Return the largest share of last-level misses; None for ``none``."""
     if text.strip() == NO_GUARD:
         return None
     try:
@@ -176,7 +176,7 @@ def parsed_guard(text: str) -> float | None:
 
 
 def runs_of(files: Sequence[str], format: str | None) -> CounterTable:
-    """The rows of all files. A file with the same run as a previous one is taken as a repetition of it."""
+    """Return the rows of all files. A file with the same run as a previous one is taken as a repetition of it."""
     for at, file in enumerate(files):
         if file in files[:at]:
             raise InputError("a file is given twice", Place(file), allowed="each file once")
@@ -197,7 +197,7 @@ def _keys(table: CounterTable) -> Iterator[object]:
 
 
 def _numbered(table: CounterTable, file_of: Mapping[object, str], file: str) -> CounterTable:
-    """The table, with a free number of repetition if it lacks one and repeats a run."""
+    """Return the table, with a free number of repetition if it lacks one and repeats a run."""
     before = next((file_of[key] for key in _keys(table) if key in file_of), None)
     column = NUMBERS.index("repetition")
     if before is None or not all(map(math.isnan, table.values[:, column].tolist())):
@@ -214,7 +214,7 @@ def _numbered(table: CounterTable, file_of: Mapping[object, str], file: str) -> 
 
 
 def labelled(text: str) -> tuple[Path, Labels]:
-    """The file of ``FILE@P=4,size=1e6`` and the labels behind it; a file of the whole name is that file."""
+    """Return the file of ``FILE@P=4,size=1e6`` and the labels behind it; a file of the whole name is that file."""
     path, at, behind = text.rpartition("@")
     if not at or not path or Path(text).exists() or ("=" not in behind and behind.strip() != "summed"):
         return Path(text), NO_LABELS

@@ -88,12 +88,12 @@ def check(options: ModelOptions) -> None:
 
 
 def level_of(options: ModelOptions) -> float:
-    """The probability of the intervals."""
+    """Return the probability of the intervals."""
     return parsed_level(options.level, FIT_LEVEL)
 
 
 def measurements_of(options: ModelOptions, files: Sequence[Path]) -> Measurements:
-    """The measurements of all files, of the chosen regions and metrics."""
+    """Return the measurements of all files, of the chosen regions and metrics."""
     try:
         parts = [
             read_measurements(file, options.format, partial=options.partial or None, value=options.value)
@@ -128,7 +128,10 @@ def _fitted(
     *,
     digests: bool,
 ) -> tuple[Digest, Heading]:
-    """Data for tables and plots; each series is printed and written as soon as it is fitted. ``blocks`` takes all."""
+    """Return data for tables and plots.
+
+    Each series is printed and written as soon as it is fitted. ``blocks`` takes all.
+    """
     arguments, heading = arguments_and_heading(options, measurements, options.files)
     if options.as_json:
         outputs = [*outputs, (JsonWriter, write)]
@@ -186,7 +189,7 @@ def fit_arguments(options: ModelOptions) -> FitKeywords:
 
 
 def _target_of(texts: Sequence[str], measurements: Measurements) -> list[float] | None:
-    """The target in the order of the parameters; None if none is given."""
+    """Return the target in the order of the parameters; None if none is given."""
     if not texts:
         return None
     point = {name: _number(name, value) for name, value in _pairs(texts)}
@@ -208,7 +211,7 @@ def parsed_demands(items: Iterable[str]) -> dict[str, str]:
 
 
 def _hinted(error: InputError) -> InputError:
-    """The error of a file, with a word on ``fit-counters`` if it may hold hardware counters."""
+    """Return the error of a file, with a word on ``fit-counters`` if it may hold hardware counters."""
     try:
         recognised(Path(error.place.file if error.place else ""))
     except (InputError, OSError):
@@ -259,7 +262,10 @@ def _number(name: str, value: str) -> float:
 
 
 def parsed_exponents(text: str) -> str | ExponentSet:
-    """The name of a set, or pairs: each of the powers before the semicolon with each of the logarithms behind it."""
+    """Return the name of a set, or pairs.
+
+    Each of the powers before the semicolon with each of the logarithms behind it.
+    """
     if re.fullmatch(r"\s*[A-Za-z]\w*\s*", text):
         if text.strip() not in SETS:
             allowed = f"{nearest(text.strip(), SETS)}; or own powers and logarithms: '0,1/2,1;0,1'"
@@ -294,7 +300,10 @@ def _collective(text: str) -> tuple[str, str]:
 
 
 def matching(patterns: Sequence[str], names: Sequence[str], option: str) -> set[str] | None:
-    """The names that match a pattern of the shell or are one; None without patterns. InputError for one without any."""
+    """Return the names that match a pattern of the shell or are one; None without patterns.
+
+    InputError for one without any.
+    """
     if not patterns:
         return None
     chosen: set[str] = set()

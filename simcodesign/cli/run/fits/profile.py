@@ -66,7 +66,7 @@ def _evaluated(options: FitCountersOptions, large: float | None) -> tuple[Extrap
 
 
 def _processes(texts: Sequence[str], option: str) -> tuple[int, ...]:
-    """The numbers of processes of ``P=4,8,16`` or ``P=4:16:x2``."""
+    """Return the numbers of processes of ``P=4,8,16`` or ``P=4:16:x2``."""
     allowed = f"{option} P=4,8,16 or {option} P=4:16:x2"
     if len(texts) != 1:
         raise InputError(

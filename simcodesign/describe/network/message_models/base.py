@@ -119,7 +119,7 @@ class MessageModel(ABC):
 
     @classmethod
     def per_byte_key(cls) -> str:
-        """The key of the time per byte."""
+        """Return the key of the time per byte."""
         return [*cls.required][-1]
 
     @classmethod
@@ -150,7 +150,7 @@ class MessageModel(ABC):
         return False
 
     def sending(self, sends: str | None) -> Self:
-        """The model of messages sent so (``sends``); itself if that is not given, or makes no difference."""
+        """Return the model of messages sent so (``sends``); itself if that is not given, or makes no difference."""
         return self
 
     @property
@@ -190,8 +190,10 @@ class MessageModel(ABC):
 
     @abstractmethod
     def sender_words(self, last: str | None) -> str:
-        """For what a message holds its sender. ``last``: what of it has passed when that ends, where links are shared
-        so that this releases senders."""
+        """For what a message holds its sender.
+
+        ``last``: what of it has passed when that ends, where links are shared so that this releases senders.
+        """
 
     @abstractmethod
     def receiver_words(self) -> str:

@@ -31,7 +31,9 @@ class HockneySegment(SizeSegment):
 
 @dataclass(frozen=True)
 class Hockney(MessageModel):
-    """The sender is charged ``startup_s + h hop_latency_s + m per_byte_s`` for m bytes over h hops, the receiver
+    """Hockney's cost model of messages, with a receive overhead and hops.
+
+    The sender is charged ``startup_s + h hop_latency_s + m per_byte_s`` for m bytes over h hops, the receiver
     ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
 
     Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,

@@ -24,11 +24,12 @@ class LogGOPSSegment(SizeSegment):
 
 @dataclass(frozen=True)
 class LogGOPS(MessageModel):
-    """With x = max(m - 1, 0) for m bytes, the sender is busy for ``overhead_s + x overhead_per_byte_s`` (o, O). The
-    first byte arrives ``overhead_s + latency_s + h hop_latency_s`` (L) after the send began, and keeps the receiver
-    busy for ``overhead_s + x max(overhead_per_byte_s, per_byte_s)``; the interface sends (receives) again
-    ``gap_s + x per_byte_s`` (g, G) after this message at the earliest. Beyond S a sender continues only when its
-    message is taken up. Who has the processor when is as in LogGOPSim (docs/messages.md).
+    """With x = max(m - 1, 0) for m bytes, the sender is busy for ``overhead_s + x overhead_per_byte_s`` (o, O).
+
+    The first byte arrives ``overhead_s + latency_s + h hop_latency_s`` (L) after the send began, and keeps the receiver
+    busy for ``overhead_s + x max(overhead_per_byte_s, per_byte_s)``; the interface sends (receives) again ``gap_s +
+    x per_byte_s`` (g, G) after this message at the earliest. Beyond S a sender continues only when its message is
+    taken up. Who has the processor when is as in LogGOPSim (docs/messages.md).
 
     Sources: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010; LogGP: A. Alexandrov et al., SPAA 1995.
     """

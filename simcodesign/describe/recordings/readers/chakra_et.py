@@ -88,7 +88,7 @@ def _signed(field: int, value: float) -> float:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """The fields of a message. ValueError for what is none. Numbers of one byte, which most are, take no call."""
+    """Yield the fields of a message. ValueError for what is none. Numbers of one byte, which most are, take no call."""
     place, end = 0, len(message)
     while place < end:
         key, place = message[place], place + 1
@@ -124,7 +124,7 @@ def _numbers(data: bytes) -> Iterator[int]:
 
 
 def _number(data: bytes, place: int) -> tuple[int, int]:
-    """A number of variable length: seven bits a byte, the lowest first. Also the place behind it."""
+    """Return a number of variable length: seven bits a byte, the lowest first. Also the place behind it."""
     byte = data[place]
     if byte < 128:
         return byte, place + 1

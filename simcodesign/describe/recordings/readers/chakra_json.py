@@ -53,7 +53,7 @@ def _plain(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1000)
 def _value_key(keys: tuple[str, ...]) -> str:
-    """The key of a value, which is the name of its type; empty if there is none."""
+    """Return the key of a value, which is the name of its type; empty if there is none."""
     return next(filter(_VALUE.fullmatch, keys), "")
 
 
@@ -69,7 +69,7 @@ def _node(keys: dict[str, Any], line: int) -> Node:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file with the lines in which they begin."""
+    """Yield the objects of a file with the lines in which they begin."""
     text, decoder = read_text(path), json.JSONDecoder()
     place = line_at = 0
     line = 1

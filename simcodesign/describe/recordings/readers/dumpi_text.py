@@ -58,8 +58,10 @@ _NOTHING = ("", None)
 
 
 class _Rank:
-    """The calls of one rank. ``types``: bytes of an element of datatypes, by their numbers. ``known``: parameters by
-    their lines."""
+    """The calls of one rank.
+
+    ``types``: bytes of an element of datatypes, by their numbers. ``known``: parameters by their lines.
+    """
 
     def __init__(self, rank: MpiRank, types: dict[int, int]) -> None:
         self.rank, self._types = rank, types

@@ -68,7 +68,7 @@ _LINE = re.compile(r"MPI_[A-Z]\w*\s*:\s*[\d.-]+\s*:")
 
 
 def _datatype(text: str) -> int:
-    """The second of number, size and extent."""
+    """Return the second of number, size and extent."""
     return int(text.split(",")[1])
 
 

@@ -80,7 +80,7 @@ class _Rank:
             action(self, event, names)
 
     def _place_of(self, event: Any) -> tuple[int, int, int]:
-        """The communicator of an event, this rank in it, and how many ranks it has."""
+        """Return the communicator of an event, this rank in it, and how many ranks it has."""
         communicator = event.communicator
         if communicator not in self._places:
             group = getattr(communicator, "group", None)

@@ -8,7 +8,7 @@ from simcodesign.describe.recordings.readers.registry import READERS, RecordingR
 
 
 def _sniff(start: FileStart) -> Match:
-    """A file of ZIP whose first part is the header."""
+    """Return a file of ZIP whose first part is the header."""
     is_one = start.content.startswith(b"PK") and HEADER.encode() in start.content[:100]
     return Match.CERTAIN if is_one else Match.NONE
 

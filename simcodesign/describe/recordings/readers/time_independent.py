@@ -130,12 +130,12 @@ def _isend(rank: _Rank, given: list[str]) -> None:
 
 
 def _most(size_bytes: float) -> float | None:
-    """A receive of no size takes what is sent."""
+    """Return a receive of no size takes what is sent."""
     return size_bytes if size_bytes > 0 else None
 
 
 def _one(number: int) -> int | None:
-    """A rank or tag of a receive; None for a number below 0, which means any."""
+    """Return a rank or tag of a receive; None for a number below 0, which means any."""
     return number if number >= 0 else None
 
 
@@ -234,7 +234,7 @@ def _gatherv(rank: _Rank, given: list[str]) -> None:
 
 
 def _scatterv(rank: _Rank, given: list[str]) -> None:
-    """``COUNTS COUNT [ROOT [DATATYPE DATATYPE]]``."""
+    """Read ``COUNTS COUNT [ROOT [DATATYPE DATATYPE]]``."""
     ranks = rank.ranks
     element_bytes = rank.bytes_of(given, 2 + ranks)
     sizes = [count * element_bytes for count in rank.counts(given, 0)]
@@ -261,7 +261,7 @@ def _alltoallv(rank: _Rank, given: list[str]) -> None:
 
 
 def _reducescatter(rank: _Rank, given: list[str]) -> None:
-    """``COUNTS FLOPS [DATATYPE]``."""
+    """Read ``COUNTS FLOPS [DATATYPE]``."""
     elements = sum(rank.counts(given, 0))
     rank.log.collective("reduce_scatter", elements * rank.bytes_of(given, 1 + rank.ranks))
     _combine(rank, given[rank.ranks])
@@ -319,7 +319,7 @@ def read_time_independent(path: Path) -> Recording:
 
 
 def _listed(path: Path) -> list[Path]:
-    """The files that an index lists; the file itself if it is none."""
+    """Return the files that an index lists; the file itself if it is none."""
     files: list[Path] = []
     for number, line in numbered_lines(path):
         text = line.strip()
@@ -334,7 +334,7 @@ def _listed(path: Path) -> list[Path]:
 
 
 def _actions(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The words of each action with its line."""
+    """Yield the words of each action with its line."""
     for number, line in numbered_lines(path):
         words = line.split()
         if words and not words[0].startswith("#"):
@@ -392,7 +392,7 @@ def _read(path: Path, builder: RecordingBuilder, own: int | None, unnamed: Unnam
 
 
 def _other_spelling(text: str, by_text: dict[str, _Rank], place: Place) -> _Rank:
-    """The rank of ``007`` or ``+7``. Raises InputError for one that is not expected here."""
+    """Return the rank of ``007`` or ``+7``. Raises InputError for one that is not expected here."""
     known = by_text.get(str(_rank(text, place)))
     if known is None:
         raise InputError("an action of another rank", place, value=text, allowed=_in_words(by_text))

@@ -73,8 +73,10 @@ class DragonflyTopology(RouterTopology):
         return cls(node_count, terminals, routers, ports, arrangement, bandwidth, latency)
 
     def options_for(self, node_count: int) -> dict[str, Any]:
-        """Groups of the same kind, or the largest smaller ones that ``node_count`` hosts fill, with as many global
-        links as reach all of them, if these are more."""
+        """Return groups of the same kind, or the largest smaller ones that ``node_count`` hosts fill.
+
+        With as many global links as reach all of them, if these are more.
+        """
         terminals = largest_divisor(node_count, self.terminals)
         routers = largest_divisor(node_count // terminals, self.routers)
         ports = max(self.global_links, -(-(node_count // (terminals * routers) - 1) // routers))
@@ -83,6 +85,7 @@ class DragonflyTopology(RouterTopology):
 
     @property
     def groups(self) -> int:
+        """Return the number of groups."""
         return self.node_count // (self.terminals * self.routers)
 
     @cached_property
@@ -151,7 +154,7 @@ class DragonflyTopology(RouterTopology):
     def _cable(
         self, group: IntArray, here: IntArray, other: IntArray, there: IntArray, host: IntArray
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """The cable to take to another group, the router at its begin, and the router at its end."""
+        """Return the cable to take to another group, the router at its begin, and the router at its end."""
         links, best = self.between_groups, np.full(group.shape, np.iinfo(np.int64).max)
         chosen, leave, enter = np.zeros_like(group), np.zeros_like(group), np.zeros_like(group)
         cables = links.cables_per_pair

@@ -33,7 +33,9 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
 @register_topology
 @dataclass(frozen=True)
 class DragonflyPlusTopology(RouterTopology):
-    """A. Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: Low cost topology for scaling
+    """A.
+
+    Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: Low cost topology for scaling
     datacenters", HiPINEB 2017.
 
     A group has ``leaves`` leaf switches with ``terminals`` hosts each, and ``spines`` spine switches with
@@ -79,8 +81,10 @@ class DragonflyPlusTopology(RouterTopology):
         return cls(node_count, terminals, leaves, spines, ports, arrangement, bandwidth, latency)
 
     def options_for(self, node_count: int) -> dict[str, Any]:
-        """Groups of the same kind, or the largest smaller ones that ``node_count`` hosts fill, with as many global
-        links as reach all of them, if these are more."""
+        """Return groups of the same kind, or the largest smaller ones that ``node_count`` hosts fill.
+
+        With as many global links as reach all of them, if these are more.
+        """
         terminals = largest_divisor(node_count, self.terminals)
         leaves = largest_divisor(node_count // terminals, self.leaves)
         ports = max(self.global_links, -(-(node_count // (terminals * leaves) - 1) // self.spines))
@@ -89,6 +93,7 @@ class DragonflyPlusTopology(RouterTopology):
 
     @property
     def groups(self) -> int:
+        """Return the number of groups."""
         return self.node_count // (self.terminals * self.leaves)
 
     @cached_property

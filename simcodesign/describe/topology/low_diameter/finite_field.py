@@ -25,10 +25,12 @@ class FiniteField:
 
     @property
     def prime(self) -> int:
+        """Return the prime p of a field of p^n elements."""
         return prime_factors(self.size)[0]
 
     @property
     def degree(self) -> int:
+        """Return the exponent n of a field of p^n elements."""
         return len(prime_factors(self.size))
 
     @cached_property

@@ -20,8 +20,9 @@ MOST_PORTS = 2**14
 
 @dataclass(frozen=True)
 class GlobalLinks:
-    """Cables between ``groups`` groups, each with ``ports`` ports for them: ``per_router`` on its first router, as many
-    on the next one, and so on.
+    """Cables between ``groups`` groups, each with ``ports`` ports for them.
+
+    ``per_router`` on its first router, as many on the next one, and so on.
 
     Every two groups are joined by ports // (groups - 1) cables; ports that are left over stay empty. The first
     groups - 1 ports of a group lead to one other group each, so do the next ones, and so on. In each of these rounds:
@@ -55,15 +56,15 @@ class GlobalLinks:
         return other - (other > group)
 
     def router(self, group: IntArray, other: IntArray, cable: IntArray | int) -> IntArray:
-        """The router, within its group, to which that cable to another group is plugged."""
+        """Return the router, within its group, to which that cable to another group is plugged."""
         return (cable * (self.groups - 1) + self.place(group, other)) // self.per_router
 
     def link(self, group: IntArray, other: IntArray, cable: IntArray) -> IntArray:
-        """The number of the link that leads from a group to another one over a cable of theirs."""
+        """Return the number of the link that leads from a group to another one over a cable of theirs."""
         return (group * (self.groups - 1) + self.place(group, other)) * self.cables_per_pair + cable
 
     def ends(self, link: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """The group at the begin of a link, the group at its end, and which of their cables it is."""
+        """Return the group at the begin of a link, the group at its end, and which of their cables it is."""
         rest, cable = np.divmod(link, max(1, self.cables_per_pair))
         group, place = np.divmod(rest, max(1, self.groups - 1))
         if self.arrangement == PALMTREE:

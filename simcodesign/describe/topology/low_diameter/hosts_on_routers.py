@@ -74,16 +74,21 @@ class RouterTopology(Topology):
 
     @abstractmethod
     def router_step(self, at: IntArray, target: IntArray, host: IntArray) -> tuple[IntArray, IntArray]:
-        """The next router, and the link to it among links between routers, on the route from routers ``at`` to routers
-        ``target``, where ``host`` is; shapes (n,), ``at != target`` everywhere."""
+        """Return the next router, and the link to it, on the route from routers ``at`` to routers ``target``.
+
+        The link is among links between routers, and ``host`` is at ``target``; shapes (n,), ``at != target``
+        everywhere.
+        """
 
     @abstractmethod
     def router_link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
-        """The routers at which links between routers, shape (n,), begin and end."""
+        """Return the routers at which links between routers, shape (n,), begin and end."""
 
     def parallel_of(self, link: int) -> int | None:
-        """Which of several links between the same routers this one is; None if there is one alone. Links are those
-        between routers."""
+        """Which of several links between the same routers this one is; None if there is one alone.
+
+        Links are those between routers.
+        """
         return None
 
     @property
@@ -130,8 +135,11 @@ class RouterTopology(Topology):
 
     @cached_property
     def bisection_width(self) -> int:
-        """The smaller of two cuts: the links of half of the hosts, and those that join the first half of the hosts and
-        their routers with the others (``cut_in_order``)."""
+        """Return the smaller of two cuts.
+
+        The links of half of the hosts, and those that join the first half of the hosts and their routers with the
+        others (``cut_in_order``).
+        """
         half = self.node_count // 2
         if self.node_count == 1 or self.link_count > MOST_COUNTED_LINKS:
             return half
@@ -164,7 +172,7 @@ class RouterTopology(Topology):
         return turns
 
     def _step(self, at: IntArray, target: IntArray, between: RouterStep, by: IntArray) -> tuple[IntArray, IntArray]:
-        """A step, that between routers by ``between``, which also looks at ``by``: a host, or a number."""
+        """Return a step, that between routers by ``between``, which also looks at ``by``: a host, or a number."""
         following, link = at // self.terminals + self.node_count, 2 * at
         inner = np.flatnonzero(at >= self.node_count)
         router, host = at[inner] - self.node_count, target[inner]
@@ -187,7 +195,7 @@ class RouterTopology(Topology):
         return tail, head
 
     def link_name(self, link: int) -> str:
-        """The ends of the link, and which of several parallel ones it is."""
+        """Return the ends of the link, and which of several parallel ones it is."""
         name = super().link_name(link)
         place = self.parallel_of(link - 2 * self.node_count) if link >= 2 * self.node_count else None
         return name if place is None else f"{name} #{place}"
@@ -214,7 +222,10 @@ def cut_in_order(network: Topology) -> int:
 def checked_speeds(
     options: Mapping[str, Any], kinds: int, place: Place | None
 ) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None]:
-    """The options bandwidth (B/s) and latency (s), one value for the links of hosts and one for each other kind."""
+    """Return the options bandwidth (B/s) and latency (s).
+
+    One value for the links of hosts and one for each other kind.
+    """
     bandwidth, latency = (
         checked_values(options.get(name), name, kinds + 1, "kind of links", place) for name in DIMENSION_OF
     )
@@ -230,7 +241,7 @@ def checked_numbers(kind: str, options: Mapping[str, Any], names: Mapping[str, s
 
 
 def largest_divisor(number: int, most: int) -> int:
-    """The largest divisor of a number that is at most so large."""
+    """Return the largest divisor of a number that is at most so large."""
     return next(divisor for divisor in range(min(most, number), 0, -1) if number % divisor == 0)
 
 

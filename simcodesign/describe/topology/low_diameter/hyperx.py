@@ -44,7 +44,9 @@ class Dimension(NamedTuple):
 @register_topology
 @dataclass(frozen=True)
 class HyperXTopology(RouterTopology):
-    """J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber, "HyperX: topology, routing, and packaging of efficient
+    """J.
+
+    Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber, "HyperX: topology, routing, and packaging of efficient
     large-scale networks", SC 2009.
 
     Routers are on a grid of ``shape`` S, numbered row by row (last coordinate fastest), with T = ``terminals`` hosts
@@ -81,8 +83,10 @@ class HyperXTopology(RouterTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> HyperXTopology:
-        """Build it of a shape, with as many hosts on each router; bandwidths (B/s) and latencies (s): of hosts, then of
-        each dimension."""
+        """Build it of a shape, with as many hosts on each router.
+
+        Bandwidths (B/s) and latencies (s): of hosts, then of each dimension.
+        """
         if "shape" not in options:
             raise InputError("hyperx needs a shape (routers in every dimension)", place, allowed="e.g. [4, 4]")
         shape = _wholes(options["shape"], "shape", place)
@@ -100,8 +104,10 @@ class HyperXTopology(RouterTopology):
         return cls(node_count, terminals, shape, cables, bandwidth, latency)
 
     def options_for(self, node_count: int) -> dict[str, Any]:
-        """As many hosts on each router, or the largest smaller number that divides them, on a shape that is as near to
-        this one as the number of routers allows."""
+        """Return as many hosts on each router, or the largest smaller number that divides them.
+
+        On a shape that is as near to this one as the number of routers allows.
+        """
         terminals = largest_divisor(node_count, self.terminals)
         same = node_count == self.node_count
         shape = self.shape if same else similar_shape(self.shape, node_count // terminals)
@@ -114,6 +120,7 @@ class HyperXTopology(RouterTopology):
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
+        """Return the dimensions, with their strides and first cables."""
         found: list[Dimension] = []
         stride, first = self.router_count, 0
         for extent, cables in zip(self.shape, self.cables, strict=True):
@@ -139,8 +146,10 @@ class HyperXTopology(RouterTopology):
 
     @cached_property
     def bisection_width(self) -> int:
-        """Width of the best set of the first routers, see the class; half of the hosts' cables in very large
-        networks."""
+        """Width of the best set of the first routers, see the class.
+
+        Half of the hosts' cables in very large networks.
+        """
         half, routers = self.node_count // 2, self.router_count
         if routers * len(self.shape) > MOST_COUNTED_LINKS:
             return half

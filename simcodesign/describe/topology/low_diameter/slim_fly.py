@@ -30,8 +30,10 @@ MAX_Q = 1024
 @register_topology
 @dataclass(frozen=True)
 class SlimFlyTopology(RouterTopology):
-    """M. Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014, on the graphs of
-    McKay, Miller and Siran (P. Hafner, "Geometric realisation of the graphs of McKay-Miller-Siran", Journal of
+    """M.
+
+    Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014, on the graphs of McKay,
+    Miller and Siran (P. Hafner, "Geometric realisation of the graphs of McKay-Miller-Siran", Journal of
     Combinatorial Theory B 90, 2004).
 
     ``q`` is a power of a prime, q = 4 w + d with d = -1, 0 or 1. The 2 q^2 routers (s, x, y) are two sets, s = 0 and 1,
@@ -60,8 +62,10 @@ class SlimFlyTopology(RouterTopology):
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> SlimFlyTopology:
-        """Build it with as many hosts on each of the 2 q^2 routers; bandwidths (B/s) and latencies (s): of hosts,
-        within groups and between groups."""
+        """Build it with as many hosts on each of the 2 q^2 routers.
+
+        Bandwidths (B/s) and latencies (s): of hosts, within groups and between groups.
+        """
         if "q" not in options:
             raise InputError(
                 "slim_fly needs q (there are 2 q^2 routers)", place, allowed="3, 4, 5, 7, 8, 9, 11, 13 ..."
@@ -144,7 +148,7 @@ class SlimFlyTopology(RouterTopology):
         return (2 * group + of_set) * self.q + place
 
     def _joined(self, router: IntArray, group: IntArray) -> IntArray:
-        """The place, in that group of the other set, of the router that this one is joined with."""
+        """Return the place, in that group of the other set, of the router that this one is joined with."""
         of_set, own, place = self._parts(router)
         product = self.field.product[own, group]
         return np.where(of_set == 0, self.field.difference[place, product], self.field.sum[product, place])
@@ -168,7 +172,7 @@ class SlimFlyTopology(RouterTopology):
         return following, np.where(of_set == next_set, within, across)
 
     def _between(self, at: IntArray, target: IntArray, host: IntArray) -> IntArray:
-        """The router in the middle between routers that are not joined."""
+        """Return the router in the middle between routers that are not joined."""
         field = self.field
         (of_set, group, place), (other_set, other_group, other_place) = self._parts(at), self._parts(target)
         apart = field.difference[other_place, place]

@@ -189,7 +189,7 @@ def _accesses(items: dict[str, Entry]) -> Expression | None:
 
 
 def _kernel(items: dict[str, Entry]) -> tuple[str, tuple[tuple[str, Expression | str], ...]]:
-    """The name of the kernel, and its sizes."""
+    """Return the name of the kernel, and its sizes."""
     kernel = items["kernel"].text(_kernels())
     known = _kernels()[kernel].sizes
     given = items["sizes"].mapping(known) if "sizes" in items else {}

@@ -21,8 +21,10 @@ GROUP = Key("group", Text(), "the communicator", "all ranks")
 
 @dataclass(frozen=True)
 class DemandReader:
-    """Reader of one kind of demand: its keys, and the function that builds it from its key and the
-    value of the key. ``about``: what the demand is."""
+    """Reader of one kind of demand: its keys, and the function that builds it from its key and the value of the key.
+
+    ``about``: what the demand is.
+    """
 
     about: str
     keys: Form
@@ -35,8 +37,10 @@ Build = Callable[[str, Entry, dict[str, Any]], Demand]
 
 
 def demand(name: str, about: str, *keys: Key) -> Callable[[Build], Build]:
-    """Register a demand with these keys. The function that is decorated builds it from its name, its entry and the
-    values of its keys, among them ``when``."""
+    """Register a demand with these keys.
+
+    The function that is decorated builds it from its name, its entry and the values of its keys, among them ``when``.
+    """
     section = Section(*keys)
 
     def decorate(build: Build) -> Build:

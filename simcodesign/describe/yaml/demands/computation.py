@@ -144,7 +144,7 @@ def _use(entry: Entry) -> ResourceUse:
 
 
 def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
-    """A trait, or some with their arguments."""
+    """Return a trait, or some with their arguments."""
     if isinstance(entry.content, str):
         return [(entry.name(), None)]
     return [(name, item.expression()) for name, item in entry.mapping().items()]

@@ -19,7 +19,7 @@ _WORK = ("flops", "bytes")
 
 
 def _amounts(kind: str) -> Section:
-    """The amounts of a shape as keys."""
+    """Return the amounts of a shape as keys."""
     return Section(*(Key(name, Expr(), about, required=True) for name, about in SHAPES[kind].items()))
 
 

@@ -55,8 +55,11 @@ REPORT = re.compile(r"(?P<kind>Avg|Min|Max) time/rank(?P<exclusive> \(exc\))?")
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is which: the region, the statistics by kind (avg, min, max), and how many seconds one unit is, None
-    where the file does not state it."""
+    """Which column is which.
+
+    The region, the statistics by kind (avg, min, max), and how many seconds one unit is, None if the file does not
+    state it.
+    """
 
     region: str
     value: str
@@ -97,7 +100,7 @@ def read_caliper(path: Path, unit: str = "") -> BenchmarkTable:
 
 
 def _csv_records(path: Path, text: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The titles of a table, and its rows by title, each with its line."""
+    """Return the titles of a table, and its rows by title, each with its line."""
     titles: list[str] = []
     records = []
     table = CsvRows(text.splitlines(keepends=True), str(path))
@@ -193,8 +196,10 @@ def _row(entries: Mapping[str, str], columns: Columns, place: Place) -> Benchmar
 
 
 def _describes(title: str, titles: Mapping[str, str]) -> bool:
-    """Whether a column describes what a row was measured at: no time, count, region or file, and no metric that has an
-    inclusive counterpart."""
+    """Return whether a column describes what a row was measured at.
+
+    No time, count, region or file, and no metric that has an inclusive counterpart.
+    """
     is_time = (
         "#" in title or title.startswith(("time", "Time")) or bool(REPORT.fullmatch(title) or METRIC.fullmatch(title))
     )
@@ -203,7 +208,7 @@ def _describes(title: str, titles: Mapping[str, str]) -> bool:
 
 
 def sniff(start: FileStart) -> Match:
-    """A column of regions and one of times in the first line, or the beginning of a file of Caliper's own."""
+    """Return a column of regions and one of times in the first line, or the beginning of a file of Caliper's own."""
     if is_cali(start.text) or is_json_split(start.text):
         return Match.CERTAIN
     header = start.lines[0] if start.lines else ""

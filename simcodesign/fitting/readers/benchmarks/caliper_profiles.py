@@ -86,7 +86,7 @@ def read_json_split(path: Path, text: str) -> Profile:
 def _cells(
     row: Sequence[Any], columns: Sequence[str], refers: Sequence[bool], nodes: Sequence[tuple[str, int | None]]
 ) -> dict[str, Any]:
-    """The cells of a row; a reference to a node is the list of labels from the root."""
+    """Return the cells of a row; a reference to a node is the list of labels from the root."""
     cells = dict(zip(columns, row, strict=True))
     for name, is_node in zip(columns, refers, strict=True):
         if is_node and cells[name] is not None:
@@ -101,7 +101,7 @@ def _cells(
 
 
 def _profile(records: Iterable[Mapping[str, Any]], run: Mapping[str, Any], units: Mapping[str, str]) -> Profile:
-    """The records with what is used of them, and the numbers that describe the run."""
+    """Return the records with what is used of them, and the numbers that describe the run."""
     kept = []
     for record in records:
         cells = {name: str(value) for name, value in record.items() if name in units}

@@ -27,7 +27,10 @@ NODES = re.compile(r"nodes\s*[:=]\s*(\d+)")
 
 
 def read_ior(path: Path) -> BenchmarkTable:
-    """A row for each repetition of writing and reading. Raises InputError for rows and JSON that cannot be read."""
+    """Return a row for each repetition of writing and reading.
+
+    Raises InputError for rows and JSON that cannot be read.
+    """
     text = text_of(path, "ior")
     rows = _of_json(text, path) if text.lstrip().startswith("{") else _of_text(path)
     return BenchmarkTable(str(path), "ior", tuple(rows))
@@ -56,7 +59,7 @@ def _of_text(path: Path) -> list[BenchmarkRow]:
 
 
 def _row(cells: list[str], titles: list[str], at: Mapping[str, float], place: Place) -> BenchmarkRow:
-    """A row of results, or of the summary."""
+    """Return a row of results, or of the summary."""
     named = dict(reversed([*zip(titles, cells, strict=False)]))  # of two columns StdDev the first
     is_result = titles[0] == "access"
     sizes = {"bw(MiB/s)": MIB, "block(KiB)": KIB, "xfer(KiB)": KIB} if is_result else {"Mean(MiB)": MIB}
@@ -134,7 +137,7 @@ def _json_tasks(test: Mapping[str, Any]) -> dict[str, float]:
 
 
 def sniff(start: FileStart) -> Match:
-    """What its JSON has."""
+    """Recognise a file by what its JSON has."""
     known = start.text.startswith("{") and '"Version"' in start.text and '"tests"' in start.text
     return Match.CERTAIN if known else Match.NONE
 

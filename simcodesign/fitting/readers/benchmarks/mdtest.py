@@ -21,7 +21,10 @@ ROW = re.compile(rf"((?:File|Directory|Tree) \w+)\s*:?{NUMERAL}{NUMERAL}{NUMERAL
 
 
 def read_mdtest(path: Path) -> BenchmarkTable:
-    """The mean rate of each operation from the least to the most of its iterations; none for what was not done."""
+    """Return the mean rate of each operation from the least to the most of its iterations.
+
+    None for what was not done.
+    """
     rows: list[BenchmarkRow] = []
     at: dict[str, float] = {}
     is_rate, repetitions = False, 1

@@ -65,7 +65,7 @@ class _Run:
     results: list[tuple[_Sizes, Sequence[Columns], Place]] = field(default_factory=list)
 
     def parameters(self, sizes: _Sizes) -> dict[str, float]:
-        """The ranks of a group, the nodes of all, and how many groups there are beyond one.
+        """Return the ranks of a group, the nodes of all, and how many groups there are beyond one.
 
         A buffer of P blocks shows P also where the lines of devices are cut short, which then tell no nodes.
         """
@@ -188,7 +188,7 @@ def _rows(run: _Run, notes: dict[str, None]) -> Iterator[BenchmarkRow]:
 def _row(
     operation: str, part: Columns, parameters: Mapping[str, float], labels: Mapping[str, str], place: Place
 ) -> BenchmarkRow:
-    """The time of one placement, from the least to the most of the iterations if they are printed."""
+    """Return the time of one placement, from the least to the most of the iterations if they are printed."""
     low, high = (float(part[name]) * 1e-6 if name in part else None for name in ("i_min", "i_max"))
     has_spread = low is not None and high is not None
     return BenchmarkRow(
@@ -219,8 +219,10 @@ def _recognised(sizes: _Sizes, notes: dict[str, None]) -> str:
 
 
 def _of_json(text: str, path: Path) -> BenchmarkTable:
-    """The rows of what ``--json`` writes: an object with ``args``, ``config`` and ``results``; each with its line, or
-    with its number among the results if these are not on lines of their own."""
+    """Return the rows of what ``--json`` writes: an object with ``args``, ``config`` and ``results``.
+
+    Each with its line, or with its number among the results if these are not on lines of their own.
+    """
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -239,7 +241,7 @@ def _of_json(text: str, path: Path) -> BenchmarkTable:
 
 
 def _json_run(whole: Mapping[str, Any]) -> _Run:
-    """The operation by the name of the program, and its ranks: of each process only the first one is listed."""
+    """Return the operation by the name of the program, and its ranks: of each process only the first one is listed."""
     args = whole.get("args")
     named = COMMAND.search(str(args[0])) if isinstance(args, list) and args else None
     config = whole.get("config")
@@ -266,7 +268,7 @@ def _json_sizes(result: Mapping[str, Any], place: Place) -> _Sizes:
 
 
 def _json_times(result: Mapping[str, Any], name: str) -> dict[str, str]:
-    """The columns that the text has, of one part of a result."""
+    """Return the columns that the text has, of one part of a result."""
     part, each = (result.get(key) for key in (name, f"{name}_per_iter"))
     columns = {"time": "time", "cpu_time": "cputime", "nwrong": "#wrong"}
     cells = {to: str(part.get(key)) for key, to in columns.items() if key in part} if isinstance(part, dict) else {}
@@ -276,7 +278,7 @@ def _json_times(result: Mapping[str, Any], name: str) -> dict[str, str]:
 
 
 def sniff(start: FileStart) -> Match:
-    """What its JSON has."""
+    """Recognise a file by what its JSON has."""
     known = start.text.startswith("{") and '"args"' in start.text and "_perf" in start.text
     return Match.CERTAIN if known else Match.NONE
 

@@ -1,5 +1,7 @@
-"""OSU micro-benchmarks: ``osu_latency``, ``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``, collectives, with ``-f`` all
-columns, with ``-c`` a validation.
+"""OSU micro-benchmarks.
+
+``osu_latency``, ``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``, collectives, with ``-f`` all columns, with ``-c`` a
+validation.
 
 Each test prints ``# OSU MPI Latency Test v7.3``, the titles of columns (``# Size Avg Latency(us) Min Latency(us) Max
 Latency(us) Iterations``) and rows of numbers; a file may hold several tests. Non-blocking collectives have
@@ -132,7 +134,7 @@ def read_osu(path: Path) -> BenchmarkTable:
 
 
 def _labelled(rows: Sequence[BenchmarkRow]) -> tuple[BenchmarkRow, ...]:
-    """The rows, with their data as a label in operations that were done on several."""
+    """Return the rows, with their data as a label in operations that were done on several."""
     data: dict[str, set[str]] = {}
     for row in rows:
         data.setdefault(row.operation, set()).add(row.data)
@@ -151,13 +153,13 @@ def _begun(title: re.Match[str], above: dict[str, float]) -> _Test:
 
 
 def _device(title: re.Match[str]) -> dict[str, str]:
-    """The label of a test with buffers of accelerators, which NCCL's always are."""
+    """Return the label of a test with buffers of accelerators, which NCCL's always are."""
     device = title["device"].strip("-") or (title["library"] if title["library"].endswith("CCL") else "")
     return {"device": device} if device else {}
 
 
 def _with_buffers(labels: Mapping[str, str], send: str, receive: str) -> dict[str, str]:
-    """The labels, with the ends of messages that are not both on the device; none if both are on the host."""
+    """Return the labels, with the ends of messages that are not both on the device; none if both are on the host."""
     device = labels.get("device")
     if device is None or send == receive == "device":
         return {**labels}
@@ -167,13 +169,13 @@ def _with_buffers(labels: Mapping[str, str], send: str, receive: str) -> dict[st
 
 
 def _stated(text: str) -> dict[str, float]:
-    """The parameters that a comment states."""
+    """Return the parameters that a comment states."""
     found = ((name, pattern.search(text)) for name, pattern in _STATED.items())
     return {name: float(match[1]) for name, match in found if match}
 
 
 def _titles(text: str) -> list[str]:
-    """The meaning of each column, empty for those that are not used; no columns for any other line."""
+    """Return the meaning of each column, empty for those that are not used; no columns for any other line."""
     parts = re.split(r"\s{2,}|\t", text.lstrip("# "))
     titles = [re.sub(r"\s*[(\[].*?[)\]]", "", part).strip().lower() for part in parts]
     meanings = [_COLUMNS.get(title, "") for title in titles]
@@ -181,7 +183,7 @@ def _titles(text: str) -> list[str]:
 
 
 def _cells(test: _Test, text: str, place: Place) -> dict[str, float] | None:
-    """The numbers of a row by the meaning of their columns; None if its validation failed."""
+    """Return the numbers of a row by the meaning of their columns; None if its validation failed."""
     words = text.split()
     if len(words) < len(test.columns) or not test.columns:
         allowed = ", ".join(test.columns)
@@ -193,7 +195,7 @@ def _cells(test: _Test, text: str, place: Place) -> dict[str, float] | None:
 
 
 def _rows(test: _Test, cells: Mapping[str, float], line: int) -> Iterator[BenchmarkRow]:
-    """A row for each quantity, the time from the least to the most of any rank if they are printed."""
+    """Yield a row for each quantity, the time from the least to the most of any rank if they are printed."""
     parameters = _parameters(test, cells)
     has_spread = "low" in cells and "high" in cells
     for column, (quantity, unit) in _QUANTITIES.items():

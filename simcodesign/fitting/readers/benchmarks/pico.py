@@ -24,7 +24,7 @@ LOW, HIGH = "percentile_10", "percentile_90"
 
 
 def read_pico(path: Path) -> BenchmarkTable:
-    """A row for each row. Raises InputError naming line and column for what cannot be read."""
+    """Return a row for each row. Raises InputError naming line and column for what cannot be read."""
     rows: list[BenchmarkRow] = []
     table = CsvRows(text_of(path).splitlines(keepends=True), str(path))
     titles: list[str] | None = None

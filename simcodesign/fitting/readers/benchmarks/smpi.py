@@ -27,7 +27,7 @@ Call = tuple[int, int, str, float, float, float]
 
 
 def read_smpi(path: Path) -> BenchmarkTable:
-    """A row for each repetition. Raises InputError for lines that are no calls of MPI."""
+    """Return a row for each repetition. Raises InputError for lines that are no calls of MPI."""
     calls = [_call(text, path, line) for line, text in numbered_lines(path)]
     by_rank = any(rank >= 0 for _, rank, *_ in calls)
     rows = _of_pairs(calls, path) if by_rank else _single(calls)
@@ -46,7 +46,7 @@ def _call(text: str, path: Path, line: int) -> Call:
 
 
 def _single(calls: Sequence[Call]) -> list[BenchmarkRow]:
-    """Sends that a receive of the same start and size follows are ping-pongs, one way."""
+    """Return sends that a receive of the same start and size follows, which are ping-pongs, one way."""
     rows: list[BenchmarkRow] = []
     place = 0
     while place < len(calls):
@@ -83,7 +83,7 @@ def _of_pairs(calls: Sequence[Call], path: Path) -> list[BenchmarkRow]:
 
 
 def sniff(start: FileStart) -> Match:
-    """Calls of MPI in the first two lines."""
+    """Recognise a file by calls of MPI in the first two lines."""
     head = start.lines[:2]
     return Match.CERTAIN if head and all(CALL.fullmatch(line) for line in head[:1]) else Match.NONE
 

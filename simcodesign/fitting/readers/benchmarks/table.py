@@ -127,7 +127,7 @@ def add_benchmark(
 
 
 def _all_parts(reader: BenchmarkReader, path: Path) -> BenchmarkTable:
-    """The rows of all benchmarks in a file that ``reader`` recognises."""
+    """Return the rows of all benchmarks in a file that ``reader`` recognises."""
     names = benchmarks_in(path) if reader.name in BEGINS else []
     if names in ([], [reader.name]):
         return reader.rows_of(path)
@@ -208,7 +208,7 @@ def numbers(cells: Sequence[str], path: Path, line: int) -> list[float]:
 
 
 def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements:
-    """The rows as series: a region for each operation with its labels, a metric for each quantity.
+    """Return the rows as series: a region for each operation with its labels, a metric for each quantity.
 
     Parameters are those that differ between rows (at most four, with the most values first; if none does, the
     first of those that the most rows have); a row without one of them, or with a 0, is in no series. Raises
@@ -234,9 +234,10 @@ def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements
 
 
 def tidy_text(tables: Sequence[BenchmarkTable], more: Mapping[str, Sequence[str]] | None = None) -> str:
-    """All rows as one CSV table, as ``--measured`` takes it (``describe.measured_tables.table``): parameters, labels,
-    phase, component, value, low, high, count, interval, source (file and line), ``data`` if it differs within an
-    operation, and ``quantity`` if not all are times.
+    """Return all rows as one CSV table, as ``--measured`` takes it (``describe.measured_tables.table``).
+
+    Parameters, labels, phase, component, value, low, high, count, interval, source (file and line), ``data`` if it
+    differs within an operation, and ``quantity`` if not all are times.
 
     ``more``: further columns, an entry for each row of all tables in their order.
     """

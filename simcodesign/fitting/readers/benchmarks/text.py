@@ -77,7 +77,10 @@ def benchmarks_in(path: Path) -> list[str]:
 
 
 def _lines_of(path: Path, name: str) -> list[Line]:
-    """The lines of one benchmark: from where its output begins to where another's does, all of them if none does."""
+    """Return the lines of one benchmark.
+
+    From where its output begins to where another's does, all of them if none does.
+    """
     lines = _by_rank(_text(path).split("\n"))
     if not name:
         return lines
@@ -87,7 +90,7 @@ def _lines_of(path: Path, name: str) -> list[Line]:
 
 
 def _owners(lines: Sequence[Line]) -> list[str]:
-    """The benchmark that each line is of, empty above the first."""
+    """Return the benchmark that each line is of, empty above the first."""
     owners, owner = [], ""
     for _, text in lines:
         stripped = text.strip()

@@ -70,13 +70,13 @@ def allreduce_ring_channels(ranks: Ranks, size_bytes: float, node: Int64s | None
 
 @register_messages("reduce_scatter", "ring_channels", lambda p: 2 * p * (p - 1))
 def reduce_scatter_ring_channels(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """A P-th of the data at a time in all channels, which is combined."""
+    """Combine a P-th of the data at a time in all channels."""
     ring_in_channels(ranks, size_bytes / ranks.count, node, reduces=True)
 
 
 @register_messages("allgather", "ring_channels", lambda p: 2 * p * (p - 1))
 def allgather_ring_channels(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """The data of a rank at a time in all channels."""
+    """Pass on the data of a rank at a time in all channels."""
     ring_in_channels(ranks, size_bytes, node, reduces=False)
 
 
@@ -95,7 +95,7 @@ class Rails(Levels):
 
 @register_messages("allreduce", "hierarchical", lambda p: 2 * p * (p - 1))
 def allreduce_hierarchical(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """A reduce-scatter within nodes, an allreduce between ranks of the same number, an allgather within nodes."""
+    """Do a reduce-scatter within nodes, an allreduce between ranks of the same number, an allgather within nodes."""
     rails = Rails(ranks, node)
     if not rails.are_even:
         return allreduce_ring(ranks, size_bytes)
@@ -107,7 +107,7 @@ def allreduce_hierarchical(ranks: Ranks, size_bytes: float, node: Int64s | None 
 
 @register_messages("reduce_scatter", "hierarchical", lambda p: p * (p - 1))
 def reduce_scatter_hierarchical(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """A reduce-scatter within nodes, then of what is left between ranks of the same number."""
+    """Do a reduce-scatter within nodes, then of what is left between ranks of the same number."""
     rails = Rails(ranks, node)
     if not rails.are_even:
         return reduce_scatter_ring(ranks, size_bytes)
@@ -117,7 +117,7 @@ def reduce_scatter_hierarchical(ranks: Ranks, size_bytes: float, node: Int64s | 
 
 @register_messages("allgather", "hierarchical", lambda p: p * (p - 1))
 def allgather_hierarchical(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """An allgather between ranks of the same number, then of what each has within nodes."""
+    """Do an allgather between ranks of the same number, then of what each has within nodes."""
     rails = Rails(ranks, node)
     if not rails.are_even:
         return allgather_ring(ranks, size_bytes)

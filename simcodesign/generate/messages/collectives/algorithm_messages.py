@@ -21,8 +21,10 @@ WriterT = TypeVar("WriterT", bound=Writer)
 
 @dataclass(frozen=True)
 class Messages:
-    """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send; if it
-    has segments, ``write(ranks, size_bytes, segments)``, and as many of each."""
+    """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send.
+
+    If it has segments, ``write(ranks, size_bytes, segments)``, and as many of each.
+    """
 
     write: Writer
     most: Callable[[int], int]
@@ -33,7 +35,10 @@ MESSAGES: Registry[tuple[str, str], Messages] = Registry("collective algorithm",
 
 
 def register_messages(operation: str, algorithm: str, most: Callable[[int], int]) -> Callable[[WriterT], WriterT]:
-    """A decorator: the function writes the messages of this algorithm, of which P ranks send ``most(P)`` at most."""
+    """Return a decorator: the function writes the messages of this algorithm.
+
+    P ranks send ``most(P)`` of them at most.
+    """
 
     def decorate(write: WriterT) -> WriterT:
         MESSAGES.add((operation, algorithm), Messages(write, most))
@@ -43,7 +48,7 @@ def register_messages(operation: str, algorithm: str, most: Callable[[int], int]
 
 
 def messages_of(step: Collective) -> Messages:
-    """The messages of a demand. InputError if none are registered."""
+    """Return the messages of a demand. InputError if none are registered."""
     if step.key not in MESSAGES:
         what = "the messages of this algorithm are not known, so that it cannot be simulated"
         raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="forecast it")

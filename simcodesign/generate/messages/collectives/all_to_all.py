@@ -12,7 +12,7 @@ from simcodesign.generate.messages.collectives.patterns import powers_of_two
 
 @register_messages("all_to_all", "linear", lambda p: p * (p - 1))
 def all_to_all_linear(ranks: Ranks, size_bytes: FloatOrArray) -> None:
-    """A burst: every rank posts all its sends, to its right neighbour first, and then waits for all."""
+    """Let every rank post all its sends, to its right neighbour first, and then wait for all: a burst."""
     for distance in range(1, ranks.count):
         ranks.send((ranks.rank + distance) % ranks.count, size_bytes, until=2 * ranks.count - 1 - distance)
     for distance in range(1, ranks.count):

@@ -24,7 +24,9 @@ def allgather_ring(ranks: Ranks, size_bytes: FloatOrArray) -> None:
 @register_messages("allgather", "bruck", lambda p: p * len(powers_of_two(p)))
 def allgather_bruck(ranks: Ranks, size_bytes: float) -> None:
     """At distance 1, 2, 4, ...: pass on all that was gathered so far, in the last round only what is missing.
-    Then copy all blocks into the order of ranks: a rank has its own one first."""
+
+    Then copy all blocks into the order of ranks: a rank has its own one first.
+    """
     for bit in powers_of_two(ranks.count):
         size = min(bit, ranks.count - bit) * size_bytes
         ranks.exchange((ranks.rank - bit) % ranks.count, (ranks.rank + bit) % ranks.count, size)
@@ -44,8 +46,9 @@ def allgather_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("allgather", "neighbour_exchange", lambda p: p * (p - 1 if p % 2 else p // 2))
 def allgather_neighbour_exchange(ranks: Ranks, size_bytes: float) -> None:
-    """P / 2 times: exchange with both neighbours alternately, first one's own bytes, then the two blocks that came
-    last.
+    """Exchange with both neighbours alternately, P / 2 times.
+
+    First one's own bytes, then the two blocks that came last.
 
     As a ring if P is odd. Source: J. Chen, L. Zhang, Y. Zhang, W. Yuan, "Performance evaluation of allgather algorithms
     on terascale Linux cluster with fast Ethernet", HPC Asia 2005.

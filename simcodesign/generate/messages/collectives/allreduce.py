@@ -23,8 +23,10 @@ def allreduce_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("allreduce", "rabenseifner", lambda p: 2 * p * len(powers_of_two(p)) + p)
 def allreduce_rabenseifner(ranks: Ranks, size_bytes: float) -> None:
-    """Reduce-scatter by recursive halving: pairs exchange a half, a quarter, ... of the data; then they gather it the
-    same way back. Beyond a power of two, the first ranks fold in pairs before and after."""
+    """Reduce-scatter by recursive halving: pairs exchange a half, a quarter, ... of the data.
+
+    Then they gather it the same way back. Beyond a power of two, the first ranks fold in pairs before and after.
+    """
     cube = Hypercube.of(ranks)
     cube.enter(ranks, size_bytes)
     for bit in cube.bits:

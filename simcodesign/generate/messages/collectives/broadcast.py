@@ -57,8 +57,11 @@ def broadcast_interleaved_binary_tree(ranks: Ranks, size_bytes: float, segments:
 
 @register_messages("broadcast", "split_binary_tree", lambda p: 2 * (p - 1))
 def broadcast_split_binary_tree(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
-    """Send half of the bytes down the left side of this tree and half down the right one; then ranks 2 i - 1 and 2 i,
-    one on each side, exchange their halves, and a last rank without a partner gets the other half from rank 0."""
+    """Send half of the bytes down the left side of this tree and half down the right one.
+
+    Then ranks 2 i - 1 and 2 i, one on each side, exchange their halves, and a last rank without a partner gets the
+    other half from rank 0.
+    """
     half_bytes = size_bytes / 2
     down_the_tree(ranks, interleaved_binary_edges(ranks), half_bytes, -(-segments // 2))
     paired = ranks.rank[1 : ranks.count - 1 + ranks.count % 2]
@@ -95,7 +98,7 @@ def broadcast_chain(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
 
 @register_messages("broadcast", "scatter_allgather", lambda p: (p + 1) * (p - 1))
 def broadcast_scatter_allgather(ranks: Ranks, size_bytes: float) -> None:
-    """The P parts of the data are scattered down a binomial tree and gathered by all around a ring (van de Geijn)."""
+    """Scatter the P parts of the data down a binomial tree and gather them by all around a ring (van de Geijn)."""
     scatter_binomial(ranks, size_bytes / ranks.count)
     allgather_ring(ranks, size_bytes / ranks.count)
 

@@ -21,7 +21,7 @@ CHUNKS = 4
 
 
 def neighbours(rings: Int32s) -> tuple[Int32s, Int32s]:
-    """The next and the last rank of every rank in rings (rings, ranks)."""
+    """Return the next and the last rank of every rank in rings (rings, ranks)."""
     after, before = np.zeros((2, rings.size), np.int32)
     after[rings], before[rings] = np.roll(rings, -1, axis=1), np.roll(rings, 1, axis=1)
     return after, before
@@ -29,7 +29,7 @@ def neighbours(rings: Int32s) -> tuple[Int32s, Int32s]:
 
 @register_messages("allreduce", "hierarchical_chunks", lambda p: 2 * CHUNKS * p * (p - 1))
 def allreduce_hierarchical_chunks(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """Rounds, in which each rank posts what it has between nodes, then within nodes, together."""
+    """Do rounds, in which each rank posts its messages between nodes, then within nodes, together."""
     rails = Rails(ranks, node)
     if not rails.are_even:
         return allreduce_ring(ranks, size_bytes)

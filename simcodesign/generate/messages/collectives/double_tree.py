@@ -27,8 +27,11 @@ CHUNKS = 8
 
 
 def tree_parents(count: int) -> tuple[Int32s, Int32s]:
-    """The parent of every rank but 0 in the first tree, and whether it is the first child: it has a lower number than
-    its parent, or is the only child of rank 0. A child differs from its parent in the lowest bit that either has."""
+    """Return the parent of every rank but 0 in the first tree, and whether it is the first child.
+
+    The first child has a lower number than its parent, or is the only child of rank 0. A child differs from its parent
+    in the lowest bit that either has.
+    """
     rank = np.arange(1, count)
     bit = rank & -rank
     parent = (rank ^ bit) | (bit << 1)
@@ -53,7 +56,7 @@ def tree_edges(count: int) -> list[tuple[int, int, int, int, bool]]:
 
 
 def allreduce_two_trees(ranks: Ranks, size_bytes: float) -> None:
-    """Rounds of both trees, upwards and downwards, all messages of a round posted together."""
+    """Do rounds of both trees, upwards and downwards, all messages of a round posted together."""
     edges = tree_edges(ranks.count)
     height = max((level for _, level, *_ in edges), default=0)
     chunk_bytes = size_bytes / (2 * CHUNKS)
@@ -96,8 +99,11 @@ def most_messages(ranks: int) -> int:
 
 @register_messages("allreduce", "double_tree", most_messages)
 def allreduce_double_tree(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """A reduce-scatter within nodes, two trees between the ranks of the same number on all nodes, an allgather within
-    nodes; two trees of all ranks on one node, and where nodes have different numbers of ranks."""
+    """Do a reduce-scatter within nodes, two trees between nodes, an allgather within nodes.
+
+    The trees are between the ranks of the same number on all nodes; two trees of all ranks on one node, and where nodes
+    have different numbers of ranks.
+    """
     rails = Rails(ranks, node)
     if not rails.are_even or len(rails.members) == 1:
         return allreduce_two_trees(ranks, size_bytes)

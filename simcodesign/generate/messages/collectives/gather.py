@@ -47,8 +47,11 @@ def gather_linear(ranks: Ranks, size_bytes: FloatOrArray) -> None:
 
 @register_messages("gather", "linear_synchronised", lambda p: 3 * (p - 1))
 def gather_linear_synchronised(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
-    """Rank 0 sends an empty message to ranks 1, 2, 3, ..., and receives the first of ``segments`` equal parts from each
-    before it asks the next; the rest follows in one message, which rank 0 takes up in the end."""
+    """Ask one rank after another for its data.
+
+    Rank 0 sends an empty message to ranks 1, 2, 3, ..., and receives the first of ``segments`` equal parts from each
+    before it asks the next; the rest follows in one message, which rank 0 takes up in the end.
+    """
     root, rest_bytes = ranks.rank[:1], size_bytes - size_bytes / segments
     rest_sent = {}
     for source in range(1, ranks.count):

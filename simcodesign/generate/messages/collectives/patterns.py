@@ -18,8 +18,10 @@ def powers_of_two(count: int) -> list[int]:
 
 
 def halving_edges(ranks: Ranks, bit: int) -> tuple[Int32s, Int32s]:
-    """Parents and children, ``bit`` apart, of the binomial tree in which a parent has its child's number without the
-    lowest bit: the farther the child, the larger its subtree."""
+    """Return parents and children, ``bit`` apart, of a binomial tree.
+
+    A parent has its child's number without the lowest bit: the farther the child, the larger its subtree.
+    """
     upper = ranks.rank[: ranks.count - bit : 2 * bit]
     return upper, upper + np.int32(bit)
 
@@ -48,8 +50,10 @@ def chain_edges(ranks: Ranks, segments: int) -> list[tuple[Int32s, Int32s]]:
 
 
 def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
-    """Parents and children of a binary tree in which rank r has the children 2 r + 1 and 2 r + 2: of each level, from
-    the root on, first all left children, then all right ones."""
+    """Return parents and children of a binary tree in which rank r has the children 2 r + 1 and 2 r + 2.
+
+    Of each level, from the root on, first all left children, then all right ones.
+    """
     edges = []
     for bit in powers_of_two(ranks.count + 1)[:-1]:
         for side in (1, 2):
@@ -59,8 +63,10 @@ def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
 
 
 def interleaved_binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
-    """Edges of the tree in which rank r of level l, which begins with rank 2^l - 1, has the children r + 2^l and r +
-    2^(l+1)."""
+    """Return edges of the tree in which rank r of level l has the children r + 2^l and r + 2^(l+1).
+
+    Level l begins with rank 2^l - 1.
+    """
     edges = []
     for bit in powers_of_two(ranks.count + 1)[:-1]:
         for apart in (bit, 2 * bit):
@@ -70,8 +76,11 @@ def interleaved_binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
 
 
 def parallel_chain_edges(ranks: Ranks, chains: int) -> list[tuple[Int32s, Int32s]]:
-    """Parents and children when all ranks but 0 are cut into ``chains`` rows, the first ones longer by one rank if
-    need be: first rank 0 and the head of each row, then step by step down all rows."""
+    """Return parents and children when all ranks but 0 are cut into ``chains`` rows.
+
+    The first rows are longer by one rank if need be: first rank 0 and the head of each row, then step by step down all
+    rows.
+    """
     heads = [int(part[0]) for part in np.array_split(ranks.rank[1:], chains) if len(part)]
     edges = [(ranks.rank[:1], ranks.rank[head : head + 1]) for head in heads]
     is_head = np.isin(ranks.rank, heads)
@@ -84,8 +93,11 @@ def parallel_chain_edges(ranks: Ranks, chains: int) -> list[tuple[Int32s, Int32s
 
 @dataclass(frozen=True)
 class Hypercube:
-    """The largest hypercube of P ranks. Where P is no power of two, the first ranks fold in pairs onto a corner: the
-    even rank of each (``folded``) onto the odd one (``taken``). ``who``: the rank of each corner, ascending."""
+    """The largest hypercube of P ranks.
+
+    Where P is no power of two, the first ranks fold in pairs onto a corner: the even rank of each (``folded``) onto the
+    odd one (``taken``). ``who``: the rank of each corner, ascending.
+    """
 
     folded: Int32s
     taken: Int32s

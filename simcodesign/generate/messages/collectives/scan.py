@@ -11,8 +11,10 @@ from simcodesign.generate.messages.collectives.patterns import powers_of_two
 
 @register_messages("scan", "recursive_doubling", lambda p: p * len(powers_of_two(p)))
 def scan_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
-    """Pairs exchange, at distance 1, 2, 4, ..., the reduction of all that they have, if both ranks exist. The
-    upper one of a pair also adds the arriving value to its result."""
+    """Pairs exchange, at distance 1, 2, 4, ..., the reduction of all that they have, if both ranks exist.
+
+    The upper one of a pair also adds the arriving value to its result.
+    """
     for bit in powers_of_two(ranks.count):
         partner = ranks.rank ^ np.int32(bit)
         who = ranks.rank[partner < ranks.count]

@@ -83,7 +83,7 @@ def reduce_two_level(ranks: Ranks, size_bytes: float, node: Int64s | None = None
 
 @register_messages("allreduce", "two_level", lambda p: p * len(powers_of_two(p)) + p)
 def allreduce_two_level(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """A reduce within every node, recursive doubling between the leaders, a broadcast within every node."""
+    """Do a reduce within nodes, recursive doubling between the leaders, a broadcast within nodes."""
     levels = Levels(ranks, node)
     levels.within(lambda local: reduce_binomial(local, size_bytes))
     levels.between(lambda leaders: allreduce_recursive_doubling(leaders, size_bytes))
@@ -92,8 +92,7 @@ def allreduce_two_level(ranks: Ranks, size_bytes: float, node: Int64s | None = N
 
 @register_messages("allgather", "two_level", lambda p: p * (p - 1))
 def allgather_two_level(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
-    """A gather within every node; leaders pass the blocks of whole nodes around a ring; a broadcast of all P blocks
-    within every node."""
+    """Do a gather within every node, a ring of whole nodes' blocks among the leaders, a broadcast within every node."""
     levels = Levels(ranks, node)
     levels.within(lambda local: gather_binomial(local, size_bytes))
     levels.between(lambda leaders: allgather_ring(leaders, levels.sizes.astype(np.float64) * size_bytes))

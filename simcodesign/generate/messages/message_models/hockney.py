@@ -52,7 +52,7 @@ class SimulatedHockney(SimulatedMessages):
         return (train - 1) * again_s + after_another * size_bytes * per_byte_s
 
     def again_s(self, network: Network, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
-        """The startups of a message, and its flight if that holds the sender."""
+        """Return the startups of a message, and its flight if that holds the sender."""
         if not network.message_model.flight_holds_sender:
             return way.startup_s
         return self.inject_s(network, way, size_bytes) + hops_s(network, way, size_bytes)

@@ -56,7 +56,7 @@ class SimulatedLogGOPS(SimulatedMessages):
 
 
 def _first_byte_s(network: Network, size_bytes: FloatOrArray) -> FloatOrArray:
-    """The time in which the first byte passes, which LogGOPS counts to o + L: a link is busy for all bytes."""
+    """Return the time in which the first byte passes, which LogGOPS counts to o + L: a link is busy for all bytes."""
     first = np.minimum(size_bytes, 1.0) * constant(network.message_model, "per_byte_s", size_bytes)
     return np.minimum(first, _first_there_s(network, size_bytes))
 

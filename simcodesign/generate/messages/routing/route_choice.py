@@ -43,7 +43,7 @@ class RouteChoice:
         return stream(self._seed, PAIRS).integers(0, 2**64, dtype=np.uint64)
 
     def through(self, messages: int) -> Int64s:
-        """A random node for each of ``messages`` messages."""
+        """Return a random node for each of ``messages`` messages."""
         return stream(self._seed, MESSAGES).integers(0, self._topology.node_count, messages)
 
     def hops_of_pairs(self, source: Int64s, target: Int64s) -> Int64s:
@@ -51,11 +51,11 @@ class RouteChoice:
         return self.hops(source, target, self.through_of_pairs(source, target))
 
     def routes_of_pairs(self, source: Int64s, target: Int64s) -> Routes:
-        """The routes of pairs, link by link."""
+        """Return the routes of pairs, link by link."""
         return self.routes(source, target, self.through_of_pairs(source, target))
 
     def through_of_pairs(self, source: Int64s, target: Int64s) -> Int64s | None:
-        """A random node for each pair, if its messages always go through some."""
+        """Return a random node for each pair, if its messages always go through some."""
         return None
 
     def hops(self, source: Int64s, target: Int64s, through: Int64s | None = None) -> Int64s:
@@ -65,7 +65,7 @@ class RouteChoice:
         return hops_through(self._topology, source, target, through)
 
     def routes(self, source: Int64s, target: Int64s, through: Int64s | None = None) -> Routes:
-        """These routes, link by link."""
+        """Return these routes, link by link."""
         if through is not None:
             return routes_through(self._topology, source, target, through)
         return self._topology.routes(source, target)
@@ -73,11 +73,11 @@ class RouteChoice:
     def alternatives(
         self, route: Int32s, other: Int32s, start: Int64s, station: Int32s, has_ends: bool
     ) -> AlternativeRoutes | None:
-        """The other route of every operation with a ``route``, and how messages choose, if they do."""
+        """Return the other route of every operation with a ``route``, and how messages choose, if they do."""
         return None
 
     def numbers(self, source: Int64s, target: Int64s) -> NDArray[np.uint64]:
-        """A random number for each pair, the same whatever else is sent."""
+        """Return a random number for each pair, the same whatever else is sent."""
         pair = source.astype(np.uint64) * np.uint64(self._topology.node_count) + target.astype(np.uint64)
         return mixed(pair ^ self._key)
 
@@ -118,14 +118,16 @@ for _routing, _choice in ((Minimal, RouteChoice), (Ecmp, EcmpChoice), (Valiant, 
 
 
 def route_choice(network: Network, seed: int) -> RouteChoice:
-    """The routes of a network, by its ``routing`` and the seed."""
+    """Return the routes of a network, by its ``routing`` and the seed."""
     return ROUTE_CHOICES.of(network.routing)(network, seed)
 
 
 def alternatives(
     route: Int32s, other: Int32s, start: Int64s, station: Int32s, has_ends: bool, ugal: Ugal
 ) -> AlternativeRoutes:
-    """The alternatives of all operations with a ``route``: the row ``other`` of the routes, unless it is the same way.
+    """Return the alternatives of all operations with a ``route``.
+
+    The row ``other`` of the routes, unless it is the same way.
 
     ``start`` and ``station`` are as in ``Routes``; with ``has_ends`` the first and the last station of each are
     interfaces.

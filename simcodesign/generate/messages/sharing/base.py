@@ -20,8 +20,10 @@ SHARED: Registry[Any, Callable[[Plan, Machine, Any], Plan]] = Registry("simulati
 
 
 def _hold_both_ends(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each message of these holds its sender, and its receiver, for as long as it would take if it were alone.
-    Messages of others, with numbers after all operations, do not."""
+    """Return whether each of these messages holds its sender, and its receiver.
+
+    For as long as it would take if it were alone. Messages of others, with numbers after all operations, do not.
+    """
     holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
     both = np.zeros(len(sends), bool)
     if holds.any():
@@ -32,14 +34,20 @@ def _hold_both_ends(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> N
 
 
 def shared(plan: Plan, machine: Machine) -> Plan:
-    """The Plan whose messages share stations as the network of the machine specifies; the same one without routes."""
+    """Return the Plan whose messages share stations as the network of the machine specifies.
+
+    The same one without routes.
+    """
     rule = machine.network.sharing
     return plan if plan.routes is None else SHARED.of(rule)(plan, machine, rule)
 
 
 def senders_held(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(n,) whether these messages hold their senders until their bytes have passed, as the machine or operation
-    specifies. Messages that hold both ends do not: how long that is does not depend on what they share."""
+    """Return whether these messages hold their senders until their bytes have passed, (n,).
+
+    As the machine or operation specifies. Messages that hold both ends do not: how long that is does not depend on what
+    they share.
+    """
     held = np.full(len(sends), machine.network.message_model.bytes_hold_sender)
     if plan.holds is not None:
         own = sends < len(plan)  # they come before messages of others
@@ -53,7 +61,7 @@ def held_until_arrival(machine: Machine) -> bool:
 
 
 def _in_turn(plan: Plan, machine: Machine, rule: Fcfs) -> Plan:
-    """The Plan itself, whose messages take turns at every station."""
+    """Return the Plan itself, whose messages take turns at every station."""
     return plan
 
 

@@ -40,7 +40,10 @@ LEAST_WEIGHTED_BITS = 54
 
 
 def with_fair_sharing(plan: Plan, machine: Machine, rule: MaxMin) -> Plan:
-    """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth."""
+    """Return the Plan whose messages share the stations of their routes fairly.
+
+    InputError for links without a bandwidth.
+    """
     return with_weighted_sharing(plan, machine, None if rule.has_equal_shares else _weights)
 
 
@@ -102,8 +105,10 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
 
 
 def _with_accesses(plan: Plan) -> Plan:
-    """The Plan whose operations at memory controllers that messages pass are flows there, too. The bytes of a flow are
-    the bytes of messages that would occupy the controller for as long as the operation takes."""
+    """Return the Plan whose operations at memory controllers that messages pass are flows there, too.
+
+    The bytes of a flow are the bytes of messages that would occupy the controller for as long as the operation takes.
+    """
     routes = plan.routes
     assert routes is not None
     assert routes.fair is not None
@@ -132,8 +137,10 @@ def _with_accesses(plan: Plan) -> Plan:
 
 
 def _capacities(plan: Plan, machine: Machine) -> tuple[Floats, Floats]:
-    """(S,) bytes per second of every link and interface, for a message alone and for several together; 0 for other
-    stations."""
+    """(S,) bytes per second of every link and interface, for a message alone and for several together.
+
+    0 for other stations.
+    """
     stations = plan.stations
     per_second = link_bandwidths(machine, stations)
     controllers = stations.kind == MESSAGE_MEMORY
@@ -159,7 +166,7 @@ def _capacities(plan: Plan, machine: Machine) -> tuple[Floats, Floats]:
 
 
 def _flights(plan: Plan, routes: Routes, sends: NDArray[np.int64]) -> Floats:
-    """The latencies of the route of every send, and what its interface adds where links are not looked at."""
+    """Return the latencies of the route of every send, and what its interface adds where links are not looked at."""
     is_link = plan.stations.kind[routes.station] == LINK
     cost, route = routes.cost[sends], routes.route[sends]
     starts = routes.start[:-1]
@@ -178,7 +185,7 @@ def _flights(plan: Plan, routes: Routes, sends: NDArray[np.int64]) -> Floats:
 def _own_rates(
     plan: Plan, routes: Routes, sends: NDArray[np.int64], capacity: NDArray[np.int64], unit: float
 ) -> NDArray[np.int64]:
-    """The rate at which each message follows its first byte by itself; 0 where its links are no faster."""
+    """Return the rate at which each message follows its first byte by itself; 0 where its links are no faster."""
     tail_s = routes.tail_s[routes.cost[sends]]
     with np.errstate(divide="ignore", invalid="ignore"):
         per_second = np.where(tail_s > 0, plan.message_bytes[sends] / tail_s, np.inf)
@@ -204,7 +211,7 @@ def _weights(machine: Machine, flight_s: Floats, size_bytes: Floats) -> NDArray[
 
 
 def _of_all(routes: Routes, sends: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
-    """The values of sends in an array over all operations, 0 elsewhere."""
+    """Return the values of sends in an array over all operations, 0 elsewhere."""
     every = np.zeros(len(routes.route), values.dtype)
     every[sends] = values
     return every

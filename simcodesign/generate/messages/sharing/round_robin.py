@@ -31,8 +31,10 @@ MOST_PACKETS = 2**31 - 2
 
 
 def with_packets(plan: Plan, machine: Machine, rule: RoundRobin) -> Plan:
-    """The Plan whose messages pass the stations of their routes as packets. CapacityError for more packets than memory
-    may have to hold."""
+    """Return the Plan whose messages pass the stations of their routes as packets.
+
+    CapacityError for more packets than memory may have to hold.
+    """
     if plan.routes is None:
         return plan
     routes = plan.routes
@@ -71,7 +73,10 @@ def _check_count(packets: Floats, hops: Int64s, machine: Machine, rule: RoundRob
 
 
 def _of_packets(routes: Routes, sends: Int64s, size_bytes: Floats, packet_bytes: Floats, packets: Floats) -> Routes:
-    """The routes with two rows of costs for every row and size of a message: for its packets, and for the last one."""
+    """Return the routes with two rows of costs for every row and size of a message.
+
+    For its packets, and for the last one.
+    """
     keys = np.stack([routes.cost[sends], size_bytes, packet_bytes])
     order = np.lexsort(keys)
     is_new = np.concatenate([[True], (np.diff(keys[:, order]) != 0).any(axis=0)])

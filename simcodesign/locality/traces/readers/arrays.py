@@ -174,7 +174,7 @@ class NpzTrace(Trace):
 
 
 def column_chunks(stream: Stream, most: int) -> Iterator[NDArray[Any]]:
-    """The entries of an array in a stream of bytes, checked to match its header."""
+    """Yield the entries of an array in a stream of bytes, checked to match its header."""
     header, most = read_header(stream), min(most, CHUNK)
     left = header.count
     while left:
@@ -190,7 +190,7 @@ def column_chunks(stream: Stream, most: int) -> Iterator[NDArray[Any]]:
 
 
 def read_header(stream: Stream) -> Header:
-    """The header of an array of integers with one dimension; InputError for anything else."""
+    """Return the header of an array of integers with one dimension; InputError for anything else."""
     file = cast(Any, SimpleNamespace(read=stream.read))
     try:
         version = npy.read_magic(file)
@@ -211,7 +211,7 @@ def read_header(stream: Stream) -> Header:
 
 
 def native(data: bytearray, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The entries in this machine's order of bytes, in an array that may be written."""
+    """Return the entries in this machine's order of bytes, in an array that may be written."""
     return np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
 
 
@@ -227,12 +227,12 @@ def check_length(header: Header, size_bytes: int, place: Place) -> None:
 
 
 def read_npy(path: Path, compression: str, instructions: bool) -> Trace:
-    """The trace of one array, perhaps compressed."""
+    """Return the trace of one array, perhaps compressed."""
     return NpyTrace(path, compression)
 
 
 def read_npz(path: Path, compression: str, instructions: bool) -> Trace:
-    """The trace of an archive. Raises InputError for one that is compressed once more."""
+    """Return the trace of an archive. Raises InputError for one that is compressed once more."""
     if compression:
         allowed = "the file without compression"
         raise InputError("a .npz file is compressed in itself", Place(str(path)), allowed=allowed)
@@ -240,12 +240,12 @@ def read_npz(path: Path, compression: str, instructions: bool) -> Trace:
 
 
 def read_raw(path: Path, compression: str, instructions: bool) -> Trace:
-    """The trace of plain addresses, perhaps compressed."""
+    """Return the trace of plain addresses, perhaps compressed."""
     return RawTrace(path, compression)
 
 
 def sniff_npy(start: FileStart) -> Match:
-    """What NumPy begins an array with."""
+    """Recognise what NumPy begins an array with."""
     return Match.CERTAIN if start.content.startswith(npy.MAGIC_PREFIX) else Match.NONE
 
 

@@ -97,7 +97,7 @@ class TextTrace(Trace):
 
 
 def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) -> Iterator[Parsed]:
-    """The lines of a stream, a block at a time; InputError at the first that is wrong or does not end."""
+    """Yield the lines of a stream, a block at a time; InputError at the first that is wrong or does not end."""
     group = 0
     buffer = bytearray(2 * BLOCK_BYTES)
     view = np.frombuffer(buffer, np.uint8)
@@ -124,7 +124,7 @@ def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) 
 
 
 def wrong_line(stream: Stream, offset: int, line: bytes, text: TextFormat) -> InputError:
-    """The error for a line that is not of the format."""
+    """Return the error for a line that is not of the format."""
     number = re.fullmatch(rb"\s*(?:\w+:)?\s*\w\s+(?:0[xX])?([0-9a-fA-F]+)(,\d+\s*|\s.*|)", line)
     shown = line[:60].decode("latin-1")
     if number and int(number[1], 16) > MOST_ADDRESS:
@@ -136,7 +136,7 @@ def wrong_line(stream: Stream, offset: int, line: bytes, text: TextFormat) -> In
 
 
 def cut_line(stream: Stream, line: bytes) -> InputError:
-    """The error for a last line without its end, whose address may lack digits."""
+    """Return the error for a last line without its end, whose address may lack digits."""
     offset = stream.offset - len(line)
     what = "the trace is cut off: its last line does not end"
     shown = line[:60].decode("latin-1")
@@ -146,7 +146,7 @@ def cut_line(stream: Stream, line: bytes) -> InputError:
 
 
 def reader_of(text: TextFormat) -> TraceReader:
-    """The reader of a format of text."""
+    """Return the reader of a format of text."""
 
     def read(path: Path, compression: str, instructions: bool) -> Trace:
         return TextTrace(path, text, compression, instructions)

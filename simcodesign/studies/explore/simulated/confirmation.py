@@ -25,8 +25,10 @@ DEFAULT_BEST = 3
 
 @dataclass(frozen=True)
 class Confirmation:
-    """All confirmed points in the order of the forecast, and those that overtake its best one, if they are
-    explained."""
+    """All confirmed points in the order of the forecast.
+
+    And those that overtake its best one, if they are explained.
+    """
 
     points: tuple[Confirmed, ...]
     overtakings: tuple[Overtaking, ...]
@@ -66,8 +68,11 @@ def confirm(
 
 @dataclass(frozen=True)
 class FrontConfirmation:
-    """Points of a front by both readings, in the order of the front. ``beaten``: for each the place (from 0) of one
-    that is better than it when simulated, in no objective worse or with less violation; None if there is none."""
+    """Points of a front by both readings, in the order of the front.
+
+    ``beaten``: for each the place (from 0) of one that is better than it when simulated, in no objective worse or with
+    less violation; None if there is none.
+    """
 
     points: tuple[Confirmed, ...]
     beaten: tuple[int | None, ...]
@@ -113,7 +118,7 @@ def _rows(problem: Problem, points: Sequence[EvaluatedPoint]) -> FloatArray:
 
 
 def _dominating_index(problem: Problem, point: Confirmed, confirmed_points: Sequence[Confirmed]) -> int | None:
-    """The index of a point that is better when simulated, None if there is none."""
+    """Return the index of a point that is better when simulated, None if there is none."""
     if point.simulated is None:
         return None
     for index, other in enumerate(confirmed_points):
@@ -129,7 +134,7 @@ def _dominating_index(problem: Problem, point: Confirmed, confirmed_points: Sequ
 
 
 def best_points(solution: Solution, count: int) -> FloatArray:
-    """The best distinct feasible points: at least a step of one variable apart. (points, variables)"""
+    """Return the best distinct feasible points: at least a step of one variable apart. (points, variables)"""
     evaluator = solution.evaluator
     scored = evaluator.score(evaluator.all_evaluated())
     distinct: list[FloatArray] = []
@@ -152,7 +157,7 @@ def apart(space: Space, point: FloatArray, other: FloatArray) -> bool:
 
 
 def _points_to_simulate(solution: Solution, count: int, neighbours: bool) -> list[tuple[int, bool, FloatArray]]:
-    """The best points, and their neighbours if these are wanted, each once."""
+    """Return the best points, and their neighbours if these are wanted, each once."""
     best_found = best_points(solution, count)
     by_values: dict[tuple[float, ...], tuple[int, bool, FloatArray]] = {
         tuple(point): (origin, False, point) for origin, point in enumerate(best_found, start=1)
@@ -164,7 +169,7 @@ def _points_to_simulate(solution: Solution, count: int, neighbours: bool) -> lis
 
 
 def _changed_pairs(ordered: Sequence[Confirmed]) -> tuple[int, int]:
-    """Number of pairs whose order is reversed by simulation, and of all pairs that the forecast orders."""
+    """Return the number of pairs whose order is reversed by simulation, and of all pairs that the forecast orders."""
     simulated = [point for point in ordered if point.simulated is not None]
     pairs = [
         (a, b) for index, a in enumerate(simulated) for b in simulated[index + 1 :] if a.forecast_key < b.forecast_key

@@ -14,7 +14,7 @@ from simcodesign.studies.explore.space import FloatArray
 
 
 def expected_improvement(best: float, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """The mean of max(best - y, 0) for normal y of these means and standard deviations, all (n,)."""
+    """Return the mean of max(best - y, 0) for normal y of these means and standard deviations, all (n,)."""
     gain = best - mean
     with np.errstate(divide="ignore", invalid="ignore"):
         z = gain / deviation
@@ -24,7 +24,7 @@ def expected_improvement(best: float, mean: FloatArray, deviation: FloatArray) -
 
 
 def probability_between(low: float, high: float, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """The probability that a normal y is from low to high (either may be infinite), (n,)."""
+    """Return the probability that a normal y is from low to high (either may be infinite), (n,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         probability = ndtr((high - mean) / deviation) - ndtr((low - mean) / deviation)
     return np.where(deviation > 0, probability, ((mean >= low) & (mean <= high)).astype(np.float64))

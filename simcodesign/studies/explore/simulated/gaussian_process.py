@@ -48,8 +48,10 @@ def distances(first: FloatArray, second: FloatArray, scales: FloatArray, categor
 
 @dataclass(frozen=True)
 class GaussianProcess:
-    """A process with its samples: ``points`` (n, d) in coordinates, ``values`` (n,); ``scales`` (d,); ``noise`` as a
-    share of ``variance``. ``certain``: all values are the same, and so are all others."""
+    """A process with its samples: ``points`` (n, d) in coordinates, ``values`` (n,).
+
+    ``scales`` (d,); ``noise`` as a share of ``variance``. ``certain``: all values are the same, and so are all others.
+    """
 
     points: FloatArray
     values: FloatArray
@@ -77,7 +79,7 @@ class GaussianProcess:
 def conditioned(
     points: FloatArray, values: FloatArray, scales: FloatArray, noise: float, categorical: NDArray[np.bool_]
 ) -> GaussianProcess:
-    """The process with these length scales and this noise, its mean and variance estimated from the samples."""
+    """Return the process with these length scales and this noise, its mean and variance estimated from the samples."""
     return _conditioned(points, values, scales, noise, categorical)[0]
 
 
@@ -99,7 +101,10 @@ def _conditioned(
 def fitted(
     points: FloatArray, values: FloatArray, categorical: NDArray[np.bool_], start: GaussianProcess | None = None
 ) -> GaussianProcess:
-    """The process of the most likely length scales and noise for these samples; ``start``: one of fewer samples."""
+    """Return the process of the most likely length scales and noise for these samples.
+
+    ``start``: one of fewer samples.
+    """
     width = points.shape[1]
     if np.ptp(values) == 0.0:
         one = (np.eye(1), True)

@@ -18,7 +18,7 @@ Outcome: TypeAlias = dict[str, float] | str
 
 
 def outcome_of(simulator: PointSimulator, point: FloatArray) -> Outcome:
-    """The metrics of a point, or why there are none."""
+    """Return the metrics of a point, or why there are none."""
     try:
         return simulator.metrics(point)
     except SimcodesignError as error:
@@ -29,8 +29,10 @@ def outcome_of(simulator: PointSimulator, point: FloatArray) -> Outcome:
 def simulated_in_order(
     simulator: PointSimulator, jobs: int, expected: int
 ) -> Iterator[Callable[[FloatArray], list[Outcome]]]:
-    """A function from points (n, variables) to their outcomes. ``expected``: how many there will be in all; processes
-    are started if they would save some seconds."""
+    """Return a function from points (n, variables) to their outcomes.
+
+    ``expected``: how many there will be in all; processes are started if they would save some seconds.
+    """
     pool: list[ProcessExecutor] = []
     spent = [0.0, 0]
 

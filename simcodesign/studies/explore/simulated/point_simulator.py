@@ -21,8 +21,11 @@ from simcodesign.studies.requirements.simulated_systems import useful_effects
 
 @dataclass(frozen=True)
 class Confirmed:
-    """One point, forecast and simulated. ``origin``: the rank (from 1) of this best point, or of the best point that it
-    neighbours; ``why_not``: why it could not be simulated."""
+    """One point, forecast and simulated.
+
+    ``origin``: the rank (from 1) of this best point, or of the best point that it neighbours; ``why_not``: why it could
+    not be simulated.
+    """
 
     origin: int
     neighbour: bool
@@ -89,17 +92,17 @@ class PointSimulator:
         return Confirmed(origin, neighbour, forecast, simulated, total, self.total(simulated))
 
     def point(self, point: FloatArray, metrics: dict[str, float] | dict[str, FloatOrArray]) -> EvaluatedPoint:
-        """The point in full with the metrics of a simulation."""
+        """Return the point in full with the metrics of a simulation."""
         columns = {name: np.array([float(np.asarray(value))]) for name, value in metrics.items()}
         problem = self.problem
         return point_of(problem, problem.assess(point[None, :], columns, np.ones(1, dtype=np.bool_)), 0)
 
     def total(self, point: EvaluatedPoint) -> float:
-        """The one number to be minimized."""
+        """Return the one number to be minimized."""
         return float(self.problem.total(np.array([point.objectives]), self.scales or None)[0])
 
     def rungs(self, confirmed: Confirmed) -> list[tuple[str, EvaluatedPoint]]:
-        """The point by the forecast, and simulated with one effect after another."""
+        """Return the point by the forecast, and simulated with one effect after another."""
         values = confirmed.forecast.values
         point = np.array(list(values.values()))
         if isinstance(self.model, SystemModel | NativeModel):
@@ -136,7 +139,7 @@ def simulator_of(
 
 
 def _rounded(constraint: Constraint) -> Constraint:
-    """The constraint, violated only by more than ``SUMMED``."""
+    """Return the constraint, violated only by more than ``SUMMED``."""
     if constraint.relation == "==":
         return replace(constraint, tolerance=constraint.tolerance + SUMMED)
     return constraint.with_slack(constraint.slack + SUMMED)

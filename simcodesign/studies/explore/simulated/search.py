@@ -1,5 +1,7 @@
-"""The best point by simulation: a search that simulates few points, chosen by what the forecast and all simulations so
-far let expect (efficient global optimisation: Jones, Schonlau and Welch, J. Global Optimization 13, 1998).
+"""The best point by simulation.
+
+a search that simulates few points, chosen by what the forecast and all simulations so far let expect (efficient global
+optimisation: Jones, Schonlau and Welch, J. Global Optimization 13, 1998).
 
 First the optimum of the forecast, some of its next best points and points spread over the space are simulated; then, a
 round at a time, the points of the largest expected improvement. Constraints are judged by the simulated metrics.
@@ -91,8 +93,9 @@ def optimum_by_simulation(
     jobs: int = 1,
     on_progress: OnProgress | None = None,
 ) -> SimulatedOptimum:
-    """The best point when simulated, with a number of simulations (default: ``default_simulations``), by up to ``jobs``
-    processes. ``solution``: the optimum of the forecast.
+    """Return the best point when simulated, with a number of simulations, by up to ``jobs`` processes.
+
+    Default: ``default_simulations``. ``solution``: the optimum of the forecast.
 
     Raises InputError for a model that cannot be simulated, and if none of the points can be.
     """
@@ -154,7 +157,7 @@ class _Search:
         return np.vstack([self._optimum(), best, space.sample(DRAWN, self.random)])
 
     def _optimum(self) -> FloatArray:
-        """The optimum of the forecast, (1, variables)."""
+        """Return the optimum of the forecast, (1, variables)."""
         return np.array([list(self.solution.point.values.values())])
 
     def _forecast(self, points: FloatArray) -> Scored:
@@ -184,7 +187,7 @@ class _Search:
         self.stages += [stage] * len(points)
 
     def _first_points(self) -> FloatArray:
-        """The optimum of the forecast, other good ones, and spread ones."""
+        """Return the optimum of the forecast, other good ones, and spread ones."""
         space = self.problem.space
         count = min(max(2 * len(space.variables) + 2, 6), max(self.limit // 2, 1))
         best = best_points(self.solution, max(count // 3, 1))
@@ -193,7 +196,7 @@ class _Search:
         return self._spread(chosen, count)
 
     def _spread(self, chosen: list[FloatArray], count: int) -> FloatArray:
-        """These points, and others as far from them and each other as possible, up to ``count`` in total."""
+        """Return these points, and others as far from them and each other as possible, up to ``count`` in total."""
         space = self.problem.space
         nearly = np.flatnonzero(self.candidates.violation <= NEARLY)
         if not len(nearly):
@@ -217,7 +220,7 @@ class _Search:
         return self._score(_joined([self.forecasts[at] for at in good])), self._score(simulated)
 
     def _round(self, surrogate: Surrogate, count: int) -> FloatArray:
-        """The points of the next round, (up to count, variables)."""
+        """Return the points of the next round, (up to count, variables)."""
         if not any(isinstance(outcome, dict) for outcome in self.outcomes):  # nothing is known
             return self._spread(list(self.points), len(self.points) + count)[len(self.points) :]
         forecast, simulated = self._known()

@@ -44,7 +44,7 @@ class Output:
     sign: float = 1.0
 
     def values(self, scored: Scored, at: int) -> FloatArray:
-        """The number at the points of an evaluation, (n,); ``at``: the place of the constraint."""
+        """Return the number at the points of an evaluation, (n,); ``at``: the place of the constraint."""
         if self.constraint is None:
             total = scored.total
             return np.asarray(self.sign * np.log(self.sign * total) if self.logarithmic else total)
@@ -52,7 +52,7 @@ class Output:
         return self.of_gap(gap)
 
     def of_gap(self, gap: FloatArray) -> FloatArray:
-        """A gap, of which 1 more or less is the ratio of both sides, as the number."""
+        """Return a gap, of which 1 more or less is the ratio of both sides, as the number."""
         side = _side(self.constraint)
         return np.asarray(side * np.log1p(side * gap) if self.logarithmic else gap)
 
@@ -71,7 +71,7 @@ def _side(constraint: Constraint | None) -> float:
 
 
 def outputs_of(problem: Problem, forecast: Scored, simulated: Scored) -> list[Output]:
-    """The objective, if there is one, and all constraints, by what forecasts and simulations are like."""
+    """Return the objective, if there is one, and all constraints, by what forecasts and simulations are like."""
     outputs = []
     if problem.objectives:
         totals = np.concatenate([forecast.total, simulated.total])
@@ -115,8 +115,10 @@ class Surrogate:
             self.best = float(self.outputs[0].values(simulated, 0)[feasible].min())
 
     def believe(self, forecast: Scored, at: int) -> None:
-        """Take the mean at one point as if it had been simulated, so that the next one is chosen elsewhere (kriging
-        believer; Ginsbourger, Le Riche and Carraro 2010)."""
+        """Take the mean at one point as if it had been simulated, so that the next one is chosen elsewhere.
+
+        Kriging believer (Ginsbourger, Le Riche and Carraro 2010).
+        """
         coordinates = coordinates_of(self.problem.space, forecast.evaluated.points[at : at + 1])
         self.processes = [
             process
@@ -153,8 +155,10 @@ class Surrogate:
         return predicted
 
     def worth(self, forecast: Scored, free: NDArray[np.bool_]) -> FloatArray:
-        """Worth of a simulation of each point, the larger the better, (n,); ``free`` (n,): which may be simulated,
-        -inf for the others."""
+        """Worth of a simulation of each point, the larger the better, (n,).
+
+        ``free`` (n,): which may be simulated, -inf for the others.
+        """
         return np.where(free, self._worth(forecast, free), -np.inf)
 
     def _worth(self, forecast: Scored, free: NDArray[np.bool_]) -> FloatArray:

@@ -14,8 +14,10 @@ from simcodesign.studies.explore.solvers.reached import sides
 
 @dataclass(frozen=True)
 class Cause:
-    """Cause of the turned order: an objective, a constraint that only the overtaken point violates or violates more,
-    or one that the other point violated before.
+    """Cause of the turned order.
+
+    An objective, a constraint that only the overtaken point violates or violates more, or one that the other point
+    violated before.
 
     ``values``: of the overtaken point and of the other, with the effect: of the objective (for several the weighted
     sum), or of the constraint's left side; ``bound``: its right side at the overtaken point. ``objective_turned``:
@@ -51,9 +53,11 @@ class Cause:
 
 @dataclass(frozen=True)
 class Overtaking:
-    """A point that is better than the forecast's best one when simulated. ``rungs``: the forecast, then the simulation
-    with one effect after another, each with violation and total of both; ``effect``: the last one that reversed the
-    order; ``cause``: what it was that this effect turned."""
+    """A point that is better than the forecast's best one when simulated.
+
+    ``rungs``: the forecast, then the simulation with one effect after another, each with violation and total of both;
+    ``effect``: the last one that reversed the order; ``cause``: what it was that this effect turned.
+    """
 
     before: Confirmed
     after: Confirmed
@@ -97,7 +101,10 @@ def cause_of(simulator: PointSimulator, overtaken: EvaluatedPoint, other: Evalua
 def _released(
     simulator: PointSimulator, cause: Cause, overtaken: EvaluatedPoint, other: EvaluatedPoint, other_now: EvaluatedPoint
 ) -> Cause:
-    """The cause, of which the objective decides now: that, unless a constraint kept the other point out just before."""
+    """Return the cause, of which the objective decides now.
+
+    That, unless a constraint kept the other point out just before.
+    """
     if other.violation <= overtaken.violation:
         return cause
     problem = simulator.problem
@@ -108,7 +115,7 @@ def _released(
 
 
 def _most_exceeded(problem: Problem, point: EvaluatedPoint, other: EvaluatedPoint) -> Constraint:
-    """The constraint by which the first point violates more than the other, most of all."""
+    """Return the constraint by which the first point violates more than the other, most of all."""
     excesses = [
         (max(_excess(constraint, a), 0.0) - max(_excess(constraint, b), 0.0), at)
         for at, (constraint, a, b) in enumerate(zip(problem.constraints, point.gaps, other.gaps, strict=True))

@@ -24,8 +24,10 @@ STAGE = "bisection"
 
 
 def bisect(evaluator: Evaluator) -> bool:
-    """Whether everything was monotone at all samples: if it is between them as well, the best point is among those
-    evaluated, or nothing is feasible."""
+    """Return whether everything was monotone at all samples.
+
+    If it is between them as well, the best point is among those evaluated, or nothing is feasible.
+    """
     variable = evaluator.problem.space.variables[0]
     points = np.unique(variable.decode(np.linspace(0.0, variable.top, SAMPLES)))
     while len(points):
@@ -39,8 +41,9 @@ def bisect(evaluator: Evaluator) -> bool:
 
 @dataclass(frozen=True)
 class _Samples:
-    """All points so far in increasing order (n,), their totals (n,), and the excess of each constraint
-    (n, constraints).
+    """All points so far in increasing order (n,), with totals and excess.
+
+    Their totals (n,), and the excess of each constraint (n, constraints).
 
     ``usable``: no point was refused and there is no equality constraint.
     """

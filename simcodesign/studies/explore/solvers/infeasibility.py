@@ -1,5 +1,6 @@
-"""Why nothing is feasible: how far each constraint alone would have to be relaxed, the smallest total violation, and
-which constraints conflict.
+"""Why nothing is feasible.
+
+How far each constraint alone would have to be relaxed, the smallest total violation, and which constraints conflict.
 
 A relaxation is relative to the bound. A set of constraints conflicts if no point satisfies all of them, and is minimal
 if one does as soon as any constraint is left out; the sets are found by deletion filters (Chinneck and Dravnieks 1991)
@@ -29,8 +30,11 @@ MAX_ENUMERATED_SETS = 10
 
 @dataclass(frozen=True)
 class Relaxation:
-    """Relaxation of one constraint alone that makes the problem feasible: ``fraction`` of its bound, the relaxed
-    ``bound`` (None where the right side is no number), and a feasible point. Both are None if none helps."""
+    """Relaxation of one constraint alone that makes the problem feasible.
+
+    ``fraction`` of its bound, the relaxed ``bound`` (None if the right side is no number), and a feasible point. Both
+    are None if none helps.
+    """
 
     constraint: Constraint
     fraction: float | None
@@ -45,8 +49,11 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class Infeasibility:
-    """Why a problem has no solution. ``nearest``: the point of the smallest sum of relative violations; ``conflicts``:
-    minimal conflicting sets; ``exact``: infeasibility and conflicts are proven, by enumeration or interval bounds."""
+    """Why a problem has no solution.
+
+    ``nearest``: the point of the smallest sum of relative violations; ``conflicts``: minimal conflicting sets;
+    ``exact``: infeasibility and conflicts are proven, by enumeration or interval bounds.
+    """
 
     problem: Problem
     nearest: EvaluatedPoint
@@ -138,7 +145,7 @@ class _SubproblemSolver:
         return solution
 
     def searched(self) -> Solution:
-        """The point of the smallest violation, by a search."""
+        """Return the point of the smallest violation, by a search."""
         return solve(self.problem.with_objectives(), solver="evolution", seed=self.seed, **self.options)
 
     def relaxation(self, at: int) -> Relaxation:
@@ -156,7 +163,7 @@ class _SubproblemSolver:
         return Relaxation(constraint, fraction, bound, self._on_whole_problem(values))
 
     def _on_whole_problem(self, points: NDArray[np.float64]) -> EvaluatedPoint:
-        """A point of a part of the problem, evaluated for the whole problem."""
+        """Return a point of a part of the problem, evaluated for the whole problem."""
         evaluated = self.problem.evaluate(points)
         violation = float(self.problem.violation(evaluated.gaps)[0])
         names = {name: float(value[0]) for name, value in evaluated.metrics.items()}
@@ -196,7 +203,7 @@ class _SubproblemSolver:
             yield tuple(self.problem.constraints[at] for at in sorted(minimal))
 
     def _seeds(self, all_constraints: frozenset[int], minimal_sets: list[frozenset[int]]) -> Iterator[frozenset[int]]:
-        """Sets whose feasibility is unknown, the largest first; more becomes known between them."""
+        """Yield sets whose feasibility is unknown, the largest first; more becomes known between them."""
         for size in range(len(all_constraints), 0, -1):
             for constraints in map(frozenset, combinations(sorted(all_constraints), size)):
                 # A set is yielded again while it may contain another conflict than the known ones.
@@ -207,7 +214,7 @@ class _SubproblemSolver:
                 yield constraints
 
     def _minimal_subset(self, constraints: frozenset[int]) -> frozenset[int]:
-        """Deletion filter: remove every constraint without which the others remain infeasible."""
+        """Remove every constraint without which the others remain infeasible: a deletion filter."""
         minimal = constraints
         for at in sorted(constraints):
             if not self.feasible(minimal - {at}):

@@ -34,8 +34,11 @@ class BoundedModel(Protocol):
 
 
 def excluded_boxes(problem: Problem, best: float | None = None, scales: Sequence[float] = ()) -> int:
-    """Number of boxes without a feasible point (with ``best``: one of a total below that) that cover the space; 0
-    if there is no proof within the limits. ``scales``: divisors of the objectives if there are several."""
+    """Return the number of boxes without a feasible point that cover the space; 0 if there is no proof.
+
+    Within the limits; with ``best``: one of a total below that. ``scales``: divisors of the objectives if there are
+    several.
+    """
     if not isinstance(problem.model, BoundedModel) or not (problem.constraints or best is not None):
         return 0
     boxes, count = _Boxes.of(problem), 0
@@ -103,7 +106,7 @@ class _Boxes:
 
     @classmethod
     def of(cls, problem: Problem) -> _Boxes:
-        """The whole space."""
+        """Return the whole space."""
         variables = problem.space.variables
         low = [0.0 if one.choices else one.low for one in variables]
         high = [len(one.choices) - 1.0 if one.choices else one.high for one in variables]
@@ -142,7 +145,7 @@ class _Boxes:
         return np.asarray(self._sides().max(axis=1) > 0)
 
     def _sides(self) -> FloatArray:
-        """The length of each side as a fraction of its variable, 0 if there is nothing between its ends."""
+        """Return the length of each side as a fraction of its variable, 0 if there is nothing between its ends."""
         whole = np.array([one.discrete for one in self.variables])
         middles = self.middles
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -154,7 +157,7 @@ class _Boxes:
 
     @staticmethod
     def length_of(variables: Sequence[Variable]) -> FloatArray:
-        """The length of each side of the whole space; 1 if that is 0."""
+        """Return the length of each side of the whole space; 1 if that is 0."""
         lengths = []
         for one in variables:
             length = len(one.choices) - 1.0 if one.choices else one.high - one.low

@@ -1,5 +1,7 @@
-"""Improves the best point of a search: steps of the discrete variables, sequential quadratic programming in the others,
-and steps of whole variables with the others again from their limits.
+"""Improves the best point of a search.
+
+Steps of the discrete variables, sequential quadratic programming in the others, and steps of whole variables with the
+others again from their limits.
 
 Differences for gradients are evaluated together, so that a gradient is one call of the model. Whatever comes out is
 kept only if it is better: feasible, and of a lesser total, or of a lesser violation if nothing is feasible.
@@ -63,8 +65,10 @@ def _real(evaluator: Evaluator) -> Any:
 
 
 def valleys(evaluator: Evaluator, most_combinations: int, further_valleys: int) -> FloatArray:
-    """The best points of several combinations of the discrete variables, and further ones that lie widely apart in a
-    real one, both best first: (points, variables)."""
+    """Return the best points of several combinations of the discrete variables, and further ones.
+
+    The further ones lie widely apart in a real variable, both best first: (points, variables).
+    """
     space = evaluator.problem.space
     scored = evaluator.score(evaluator.all_evaluated())
     points = scored.evaluated.points[scored.order()]
@@ -97,7 +101,9 @@ def polish(evaluator: Evaluator, rounds: int = ROUNDS) -> None:
 
 
 def restart_from_steps(evaluator: Evaluator, real: Any) -> None:
-    """Steps of one whole variable or choice, each with the real variables started from their values and their limits.
+    """Make steps of one whole variable or choice.
+
+    Each with the real variables started from their values and their limits.
 
     Next to the best point may be a whole number that is possible only if a real variable is at its limit: no
     step of one of the two alone leads there.
@@ -154,7 +160,7 @@ def _restart_points(evaluator: Evaluator, real: Any) -> list[FloatArray]:
 
 
 def descend(evaluator: Evaluator, rounds: int = 200) -> None:
-    """Steps of discrete variables, of one, two or a few at a time, as long as they help."""
+    """Make steps of discrete variables, of one, two or a few at a time, as long as they help."""
     for _ in range(rounds):
         before = evaluator.best_key
         points = _steps(evaluator)
@@ -166,8 +172,10 @@ def descend(evaluator: Evaluator, rounds: int = 200) -> None:
 
 
 def _steps(evaluator: Evaluator) -> FloatArray:
-    """Points that differ from the best one in one discrete variable, by steps of 1, 2, 4 ... in two, or by up to 1 in
-    each of a few."""
+    """Return points that differ from the best one in one discrete variable.
+
+    By steps of 1, 2, 4 ... in two, or by up to 1 in each of a few.
+    """
     assert evaluator.best is not None
     base, points = evaluator.best, []
     variables = evaluator.problem.space.variables
@@ -210,8 +218,10 @@ def _with(base: FloatArray, changes: dict[int, float]) -> FloatArray:
 
 
 def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
-    """Sequential quadratic programming in the real variables until it gains less than this fraction, then the way
-    between its answer and the best point."""
+    """Improve by sequential quadratic programming in the real variables.
+
+    Until it gains less than this fraction, then the way between its answer and the best point.
+    """
     assert evaluator.best is not None
     base = evaluator.best.copy()
     program = _Program(evaluator, base, real, evaluator.best_key[0] > 0, settled)
@@ -238,7 +248,7 @@ def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
 
 
 def _at_limits(evaluator: Evaluator, point: FloatArray, real: Any) -> FloatArray:
-    """The point with every real variable that is next to a limit on it: a program ends near it by rounding."""
+    """Return the point with every real variable that is next to a limit on it: a program ends near it by rounding."""
     space = evaluator.problem.space
     coordinates = space.encode(point[None, :])[0]
     ends = np.rint(coordinates)
@@ -251,8 +261,11 @@ class _SettledError(Exception):
 
 
 class _Program:
-    """The program in z = (coordinates of the real variables, slacks): minimize the total, or with ``slacks`` their sum,
-    by which the constraints give way. Values and gradients of one z come from one call of the model."""
+    """The program in z = (coordinates of the real variables, slacks).
+
+    Minimize the total, or with ``slacks`` their sum, by which the constraints give way. Values and gradients of one z
+    come from one call of the model.
+    """
 
     def __init__(self, evaluator: Evaluator, base: FloatArray, real: Any, slacks: bool, settled: float) -> None:
         self.evaluator, self.base, self.real, self.settled = evaluator, base, real, settled
@@ -265,7 +278,7 @@ class _Program:
         self.best, self.idle = evaluator.best_key, 0
 
     def solve(self) -> FloatArray:
-        """The point that it ends with, feasible or not."""
+        """Return the point that it ends with, feasible or not."""
         first = np.concatenate([self.start[self.real], self._first_slacks()])
         self.scale = abs(self.values(first)[0]) or 1.0
         bounds = [(0.0, 1.0)] * self.count + [(0.0, None)] * self.slacks
@@ -288,7 +301,7 @@ class _Program:
         return np.asarray(self._points(coordinates[None, :])[0])
 
     def at_active_constraints(self, point: FloatArray) -> FloatArray:
-        """The point moved onto the constraints next to it, by Newton's method with the shortest step.
+        """Return the point moved onto the constraints next to it, by Newton's method with the shortest step.
 
         The distance at which sequential quadratic programming ends differs between releases of SciPy.
         """
@@ -317,7 +330,7 @@ class _Program:
         return points
 
     def values(self, z: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """The objective and its gradient, the gaps (k,) and their gradients (k, variables)."""
+        """Return the objective and its gradient, the gaps (k,) and their gradients (k, variables)."""
         if self.read is None or not np.array_equal(self.read[0], z):
             self.read = (np.array(z), self._differences(np.clip(z[: self.count], 0.0, 1.0)))
             self._watch()

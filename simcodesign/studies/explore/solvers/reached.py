@@ -1,5 +1,7 @@
-"""How near a search came to each constraint: the best value of its left side at any point, and at points where other
-constraints hold."""
+"""How near a search came to each constraint.
+
+The best value of its left side at any point, and at points where other constraints hold.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,11 @@ from simcodesign.studies.explore.problem import ROUNDING, Constraint, Evaluated,
 
 @dataclass(frozen=True)
 class Reached:
-    """The points that violate a constraint least: ``anywhere``, and ``with_others``, among those at which all other
-    constraints hold. ``value`` and ``value_with_others``: its left side there, SI units; None if there is none."""
+    """The points that violate a constraint least.
+
+    ``anywhere``, and ``with_others``, among those at which all other constraints hold. ``value`` and
+    ``value_with_others``: its left side there, SI units; None if there is none.
+    """
 
     constraint: Constraint
     anywhere: EvaluatedPoint | None
@@ -31,7 +36,7 @@ def sides(problem: Problem, constraint: Constraint, point: EvaluatedPoint) -> tu
 
 
 def reached(problem: Problem, evaluated: Evaluated) -> tuple[Reached, ...]:
-    """The nearest values that each constraint reached at these points."""
+    """Return the nearest values that each constraint reached at these points."""
     excess = np.where(evaluated.usable[:, None], problem.excess(evaluated.gaps), np.nan)
     return tuple(_reached(problem, evaluated, excess, at) for at in range(len(problem.constraints)))
 

@@ -96,10 +96,11 @@ def solve(
     on_progress: OnProgress | None = None,
     prove_first: bool = False,
 ) -> Solution:
-    """The best point. ``start`` (variables,) is the first point of a search, in addition to the sampled ones;
-    ``scales``: by
-    what several objectives are divided, if not by their own best. ``evaluations``: no more points than that, here and
-    in the search for the best of each of several objectives. ``on_progress``: see ``Evaluator``. ``prove_first``: no
+    """Return the best point.
+
+    ``start`` (variables,) is the first point of a search, in addition to the sampled ones; ``scales``: by what several
+    objectives are divided, if not by their own best. ``evaluations``: no more points than that, here and in the
+    search for the best of each of several objectives. ``on_progress``: see ``Evaluator``. ``prove_first``: no
     search if infeasibility can be shown before it; then the point is any.
 
     Raises InputError for an unknown solver, one that does not fit the problem, and a model that refuses every point.
@@ -129,8 +130,11 @@ def solve(
 def solve_again(
     solution: Solution, problem: Problem, *, evaluations: int | None = None, on_progress: OnProgress | None = None
 ) -> Solution:
-    """The best point of a problem that differs from a solved one only in its constraints: chosen from all points that
-    are known already, of which the best are polished again with up to ``evaluations`` more points."""
+    """Return the best point of a problem that differs from a solved one only in its constraints.
+
+    Chosen from all points that are known already, of which the best are polished again with up to ``evaluations`` more
+    points.
+    """
     evaluator = Evaluator(problem, solution.scales, on_progress=on_progress)
     evaluator.absorb(solution.evaluator, "known")
     if solution.method == "enumeration":
@@ -167,7 +171,10 @@ def _solution(evaluator: Evaluator, method: str, seed: int, spent: bool = False,
 
 
 def _proof(evaluator: Evaluator) -> str:
-    """The reason why nothing is feasible, or better than a feasible best point; "" where intervals do not show it."""
+    """Return the reason why nothing is feasible, or better than a feasible best point.
+
+    "" where intervals do not show it.
+    """
     violation, total = evaluator.best_key
     if not np.isfinite(violation):
         return ""
@@ -182,7 +189,7 @@ def _proof(evaluator: Evaluator) -> str:
 def _scales(
     problem: Problem, solver: str, seed: int, evaluations: int | None, on_progress: OnProgress | None
 ) -> tuple[float, ...]:
-    """The absolute value of the best of each objective alone."""
+    """Return the absolute value of the best of each objective alone."""
     alone = [
         solve(
             problem.with_objectives(objective),
@@ -197,7 +204,7 @@ def _scales(
 
 
 def _method(evaluator: Evaluator, solver: str) -> str:
-    """The method that is tried first. Raises InputError for a space too large to be enumerated."""
+    """Return the method that is tried first. Raises InputError for a space too large to be enumerated."""
     space = evaluator.problem.space
     if solver == "enumeration":
         limit = min(MOST_ENUMERATED * 50, evaluator.remaining)
@@ -236,8 +243,11 @@ def _search(evaluator: Evaluator, solver: str, seed: int, start: FloatArray | No
 
 
 def _evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None) -> None:
-    """Restart the search until two searches agree or the evaluations are used up: a single one may miss the best
-    valley. Without real variables two often agree on the same wrong point, and all are made."""
+    """Restart the search until two searches agree or the evaluations are used up.
+
+    A single one may miss the best valley. Without real variables two often agree on the same wrong point, and all are
+    made.
+    """
     ends: list[tuple[float, float]] = []
     discrete = all(variable.discrete for variable in evaluator.problem.space.variables)
     evaluations_before = evaluator.evaluations
@@ -263,7 +273,7 @@ def _nothing_left_to_search(evaluator: Evaluator) -> bool:
 
 
 def nothing_usable(evaluator: Evaluator) -> InputError:
-    """The error for a space in which no point can be evaluated."""
+    """Return the error for a space in which no point can be evaluated."""
     if not evaluator.refused:
         return InputError(f"{evaluator.problem.model.name}: the metrics are nowhere finite in this space")
     refusal = max(evaluator.refusals(), key=lambda refusal_: refusal_.count)

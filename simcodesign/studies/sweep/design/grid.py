@@ -36,8 +36,11 @@ FORMS = "NAME=A,B,C; NAME=LOW:HIGH:xFACTOR, :+STEP, :n=COUNT or :n=COUNT:log"
 
 @dataclass(frozen=True)
 class Known:
-    """Something that can be varied. ``path``: what is set, to the ``inverse`` of the values where so marked (a time per
-    byte, for a bandwidth). ``dimension``: of the unit table, empty if any unit is accepted."""
+    """Something that can be varied.
+
+    ``path``: what is set, to the ``inverse`` of the values where so marked (a time per byte, for a bandwidth).
+    ``dimension``: of the unit table, empty if any unit is accepted.
+    """
 
     path: str
     kind: str = PARAMETER
@@ -86,8 +89,11 @@ class SweepAxis:
 
 @dataclass(frozen=True)
 class Tie:
-    """A value that follows axes: ``axis`` holds its value for every combination of values of the axes at the places
-    ``of``, the last of them varying fastest; of a zipped design, its value at every point."""
+    """A value that follows axes.
+
+    ``axis`` holds its value for every combination of values of the axes at the places ``of``, the last of them varying
+    fastest; of a zipped design, its value at every point.
+    """
 
     axis: SweepAxis
     of: tuple[int, ...]
@@ -95,8 +101,11 @@ class Tie:
 
 @dataclass(frozen=True)
 class Design:
-    """All points, computed on use. The last axis of a grid varies fastest; where ``zipped``, point k takes the k-th
-    value of every axis. ``ties``: what follows the axes. ``note``: for the user."""
+    """All points, computed on use.
+
+    The last axis of a grid varies fastest; where ``zipped``, point k takes the k-th value of every axis. ``ties``: what
+    follows the axes. ``note``: for the user.
+    """
 
     axes: tuple[SweepAxis, ...]
     zipped: bool = False
@@ -137,7 +146,7 @@ class Design:
         return self.count
 
     def places(self, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The indices of the values of every setting at these points: (numbers,) each. IndexError for others."""
+        """Return the indices of the values of every setting at these points: (numbers,) each. IndexError for others."""
         numbers = np.asarray(numbers, dtype=np.int64)
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.count):
             raise IndexError(f"points are 0 to {self.count - 1}")
@@ -147,13 +156,13 @@ class Design:
         return places + [self._tied(tie, places, np.zeros_like(numbers)) for tie in self.ties]
 
     def _tied(self, tie: Tie, places: Sequence[Any], index: Any) -> Any:
-        """The indices of the values of a tie when the axes have the values of these places."""
+        """Return the indices of the values of a tie when the axes have the values of these places."""
         for at in tie.of:
             index = index * self.shape[at] + places[at]
         return index
 
     def place(self, number: int) -> tuple[int, ...]:
-        """The indices of the values of one point, one for each setting."""
+        """Return the indices of the values of one point, one for each setting."""
         if not 0 <= number < self.count:
             raise IndexError(f"points are 0 to {self.count - 1}")
         if self.zipped:
@@ -166,17 +175,20 @@ class Design:
         return (*indices, *(self._tied(tie, indices, 0) for tie in self.ties))
 
     def values(self, number: int) -> dict[str, Value]:
-        """The values of one point, by name."""
+        """Return the values of one point, by name."""
         return {axis.name: axis.values[at] for axis, at in zip(self.settings, self.place(number), strict=True)}
 
     def columns(self, numbers: NDArray[np.int64] | None = None) -> dict[str, NDArray[np.float64] | NDArray[np.object_]]:
-        """The values of these points (all, if None), by name: (points,) each."""
+        """Return the values of these points (all, if None), by name: (points,) each."""
         selected = np.arange(self.count, dtype=np.int64) if numbers is None else numbers
         return {axis.name: axis.column[at] for axis, at in zip(self.settings, self.places(selected), strict=True)}
 
 
 def grid(axes: Sequence[SweepAxis]) -> Design:
-    """The full grid of the axes, the last running fastest. InputError for none, too many points, and a name twice."""
+    """Return the full grid of the axes, the last running fastest.
+
+    InputError for none, too many points, and a name twice.
+    """
     return Design(tuple(axes))
 
 
@@ -186,7 +198,9 @@ def unknown(name: str) -> Known:
 
 
 def parse_axis(text: str, lookup: Lookup = unknown) -> SweepAxis:
-    """The axis of ``NAME=A,B,C`` or ``NAME=LOW:HIGH:HOW``; HOW is ``xFACTOR``, ``+STEP``, ``n=COUNT``, ``n=COUNT:log``.
+    """Return the axis of ``NAME=A,B,C`` or ``NAME=LOW:HIGH:HOW``.
+
+    HOW is ``xFACTOR``, ``+STEP``, ``n=COUNT``, ``n=COUNT:log``.
 
     The unit of the last value holds for all that have none: of HIGH in a range, or of STEP where HIGH has none. The end
     of a range belongs to it when it is hit within rounding. InputError names the text and what is allowed.
@@ -211,7 +225,7 @@ def parse_axis(text: str, lookup: Lookup = unknown) -> SweepAxis:
 
 
 def _stops_before(name: str, values: Sequence[float], high: float, dimension: str, step: str) -> str:
-    """That the end of a range is not hit by its steps; empty if it is."""
+    """Note that the end of a range is not hit by its steps; empty if it is."""
     if values[-1] >= high * (1 - 1e-9):
         return ""
     last, end = (format_quantity(value, dimension) for value in (values[-1], high))
@@ -239,7 +253,7 @@ def split(text: str, mark: str) -> list[str]:
 
 
 def listed(name: str, rest: str, known: Known, text: str) -> SweepAxis:
-    """The axis of listed values."""
+    """Return the axis of listed values."""
     items = split(rest, ",")
     if not all(items):
         raise wrong(text, "a value is missing", FORMS)
@@ -275,7 +289,7 @@ def _value(item: str, match: re.Match[str] | None, unit: str, dimension: str, kn
 
 
 def quantity(number: str, unit: str, dimension: str, known: Known, text: str) -> float:
-    """The SI value of a number with a unit; whole if it must be."""
+    """Return the SI value of a number with a unit; whole if it must be."""
     try:
         value = parse_quantity(f"{number} {unit}", dimension or "count") + 0.0
     except InputError as error:
@@ -306,7 +320,7 @@ def limits(low: str, high: str, known: Known, text: str, unit: str = "") -> tupl
 
 
 def _dimension(known: Known, unit: str, text: str) -> str:
-    """The known dimension, or else the dimension of the unit."""
+    """Return the known dimension, or else the dimension of the unit."""
     if known.dimension or not unit:
         return known.dimension or "count"
     if known.kind == PARAMETER and known is not None and known.choices:
@@ -323,7 +337,7 @@ def _dimension(known: Known, unit: str, text: str) -> str:
 def _ranged(
     low: float, high: float, spacing: list[str], dimension: str, text: str, unit: str
 ) -> tuple[list[float], bool]:
-    """The values of a range, and whether they are spaced by factors. ``unit``: of a step that has none."""
+    """Return the values of a range, and whether they are spaced by factors. ``unit``: of a step that has none."""
     step, words = spacing[0], [word.lower() for word in spacing[1:]]
     if step.startswith("n="):
         if words not in ([], ["log"], ["linear"]):
@@ -343,13 +357,13 @@ def _ranged(
 
 
 def _unit_of_range(parts: Sequence[str]) -> str:
-    """The unit of the upper end of LOW, HIGH, HOW, or of the step where the end has none."""
+    """Return the unit of the upper end of LOW, HIGH, HOW, or of the step where the end has none."""
     matches = (NUMBER.fullmatch(part.removeprefix("+").strip()) for part in parts[1:3])
     return next((match.group(2) for match in matches if match and match.group(2)), "")
 
 
 def _check_inverse(values: Sequence[float], known: Known, text: str) -> None:
-    """A bandwidth of 0 has no time per byte."""
+    """Raise InputError for a bandwidth of 0, which has no time per byte."""
     if known.inverse and not all(value > 0 and math.isfinite(1 / value) for value in values):
         raise wrong(text, "a bandwidth", "numbers above 0")
 

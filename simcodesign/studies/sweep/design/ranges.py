@@ -19,7 +19,7 @@ NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \
 
 
 def wrong(text: str, what: str, allowed: str) -> InputError:
-    """An InputError about an ``--vary``."""
+    """Return an InputError about an ``--vary``."""
     return InputError(what, Place("--vary"), value=text, allowed=allowed)
 
 

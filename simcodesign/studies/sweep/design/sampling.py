@@ -89,7 +89,7 @@ def _sampled_axis(text: str, shares: NDArray[np.float64], lookup: Lookup) -> Swe
 
 
 def _sampled_from(axis: SweepAxis, shares: NDArray[np.float64]) -> SweepAxis:
-    """An axis of values chosen from the values of ``axis`` in equal shares."""
+    """Return an axis of values chosen from the values of ``axis`` in equal shares."""
     indices = np.minimum((shares * len(axis.values)).astype(np.int64), len(axis.values) - 1)
     return _select_values(axis, indices)
 
@@ -118,7 +118,7 @@ def _whole(low: float, high: float, log: bool, shares: NDArray[np.float64], text
 
 
 def _first_of_equals(axes: Sequence[SweepAxis]) -> NDArray[np.int64]:
-    """Indices of the points that equal no earlier point."""
+    """Return indices of the points that equal no earlier point."""
     first_numbers: dict[tuple[object, ...], int] = {}
     for number, values in enumerate(zip(*(axis.values for axis in axes), strict=True)):
         first_numbers.setdefault(values, number)

@@ -1,5 +1,7 @@
-"""Values that follow the axes of a sweep: ``nodes=P``, ``network.startup=2us*sqrt(P)``,
-``network.topology.shape=[P/64, 8]``."""
+"""Values that follow the axes of a sweep.
+
+``nodes=P``, ``network.startup=2us*sqrt(P)``, ``network.topology.shape=[P/64, 8]``.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ FORMS = "NAME=EXPRESSION of axes and parameters, e.g. nodes=P, 'n=1e6/sqrt(P)', 
 
 
 def tied(design: Design, texts: Sequence[str], lookup: Lookup, fixed: Mapping[str, float]) -> Design:
-    """The design with what the texts tie to its axes, in SI units; ``fixed``: values of further names.
+    """Return the design with what the texts tie to its axes, in SI units; ``fixed``: values of further names.
 
     InputError for what is no tie, names that are unknown, tied or varied twice, and values that cannot be set.
     """
@@ -55,7 +57,7 @@ def _tie(text: str, design: Design, lookup: Lookup, fixed: Mapping[str, float]) 
 
 
 def _tied_list(name: str, formula: str, known: Known, place: Place, design: Design, fixed: Mapping[str, float]) -> Tie:
-    """A tie of a list, such as a shape: its values are texts, as a machine file has them."""
+    """Return a tie of a list, such as a shape: its values are texts, as a machine file has them."""
     if known.kind != CHANGE or not formula.endswith("]"):
         raise InputError("not a tie", place, value=formula, allowed=f"a list for a key of the machine; {FORMS}")
     items = split(formula[1:-1], ",")
@@ -72,7 +74,10 @@ def _tied_list(name: str, formula: str, known: Known, place: Place, design: Desi
 def _values(
     formulas: Sequence[str], place: Place, design: Design, fixed: Mapping[str, float], name: str
 ) -> tuple[list[NDArray[np.float64]], tuple[int, ...]]:
-    """The values of expressions for every combination of values of the axes that any of them needs, and these axes."""
+    """Return the values of expressions for every combination of values of the axes that any of them needs.
+
+    Also return these axes.
+    """
     expressions = [parse(formula, place, with_units=True) for formula in formulas]
     needed = frozenset().union(*(expression.names for expression in expressions))
     numeric = {axis.name: at for at, axis in enumerate(design.axes) if axis.numeric}
