@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,14 +21,20 @@ SIZES = sorted(
     | {262_144 * ranks + step for ranks in RANKS for step in (0, 1)}
 )
 ROWS = {
-    key: [*rows]
-    for key, rows in groupby(csv_rows("collective-rules"), key=lambda row: (row["rules"], row["operation"]))
+    (row["rules"], row["operation"]): row["the first condition that is true selects"].split("; ")
+    for row in csv_rows("collective-rules")
 }
+
+
+def choice(text: str) -> tuple[str, str]:
+    """Return the algorithm, with its segment, and the condition of a part of a cell."""
+    selected, _, condition = text.removeprefix("otherwise ").partition(" if ")
+    return selected, condition or "otherwise"
 
 
 def holds(condition: str, ranks: int, size_bytes: int) -> bool:
     """Evaluate a condition of the table."""
-    if condition in ("otherwise", "always"):
+    if condition == "otherwise":
         return True
     python = condition.replace("P = 2^k", "P & (P - 1) == 0").replace("P even", "P % 2 == 0")
     python = re.sub(r"([\d.]+(?:e-\d+)?|\bP) ([nP])\b", r"\1 * \2", python)
@@ -44,9 +50,10 @@ def test_it_has_every_operation_with_rules() -> None:
 def test_its_first_true_condition_selects_the_algorithm(key: tuple[str, str]) -> None:
     library, operation = key
     points = np.array([*product(RANKS, SIZES)])
+    choices = [choice(text) for text in ROWS[key]]
     for rule, is_chosen in chosen_rules(LIBRARIES[library][operation], *points.astype(float).T):
         for ranks, size in points[is_chosen].tolist():
-            row = next(row for row in ROWS[key] if holds(row["condition"], ranks, size))
-            name = row["algorithm"].replace(" (order: near)", "_near")
-            segment = parse_quantity(row["segment"], "size") if row["segment"] else None
-            assert (name, segment) == (rule.algorithm, rule.segment_bytes), (ranks, size)
+            selected = next(selected for selected, condition in choices if holds(condition, ranks, size))
+            name, _, segment = selected.replace(" (order: near)", "_near").partition(" in ")
+            segment_bytes = parse_quantity(segment, "size") if segment else None
+            assert (name, segment_bytes) == (rule.algorithm, rule.segment_bytes), (ranks, size)
