@@ -42,7 +42,6 @@ LONG = (
         "--most 1000000",
     ),
     *("compare transpose", "explore comd-eam", "--write power.png", "rate >= 6.1e13", "--simulate"),
-    "compare pencil-fft xeon",
 )
 
 
