@@ -1,4 +1,4 @@
-"""The tables of docs/papers.md and docs/tables/papers.csv: every case of a paper is in one row, and every count is right.
+"""The tables of docs/papers.md and its files in docs/tables: every case of a paper is in one row, and every count is right.
 
 No case is run for that. A case that does not differ has the verdict that it has where the readings meet what they are to
 meet, and that depends on the source alone. That quick cases do not differ is tested in ``tests/studies/validation``.
@@ -156,12 +156,12 @@ def cases_with(word: str, beginning: str, verdict: str) -> list[str]:
 @pytest.mark.parametrize("word", WORDS)
 def test_contradictions_are_those_of_the_cases(word: str) -> None:
     by_name = {case.name: case for case in cases_of(word)}
-    rows = tables(SECTIONS[word], "| case | value |")
+    rows = [[*row.values()] for row in csv_rows("contradictions") if row["paper"] == word]
     inconsistent = {name for name, verdict in verdicts_of(word).items() if verdict is Verdict.INCONSISTENT}
-    assert {row[0].strip("`") for row in rows} <= inconsistent
+    assert {row[1] for row in rows} <= inconsistent
     assert bool(rows) == bool(inconsistent)
-    for name, label, printed, own, _ in rows:
-        case = by_name[name.strip("`")]
+    for _, name, label, printed, own, _ in rows:
+        case = by_name[name]
         (key,) = [key for key in case.expected if str(key) == label]
         assert not case.tolerance.holds(case.own[key], case.expected[key]), name
         assert case.expected[key] == pytest.approx(float(printed), rel=1e-9), name
@@ -174,7 +174,7 @@ def digits(text: str) -> int:
 
 
 def test_times_of_the_test_set() -> None:
-    rows = tables(SECTIONS["Armstrong"], "| time |")
+    rows = [row.values() for row in csv_rows("seismic-times")]
     assert len(rows) == 3
     columns = {"stacking": "phase2", "depth-migration": "phase4"}
     short = {component: part for part, component in PARTS.items()} | {"disk": "io"}
@@ -189,7 +189,7 @@ def test_times_of_the_test_set() -> None:
 @pytest.mark.thorough
 def test_processors_at_the_disk() -> None:
     """Means and intervals of the table of Figure 3, over the seeds of the cases."""
-    for phase, _, *cells in tables(TEXT, "| phase | published | noise"):
+    for phase, _, *cells in (row.values() for row in csv_rows("disk-activity")):
         for noise, cell in zip(NOISE, cells, strict=True):
             found = interval([peak(int(phase), noise, seed) for seed in SEEDS])
             shown = f"{found.mean:.3g}" + ("" if found.same else f" ({found.low:.3g} to {found.high:.3g})")

@@ -1,4 +1,4 @@
-"""The table of docs/trust-maps.md: where the textbook's formula of a broadcast can be trusted on four networks."""
+"""The table of docs/trust-maps.md, docs/tables/trust-broadcast.csv: where the textbook's formula of a broadcast can be trusted on four networks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import simcodesign as sc
 from simcodesign.studies.trust.trust_map import TrustMap
 from tests import ROOT
+from tests.system.documentation import csv_rows
 
 TEXT = " ".join((ROOT / "docs" / "trust-maps.md").read_text(encoding="utf-8").split())
 TOPOLOGIES = {
@@ -26,9 +27,7 @@ STARTUP_S, PER_BYTE_S, HOP_S = 20e-6, 1e-8, 1e-6
 
 
 def rows() -> list[list[str]]:
-    lines = (ROOT / "docs" / "trust-maps.md").read_text(encoding="utf-8").splitlines()
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    return [row for row in table if row[0] in TOPOLOGIES]
+    return [[*row.values()] for row in csv_rows("trust-broadcast")]
 
 
 def variants(row: list[str]) -> list[tuple[str, str, str]]:
