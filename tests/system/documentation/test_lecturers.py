@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def table(first_line: str) -> list[list[str]]:
 
 
 LESSONS = {name: rest for name, *rest in table("| lesson | minutes | prerequisites | use | CS2023 | TCPP |")}
-OBJECTIVES = dict(table("| lesson | after it, students can |"))
+with (ROOT / "docs" / "tables" / "lesson-objectives.csv").open(encoding="utf-8", newline="") as file:
+    OBJECTIVES = dict(list(csv.reader(file))[1:])
 WEEKS = table("| week | topic | class | homework |")
 
 
