@@ -70,7 +70,7 @@ class Values:
     def text(self, text: str, form: str, place: Place) -> str:
         """Return an expression in a text as it is shown: the name of a slider alone as the text of its stop."""
         if not form and text not in self.lesson.values and text in self.lesson.sliders:
-            return self._stop(text, place).text
+            return digits_in(self._stop(text, place).text, self.lesson.language)
         return digits_in(shown(self.evaluate(text, place), form, place), self.lesson.language)
 
     def stops_of(self, one: ReadValue) -> dict[str, int]:
@@ -179,8 +179,20 @@ def shown(value: float, form: str, place: Place) -> str:
     return f"{text}\N{NO-BREAK SPACE}{unit.replace('us', 'µs')}" if unit else text
 
 
+#: A number as Python writes it, with or without commas between thousands: the whole part, and the decimals.
+_NUMBER = re.compile(r"(\d+(?:,\d{3})*)(?:\.(\d+))?")
+
+
 def digits_in(text: str, language: str) -> str:
-    """Numbers as a language writes them: a comma before decimals and points between thousands in German."""
-    if language != "de":
-        return text
-    return re.sub(r"(?<=\d)[.,](?=\d)", lambda match: "," if match[0] == "." else ".", text)
+    """Return a text with its numbers as a language writes them. ``front/numbers.js`` applies the same rule.
+
+    In German a comma precedes decimals. Whole parts of five and more digits have narrow blanks between thousands.
+    """
+    return _NUMBER.sub(_german, text) if language == "de" else text
+
+
+def _german(number: re.Match[str]) -> str:
+    whole, decimals = number[1].replace(",", ""), number[2]
+    if len(whole) > 4:
+        whole = f"{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return whole if decimals is None else f"{whole},{decimals}"

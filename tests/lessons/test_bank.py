@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from math import comb, exp, log2, sqrt
@@ -302,3 +303,13 @@ def test_topics_and_levels_that_a_lesson_lacks(topics: list[str], levels: list[i
 def test_a_lesson_without_levels_has_none_to_select() -> None:
     with pytest.raises(InputError, match="none of the questions states one"):
         only(read_lesson(lesson_folder("broadcast")), [], [1])
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_numbers_of_all_questions_are_written_in_full(language: str) -> None:
+    bank = read_bank(lesson_folder("bank"), 1, language=language)
+    texts = [text for topic in bank.topics for one in topic.variants for text in (one.asked, one.solution, *one.hints)]
+    assert [text for text in texts if re.search(r"\de[+-]?\d", text)] == []
+    large = {"en": "417,800 ± 8,360", "de": "417\u202f800 ± 8360"}[language]  # bytes
+    assert any(large in text for text in texts)
+    assert f"{crossing(256):.4g}" == "4.178e+05"

@@ -21,6 +21,7 @@ from simcodesign.lessons.grading.seeding import place_of
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from tests import ROOT
+from tests.lessons.test_languages import TRANSLATED
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -244,6 +245,32 @@ def test_no_violation_of_accessibility(name: str, scheme: str, browser: Any, fil
         visit.draw_all()
         found = visit.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         assert [(one["id"], [node["target"] for node in one["nodes"]][:5]) for one in found] == []
+    visit.close()
+
+
+#: Labels of figures that reach beyond their figure.
+CUT = """() => [...document.querySelectorAll("svg text")].filter((one) => {
+  const inner = one.getBoundingClientRect(), outer = one.closest("svg").getBoundingClientRect();
+  return inner.width > 0 && (inner.left < outer.left - 2 || inner.right > outer.right + 2);
+}).map((one) => one.textContent)"""
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason=f"axe-core is not there: {AXE} (npm install axe-core, or $AXE_CORE)")
+@pytest.mark.parametrize(("name", "language"), TRANSLATED)
+def test_a_translation_on_a_phone_in_the_dark(name: str, language: str, browser: Any, tmp_path: Path) -> None:
+    """Nothing is cut off, and the first and the last step have no violation of accessibility."""
+    build_lesson(lesson_folder(name), tmp_path / "page.html", 2, language=language)
+    options = {"has_touch": True, "color_scheme": "dark", "bypass_csp": True}
+    visit = Visit(browser, tmp_path / "page.html", PHONE, **options)
+    visit.page.add_script_tag(path=str(AXE))
+    visit.predict()
+    visit.draw_all()
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert visit.page.evaluate(CUT) == []
+    for step in (1, len(visit.header["steps"])):
+        found = visit.page.evaluate(f"axe.run('#step-{step}', {{resultTypes: ['violations']}})")["violations"]
+        assert [(one["id"], [node["target"] for node in one["nodes"]][:5]) for one in found] == []
+    assert visit.errors == []
     visit.close()
 
 

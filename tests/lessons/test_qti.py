@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -25,23 +26,24 @@ from simcodesign.lessons.yaml.translation import in_language
 from tests.lessons.small import seeded_lesson
 from tests.lessons.test_grading import numbers_without_simulating
 
-#: Elements of the XML binding of QTI 2.1 that items and tests use: attributes that are required, and children in their
-#: order; "*" any number, "?" at most one, "+" one or more. An element that is not listed has text alone.
+#: Elements of the XML binding of QTI 2.1.1 (imsqti_v2p1p1.xsd) that items and tests use: attributes that are required
+#: here, and children in their order; "*" any number, "?" at most one, "+" one or more, "|" one of several. An element
+#: that is not listed has text alone. No package of PyPI, npm or Debian was found that contains the schema itself.
 MODEL = {
     "assessmentItem": ("identifier title adaptive timeDependent", "responseDeclaration* outcomeDeclaration* itemBody? responseProcessing? modalFeedback*"),
     "responseDeclaration": ("identifier cardinality baseType", "correctResponse?"),
     "outcomeDeclaration": ("identifier cardinality baseType", "defaultValue?"),
     "correctResponse": ("", "value+"),
     "defaultValue": ("", "value+"),
-    "responseProcessing": ("", "responseCondition* setOutcomeValue*"),
+    "responseProcessing": ("", "responseCondition|setOutcomeValue*"),
     "responseCondition": ("", "responseIf responseElseIf* responseElse?"),
-    "responseIf": ("", "isNull? match? setOutcomeValue*"),
+    "responseIf": ("", "isNull|match setOutcomeValue*"),
     "responseElseIf": ("", "equal setOutcomeValue*"),
     "responseElse": ("", "setOutcomeValue*"),
     "isNull": ("", "variable"),
     "match": ("", "variable correct"),
     "equal": ("toleranceMode tolerance", "variable baseValue"),
-    "setOutcomeValue": ("identifier", "baseValue? variable? sum?"),
+    "setOutcomeValue": ("identifier", "baseValue|variable|sum"),
     "variable": ("identifier", ""),
     "correct": ("identifier", ""),
     "baseValue": ("baseType", ""),
@@ -64,6 +66,23 @@ MODEL = {
     "file": ("href", ""),
     "dependency": ("identifierref", ""),
 }  # fmt: skip
+#: Further attributes that these elements use, and the schema has; all elements of text have ``class``.
+OPTIONAL = {
+    "assessmentItem": "schemaLocation lang", "assessmentTest": "schemaLocation", "manifest": "schemaLocation",
+    "textEntryInteraction": "expectedLength", "a": "href class",
+}  # fmt: skip
+#: Values of attributes by their types in the schema; every other attribute is text.
+NAME, TRUTH, COUNT, FLOAT = r"[A-Za-z_][\w.-]*", "true|false", r"\d+", r"-?\d+(\.\d+)?([eE][-+]?\d+)?"
+KINDS = "boolean|directedPair|duration|file|float|identifier|integer|pair|point|string|uri"
+VALUES = {
+    "identifier": NAME, "identifierref": NAME, "responseIdentifier": NAME, "outcomeIdentifier": NAME, "variableIdentifier": NAME,
+    "adaptive": TRUTH, "timeDependent": TRUTH, "visible": TRUTH, "shuffle": TRUTH, "baseType": KINDS,
+    "cardinality": "multiple|ordered|record|single", "showHide": "show|hide", "navigationMode": "linear|nonlinear",
+    "submissionMode": "individual|simultaneous", "toleranceMode": "absolute|exact|relative", "tolerance": f"{FLOAT}( {FLOAT})?",
+    "select": COUNT, "maxChoices": COUNT, "expectedLength": COUNT,
+}  # fmt: skip
+#: Texts of values by their base type.
+TYPED = {"float": FLOAT, "identifier": NAME}
 FLOW = {"modalFeedback": "outcomeIdentifier identifier showHide", "simpleChoice": "identifier", "itemBody": ""}
 BLOCKS = {"p", "div", "pre", "ul", "ol", "table", "hr", "h1", "h2", "h3", "h4", "h5", "h6"}
 INLINE = {"a", "b", "br", "code", "em", "i", "small", "span", "strong", "sub", "sup", "kbd", "var", "math"}
@@ -83,8 +102,8 @@ def check(element: ET.Element, namespace: str = QTI) -> None:
         assert set(attributes.split()) <= set(element.attrib), tag
         rest = list(children)
         for part in order.split():
-            name, most = part.rstrip("*?+"), (part[-1] if part[-1] in "*?+" else "1")
-            count = next((k for k, child in enumerate(rest) if child != name), len(rest))
+            names, most = part.rstrip("*?+").split("|"), (part[-1] if part[-1] in "*?+" else "1")
+            count = next((k for k, child in enumerate(rest) if child not in names), len(rest))
             assert {"*": True, "?": count <= 1, "+": count >= 1, "1": count == 1}[most], (tag, part, children)
             rest = rest[count:]
         assert not rest, (tag, children)
@@ -101,12 +120,48 @@ def check(element: ET.Element, namespace: str = QTI) -> None:
         assert set(children) <= BLOCKS | INLINE
     elif tag in BLOCKS | INLINE:
         assert set(children) <= INLINE | {"textEntryInteraction"}, (tag, children)
-        assert set(element.attrib) <= {"class", "href"}
     else:
         assert not children, tag
         assert tag in ("value", "schema", "schemaversion"), tag
+    check_attributes(element, tag)
     for child in element:
         check(child, namespace)
+
+
+def check_attributes(element: ET.Element, tag: str) -> None:
+    """Allow the attributes that the schema has, with values of their types."""
+    required = MODEL[tag][0] if tag in MODEL else FLOW.get(tag, "")
+    is_text = tag in BLOCKS | INLINE | set(INSIDE) | {"li", "td", "th"}
+    allowed = {*required.split(), *OPTIONAL.get(tag, "class" if is_text else "").split()}
+    found = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
+    assert set(found) <= allowed, (tag, found)
+    for name, value in found.items():
+        assert name not in VALUES or re.fullmatch(VALUES[name], value), (tag, name, value)
+    if tag == "baseValue":
+        assert re.fullmatch(TYPED[found["baseType"]], element.text or ""), element.text
+
+
+def check_references(item: ET.Element) -> None:
+    """Allow only names of declared variables, with values of their types; a field takes a number or text."""
+    variables = {
+        one.get("identifier"): one
+        for one in item
+        if one.tag.rpartition("}")[2] in ("responseDeclaration", "outcomeDeclaration")
+    }
+    assert len(variables) == sum(one.tag.endswith("Declaration") for one in item)
+    for one in variables.values():
+        for value in one.iter(f"{{{QTI}}}value"):
+            assert re.fullmatch(TYPED[one.get("baseType", "")], value.text or ""), value.text
+    for one in item.iter():
+        tag = one.tag.rpartition("}")[2]
+        if tag in ("variable", "correct", "setOutcomeValue"):
+            assert one.get("identifier") in variables, tag
+        for key in ("responseIdentifier", "outcomeIdentifier"):
+            assert one.get(key) in (None, *variables), tag
+        if tag == "textEntryInteraction":
+            assert variables[one.get("responseIdentifier")].get("baseType") in ("string", "float", "integer")
+    choices = [one.get("identifier") for one in item.iter(f"{{{QTI}}}simpleChoice")]
+    assert len(set(choices)) == len(choices)
 
 
 def parsed(files: dict[str, str]) -> dict[str, ET.Element]:
@@ -125,6 +180,8 @@ def check_package(files: dict[str, ET.Element]) -> None:
     assert {kind for name, kind in kinds.items() if name != "test.xml"} == {"imsqti_item_xmlv2p1"}
     assert kinds["test.xml"] == "imsqti_test_xmlv2p1"
     items = {name: root for name, root in files.items() if name.startswith("items/")}
+    for item in items.values():
+        check_references(item)
     references = {one.get("href"): one.get("identifier") for one in test.iter(f"{{{QTI}}}assessmentItemRef")}
     assert references == {name: root.get("identifier") for name, root in items.items()}
     assert {one.get("identifierref") for one in manifest.iter(f"{{{CP}}}dependency")} == set(references.values())
@@ -204,6 +261,50 @@ def test_structure(bank: Bank) -> None:
     sections = files["test.xml"].findall(f".//{{{QTI}}}assessmentSection")
     assert [len(one.findall(f"{{{QTI}}}assessmentItemRef")) for one in sections] == [4, 4, 4]
     assert {one.find(f"{{{QTI}}}selection").get("select") for one in sections} == {"1"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ("<itemBody>", "<itemBody><object/>"),
+        ("<itemBody>", "<itemBody>Text"),
+        ("<itemBody>", '<itemBody style="x">'),
+        ("<correctResponse>", "<defaultValue><value>1</value></defaultValue><correctResponse>"),
+        ('title="factor 1" ', ""),
+        ('cardinality="single"', 'cardinality="one"'),
+        ('baseType="float"', 'baseType="real"'),
+        ('timeDependent="false"', 'timeDependent="no"'),
+        ('toleranceMode="absolute"', 'toleranceMode="about"'),
+        ('<variable identifier="RESPONSE" />', '<variable identifier="ANSWER" />'),
+        ('<baseValue baseType="float">0<', '<baseValue baseType="float">0,5<'),
+        ("</responseProcessing>", "</responseProcessing><itemBody><p>b</p></itemBody>"),
+        ('identifier="SCORE"', 'identifier="my score"'),
+    ],
+)
+def test_what_the_schema_refuses_is_found(bank: Bank, good: str, bad: str) -> None:
+    text = qti_files(bank)["items/factor-1.xml"]
+    assert good in text
+    item = ET.fromstring(text.replace(good, bad, 1).encode())
+    with pytest.raises(AssertionError):
+        (check(item), check_references(item))
+
+
+def test_the_order_of_declarations(bank: Bank) -> None:
+    item = ET.fromstring(qti_files(bank)["items/factor-1.xml"].encode())
+    check(item)
+    first = item[0]
+    item.remove(first)
+    item.insert(1, first)
+    with pytest.raises(AssertionError):
+        check(item)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_shipped_bank(language: str) -> None:
+    files = parsed(qti_files(read_bank(lesson_folder("bank"), 2, language=language)))
+    check_package(files)
+    assert len(files) > 300
 
 
 def test_a_player_gives_the_points_of_the_page(bank: Bank) -> None:

@@ -1,5 +1,5 @@
 """How quick a page is in headless Chromium: 4,032 messages of an all-to-all, and 400 stops. Printed, not judged: the
-times are of the machine, and of what else it does. docs/lessons.md says what was measured."""
+times are of the machine, and of what else it does. docs/lessons.md names the command."""
 
 from __future__ import annotations
 

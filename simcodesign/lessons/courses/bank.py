@@ -20,7 +20,7 @@ from simcodesign.lessons.grading.marking import max_error
 from simcodesign.lessons.grading.questions import of_case
 from simcodesign.lessons.grading.seeding import place_of
 from simcodesign.lessons.grading.withheld import OnWithheld, Withheld
-from simcodesign.lessons.values import digits_in
+from simcodesign.lessons.values import digits_in, shown
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language
 
@@ -183,13 +183,13 @@ def _variant(one: Mapping[str, Any], text: str, public: Mapping[str, Any], langu
         )
         return replace(shared, choices=tuple(choices))
     error, largest = max_error(one["answer"], one["tolerance"]), max(one["tolerance"], _MISTAKE_TOLERANCE)
-    around = f" ± {error:.3g}" if one["tolerance"] else ""
+    around = f" ± {shown(error, '.3g', Place())}" if one["tolerance"] else ""
     mistakes = (Reply(each["answer"], largest * abs(each["answer"]), clean(each["html"])) for each in one["mistakes"])
     return replace(
         shared,
         replies=(Reply(one["answer"], error, clean(one["right"]), is_right=True), *mistakes),
         otherwise=clean(one["wrong"]),
-        solution=digits_in(f"{one['answer']:.4g}{around} {one['unit']}", language).strip(),
+        solution=digits_in(f"{shown(one['answer'], '.4g', Place())}{around} {one['unit']}", language).strip(),
         unit=one["unit"],
     )
 

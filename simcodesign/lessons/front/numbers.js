@@ -1,14 +1,20 @@
 // Numbers as they are shown.
 
-let swaps = false;
+let isGerman = false;
 
-/** German has a comma before decimals and points between thousands. */
+/** In German a comma precedes decimals, and whole parts of five and more digits have narrow blanks between thousands. */
 export function numbersIn(language) {
-  swaps = language === "de";
+  isGerman = language === "de";
 }
 
-/** Digits as the language of the page writes them. */
-export const local = (digits) => (swaps ? digits.replace(/[.,]/g, (mark) => (mark === "." ? "," : ".")) : digits);
+/** Digits as the language of the page writes them; lessons/values.py applies the same rule. */
+export const local = (digits) => (isGerman ? digits.replace(/(\d+(?:,\d{3})*)(?:\.(\d+))?/g, german) : digits);
+
+function german(_, grouped, decimals) {
+  const whole = grouped.replaceAll(",", "");
+  const shown = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
+  return decimals === undefined ? shown : `${shown},${decimals}`;
+}
 
 const UNITS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 
