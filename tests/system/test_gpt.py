@@ -84,13 +84,13 @@ def test_bubbles(parts: int) -> None:
     free = {"node.network.startup": 0, "node.network.bandwidth": 1e30}
     at = {**SMALL, "P": 4, "tensor": 1, "pipeline": 4, "virtual_stages": parts}
     machine = load_machine("selene", free)
-    result = sc.simulate("gpt", machine, at, effects="none", phases=["forward", "recompute", "backward"])
+    result = sc.simulate("gpt", machine, at, effects="none", phases=["forward", "recompute", "backward", "messages"])
     alone = sc.simulate(
         "gpt",
         machine,
         at | {"P": 1, "pipeline": 1, "virtual_stages": 1},
         effects="none",
-        phases=["forward", "recompute", "backward"],
+        phases=["forward", "recompute", "backward", "messages"],
     )
     assert 4 * result.makespan_s / alone.makespan_s == pytest.approx(1 + 3 / (16 * parts), rel=1e-9)
 
