@@ -78,7 +78,11 @@ def test_what_inference_refuses(change: dict[str, float], words: str) -> None:
         ({"pipeline": 3, "tensor": 1, "P": 3, "layers": 40}, "layers is a multiple"),
         (
             {"pipeline": 4, "tensor": 1, "P": 4, "virtual_stages": 2, "global_batch": 6, "micro_batch": 1},
-            "global_batch/",
+            "micro_batches % group is 0 or at least pipeline",
+        ),
+        (
+            {"pipeline": 4, "tensor": 1, "P": 4, "virtual_stages": 2, "global_batch": 3, "micro_batch": 1},
+            "group is at least pipeline and at most micro_batches",
         ),
     ],
 )

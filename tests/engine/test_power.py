@@ -6,13 +6,16 @@ That both readings take the same energy on every shipped pair is in tests/test_t
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import simcodesign as sc
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.result import Result
@@ -225,6 +228,27 @@ def test_schedules_draw_power() -> None:
     result = simulate(program, hardware, {"P": 2}, effects="none")
     replayed = simulate(workload_of(schedule_of(program, hardware, {"P": 2})), hardware, effects="none")
     assert replayed.energy_j == pytest.approx(result.energy_j, rel=1e-9)
+
+
+@pytest.mark.parametrize("reads_s", [1, 7])
+def test_started_disk_accesses_of_a_program_draw_power(reads_s: int) -> None:
+    """2 s of computation at 90 W during a read at 6 W, whichever takes longer, and a write that is waited for later."""
+
+    @sc.program
+    def own(rank: int, size: int) -> Iterator[Any]:
+        yield sc.rank.overlap(sc.rank.compute(flops=2e9), sc.rank.read(bytes=reads_s * 1e9))
+        written = yield sc.rank.start(sc.rank.write(bytes=3e9))
+        yield sc.rank.compute(flops=2e9)
+        yield sc.rank.wait(written)
+
+    text = HEAD.replace("1 GFLOP/s", "1 GFLOP/s, dynamic_power: 90 W")
+    disk = "disk: {read_startup: 0 s, write_startup: 0 s, bandwidth: 1 GB/s, dynamic_power: 6 W}\n"
+    on = machine_from(parse_yaml(text + disk, "own.yaml"), Path())
+    results = [sc.forecast(own, on, {"P": 2})]
+    results += [sc.simulate(own, on, {"P": 2}, effects="none", engine=engine) for engine in ("simpy", "compiled")]
+    for result in results:
+        assert result.makespan_s == pytest.approx(max(2, reads_s) + 3)
+        assert result.energy_j == pytest.approx(2 * (90 * 4 + 6 * (reads_s + 3)))
 
 
 def test_every_power_is_a_key_of_a_machine_file() -> None:

@@ -50,6 +50,26 @@ def test_memory_of_the_stages_of_zero(zero: int, gigabytes: float) -> None:
     assert 7.5 * states / float(result.values["weights"]) == pytest.approx(gigabytes, abs=0.05)
 
 
+@pytest.mark.parametrize(
+    ("setting", "zero", "size"),
+    [
+        *(("zero", 0, 16), ("zero", 1, 4 + 12 / 8), ("zero", 2, 2 + 14 / 8)),
+        *(("fp16_gradients", 0, 20), ("fp16_gradients", 1, 4 + 16 / 8)),
+        *(("fp32_gradients", 0, 18), ("fp32_gradients", 1, 6 + 12 / 8)),
+    ],
+)
+def test_bytes_of_a_weight(setting: str, zero: int, size: float) -> None:
+    """Rajbhandari et al., Sec. 3.1 and 5; table of the Megatron Core User Guide, Distributed Optimizer. 8 replicas. Gradients
+    of 4 bytes take messages twice as long, but for the half that gathers weights of 2 bytes."""
+    at = {"P": 8, **SMALL, "tensor": 1, "zero": zero}
+    result, plain = (sc.forecast("gpt", "selene", at | {"weight_memory": one}) for one in (setting, "zero"))
+    states = float(result.accelerator_footprint_bytes or 0) - float(result.values["activation_bytes"])
+    assert states / float(result.values["weights"]) == pytest.approx(size)
+    more = {"fp32_gradients": 1.5 if zero else 2.0}.get(setting, 1.0)
+    added = float(result.values["weights"]) * 2 * 7 / 8 * 2 * (more - 1)  # bytes of a GPU in a ring
+    assert float(result.message_bytes) - float(plain.message_bytes) == pytest.approx(8 * added)
+
+
 @pytest.mark.parametrize(("hidden", "heads", "scores", "saved"), [(12288, 96, 80, 0.70), (20480, 128, 64, 0.65)])
 def test_memory_of_selective_recomputation(hidden: int, heads: int, scores: int, saved: float) -> None:
     """Korthikanti et al., Sec. 5: 34 + 5 a s/h bytes of each number, of which 5 a s/h are 80 and 64."""
@@ -84,13 +104,13 @@ def test_bubbles(parts: int) -> None:
     free = {"node.network.startup": 0, "node.network.bandwidth": 1e30}
     at = {**SMALL, "P": 4, "tensor": 1, "pipeline": 4, "virtual_stages": parts}
     machine = load_machine("selene", free)
-    result = sc.simulate("gpt", machine, at, effects="none", phases=["forward", "recompute", "backward"])
+    result = sc.simulate("gpt", machine, at, effects="none", phases=["forward", "recompute", "backward", "messages"])
     alone = sc.simulate(
         "gpt",
         machine,
         at | {"P": 1, "pipeline": 1, "virtual_stages": 1},
         effects="none",
-        phases=["forward", "recompute", "backward"],
+        phases=["forward", "recompute", "backward", "messages"],
     )
     assert 4 * result.makespan_s / alone.makespan_s == pytest.approx(1 + 3 / (16 * parts), rel=1e-9)
 

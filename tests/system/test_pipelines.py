@@ -263,3 +263,41 @@ def test_the_bubble_of_gpt_is_its_longest_path_without_messages(parts: int) -> N
     assert predicted.bubble is not None
     assert predicted.makespan_s == pytest.approx(predicted.sum_s + predicted.bubble.time_s, rel=2e-3)
     assert predicted.bubble.time_s > 0.05 * predicted.makespan_s
+
+
+PASSES = ("forward", "recompute", "backward", "messages")
+SMALL = {"hidden": 1024, "heads": 16, "sequence": 512, "vocabulary": 1, "micro_batch": 1, "tensor": 1}
+OFTEN_IN_GPT = ((4, 2, 1, 0), (4, 9, 1, 0), (4, 4, 2, 0), (4, 8, 2, 0), (4, 9, 2, 5), (4, 14, 2, 5), (3, 8, 3, 4))
+
+
+@pytest.mark.parametrize("size", OFTEN_IN_GPT)
+@pytest.mark.parametrize("eager", ["", "1 KiB"])
+def test_gpt_takes_the_time_of_the_schedule_written_out(size: Size, eager: str) -> None:
+    """Messages are free; those above S wait for their receiver. Passes of one layer are those of a single GPU."""
+    stages, micro_batches, chunks, group = size
+    free = {f"{where}network.{key}": 0 for where in ("", "node.") for key in ("startup", "per_byte")}
+    on = sc.Machine.load("selene", free | ({"network.S": eager, "node.network.S": eager} if eager else {}))
+    alone = sc.simulate("gpt", on, SMALL | {"P": 1, "layers": 1, "global_batch": 1}, effects=(), phases=PASSES)
+    of = {name: sum(times.values()) for name, times in alone.phases.items()}
+    time_of = {"F": of["forward"], "B": of["recompute"] + of["backward"]}
+    order = order_of("interleaved" if chunks > 1 else "one_f_one_b", *size)
+    own = {"P": stages, "pipeline": stages, "layers": stages * chunks, "virtual_stages": chunks, "group": group}
+    at = SMALL | own | {"global_batch": micro_batches}
+    exact_s = oracle.makespan(order, chunks, time_of)
+    for read in (sc.simulate, sc.forecast):
+        effects = {"effects": ()} if read is sc.simulate else {}
+        assert read("gpt", on, at, phases=PASSES, **effects).makespan_s == pytest.approx(exact_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", OFTEN_IN_GPT)
+def test_gpt_with_rendezvous_is_within_one_message_of_each_pass(size: Size) -> None:
+    """Two tensor-parallel GPUs in each stage; nothing deadlocks, and the forecast is the longest path."""
+    stages, micro_batches, chunks, group = size
+    on = sc.Machine.load("selene", {"network.S": "1 KiB", "node.network.S": "1 KiB"})
+    own = {"P": 2 * stages, "pipeline": stages, "layers": stages * chunks, "virtual_stages": chunks, "group": group}
+    at = SMALL | own | {"tensor": 2, "global_batch": micro_batches}
+    simulated = sc.simulate("gpt", on, at, effects=())
+    predicted = sc.forecast("gpt", on, at)
+    assert predicted.makespan_s >= predicted.sum_s
+    if predicted.longest_path is not None and not predicted.longest_path.left_out:
+        assert simulated.makespan_s == pytest.approx(predicted.makespan_s, rel=1e-9)

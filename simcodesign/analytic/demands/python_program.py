@@ -152,7 +152,8 @@ def _charges(
     time_s = by_place(_with_overlap(recording, costs.time_s))
     busiest = int(np.argmax(time_s.sum(axis=(0, 1))))
     messages, sent, busy = (by_place(each).sum(axis=2) for each in (costs.messages, costs.sent_bytes, costs.busy_s))
-    computed_s = by_place(costs.time_s)[:, 0].sum(axis=1)
+    at_work_of_part_s = by_place(costs.time_s)  # whatever overlaps it
+    computed_s = at_work_of_part_s[:, 0].sum(axis=1)
     amounts = {unit: by_place(_work(recording, unit)).sum(axis=2) for unit in ("flops", "instructions", "seconds")}
     disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
     there, every_count = on_accelerators.entry, on_accelerators.counts
@@ -161,17 +162,18 @@ def _charges(
     for place, phase in enumerate(recording.phases):
         placed = in_phase(step, phase)
         computes, disk, sends, stalls, kernels, copies = time_s[place, :, busiest]
+        computing_s, on_disk_s, _, in_memory_s, _, _ = at_work_of_part_s[place, :, busiest]
         if computes or any(amount[place, 0] for amount in amounts.values()):
             counts = tuple(Count("work", unit, amount[place, 0] / point.ranks) for unit, amount in amounts.items())
             if point.machine.memory is not None:
                 counts = (*counts, Count("processor limits", "computation", computed_s[place] / point.ranks))
-            yield placed, Charge("computation", computes, counts, draws=_draws(placed, "processor", computes))
+            yield placed, Charge("computation", computes, counts, draws=_draws(placed, "processor", computing_s))
         if disk_bytes[place, 1] or disk:
             count = Count("disk", "bytes", disk_bytes[place, 1] / point.ranks)
-            yield placed, Charge("disk", disk, (count,), draws=_draws(placed, "disk", disk))
+            yield placed, Charge("disk", disk, (count,), draws=_draws(placed, "disk", on_disk_s))
         every = served.counts(place, point.ranks)
         if every or stalls:
-            draws = _draws(placed, "memory", stalls)
+            draws = _draws(placed, "memory", in_memory_s)
             yield placed, Charge("memory", stalls, every, hit_methods=served.methods, draws=draws)
         for number, spent in ((4, kernels), (5, copies)):
             counts = tuple(

@@ -37,7 +37,7 @@ from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.machine import FORMAT, MACHINE_KEYS, check_format, machine_from
 from simcodesign.describe.yaml.segments import said_by_segments
 from simcodesign.describe.yaml.tree import Entry, items_by_key, merged, nested, parse_yaml, read_yaml
-from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.describe.yaml.workload import with_equations_of, workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
 MAX_EXTENDS = 8
@@ -181,7 +181,7 @@ def _plain_workload(name: str | Path) -> Workload:
     tree = read_yaml(_find(name, "workloads"))
     if described_kind(tree) == "machine":
         raise _of_other_kind(name, "machine", "workload")
-    return workload_from(tree)
+    return _workload(tree)
 
 
 def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload:
@@ -216,9 +216,18 @@ def make_machine(content: Mapping[str, object], changes: Mapping[str, object] | 
     return with_changes(machine_from(_changed(tree, in_file(changes or {})), Path()), changes or {})
 
 
+def _workload(tree: Entry) -> Workload:
+    """The workload of a tree, with the equations of another one if it names one."""
+    if (base := tree.mapping().get("equations_of")) is not None:
+        if base.name() not in (known := available("workloads")):
+            raise base.error("no such workload", nearest(base.name(), known, see=SEE_ALL))
+        tree = with_equations_of(tree, read_yaml(shipped_path("workloads", f"{base.name()}.yaml")))
+    return workload_from(tree)
+
+
 def make_workload(content: Mapping[str, object]) -> Workload:
     """Return the workload of the keys and values of a file, as ``Workload.load`` describes."""
-    return workload_from(_in_python(content, _WORKLOAD))
+    return _workload(_in_python(content, _WORKLOAD))
 
 
 def machine_from_source(
@@ -248,7 +257,7 @@ def workload_of_text(text: str, name: str) -> Workload:
     InputError as for a file, with the line.
     """
     with without_files():
-        return workload_from(parse_yaml(text, name))
+        return _workload(parse_yaml(text, name))
 
 
 def _in_python(content: Mapping[str, object], what: str) -> Entry:

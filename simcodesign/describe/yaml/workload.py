@@ -123,6 +123,11 @@ WORKLOAD = Section(
         "values that other expressions may use, in any order; those with `rank` or the index of a loop, in the program",
     ),
     Key(
+        "equations_of",
+        Name(),
+        "a bundled workload whose equations are used too, but for names of own parameters and equations",
+    ),
+    Key(
         "requires",
         Named(Expr(), "what must hold, in words, and its condition"),
         "conditions on parameters, `P` and equations; values that break one are an error",
@@ -165,6 +170,15 @@ WORKLOAD = Section(
 
 #: Keys whose values belong to the workload, whatever else the file states.
 _AS_THEY_ARE = ["name", "about", "source", "footprint", "accelerator_footprint", "size", "data", "groups", "requires"]
+
+
+def with_equations_of(entry: Entry, other: Entry) -> Entry:
+    """The tree of a workload with the equations of ``other`` whose names are not those of its own parameters and
+    equations."""
+    items = entry.mapping()
+    own, parameters = (items[key].mapping() if key in items else {} for key in ("equations", "parameters"))
+    taken = {name: item for name, item in other.mapping()["equations"].mapping().items() if name not in parameters}
+    return Entry({**items, "equations": Entry({**taken, **own}, entry.place)}, entry.place)
 
 
 def workload_from(entry: Entry) -> Workload:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -74,15 +75,40 @@ def test_one_at_a_time_is_the_formula_of_pollaczek_and_khinchine() -> None:
     assert forecast.utilisation == pytest.approx(0.7, rel=0.005)
 
 
-@pytest.mark.parametrize("load", [0.2, 0.6])
-def test_continuous_batching_is_near(load: float) -> None:
-    """An approximation: latency and numbers to 5 %, the mean time to the first token to 15 % (measured: up to 12 %)."""
-    at = {**MODEL, "output_tokens": 60, "batch": 8}
-    rate = load * saturation_per_s(sc.Workload.load("inference"), at)
-    served = sc.serve("inference", GPUS, {**at, "rate": rate, "requests": 5000}, replications=4)
-    for name in ("latency_s", "latency_p50_s", "latency_p99_s", "between_tokens_s", "utilisation", "mean_batch"):
-        assert served.forecasts[name] == pytest.approx(served.means[name].mean, rel=0.05), name
-    assert served.forecasts["first_token_s"] == pytest.approx(served.means["first_token_s"].mean, rel=0.15)
+STEP_S, MEAN_TOKENS, PLACES = 0.1, 50, 8
+
+
+def erlang_s(load: float) -> tuple[float, float]:
+    """Mean service and mean time in the system M/M/8 (Kleinrock I, Sec. 3.5), for outputs of ``MEAN_TOKENS`` on average,
+    rounded, at least 1, of which the prefill computes the first in no time."""
+    service_s = STEP_S * math.exp(-1.5 / MEAN_TOKENS) / (1 - math.exp(-1 / MEAN_TOKENS))
+    busy = load * PLACES
+    full = busy**PLACES / math.factorial(PLACES) / (1 - load)
+    delayed = full / (sum(busy**k / math.factorial(k) for k in range(PLACES)) + full)
+    return service_s, service_s + delayed * service_s / (PLACES * (1 - load))
+
+
+@pytest.mark.parametrize("load", [0.3, 0.7])
+def test_continuous_batches_of_constant_steps_are_the_queue_of_erlang(load: float) -> None:
+    """A step takes as long with any batch: 8 servers of exponential services. Requests join at the next step, so that all
+    end at most one step later, and none sooner; the simulation has its interval of 99.9 % in addition."""
+    service_s, exact_s = erlang_s(load)
+    rate = load * PLACES / service_s
+    serving = {"rate": rate, "requests": 2000, "batch": "b", "prefill": "first", "decode": "next", "continuous": 1}
+    lengths = {"prompt": {"parameter": "n"}, "output": {"parameter": "m", "varies": "exponential"}, "ranks": 1}
+    step = [{"compute": {"seconds": STEP_S}}]
+    program = [
+        {"phase": "first", "do": [{"compute": {"seconds": 1e-12}}]},
+        {"phase": "next", "repeat": "m - 1", "index": "k", "do": step},
+    ]
+    parameters = {"b": PLACES, "n": 1, "m": MEAN_TOKENS}
+    own = sc.Workload.load({"name": "own", "parameters": parameters, "program": program, "serving": serving | lengths})
+    served = sc.serve(own, "crossbar-16", replications=10, level=0.999)
+    found = served.means["latency_s"]
+    assert found.low <= exact_s + STEP_S
+    assert found.high >= exact_s
+    assert exact_s - 1e-9 <= served.forecasts["latency_s"] <= exact_s + STEP_S
+    assert found.relative < 0.15
 
 
 @pytest.mark.parametrize("policy", ["static", "continuous"])
