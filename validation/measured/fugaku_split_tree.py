@@ -6,26 +6,18 @@ machine, its geometry and all constants are those of docs/fugaku.md; nothing was
 
 from __future__ import annotations
 
-import simcodesign as sc
+from functools import partial
+
 from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.describe.scenario import Scenario
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.studies.validation.case import Case, Readings, Tolerance
+from simcodesign.studies.validation.case import Case
 
 from ..published import tables
+from . import collective_sizes
 from .fugaku_runs import CONSTANTS, SIDES, machine
 
 SOURCE = "PICO (repository HLC-Lab/pico, commit 413bc5d0), fugaku.csv: BCAST, split-binary-tree"
 TABLE = "fugaku-split-tree"
-PROGRAM = "[{broadcast: {bytes: size, algorithm: split_binary_tree}}]"
-
-
-def workload() -> Workload:
-    """The broadcast alone."""
-    text = f"simcodesign: 1\nname: split-tree\nparameters: {{size: {{default: 8}}}}\nprogram: {PROGRAM}\n"
-    return workload_from(parse_yaml(text, "split-tree"))
 
 
 def scenario(shape: str, size_bytes: int) -> Scenario:
@@ -38,7 +30,7 @@ def scenario(shape: str, size_bytes: int) -> Scenario:
         "network.per_byte": CONSTANTS.per_byte_s,
         "network.interfaces.per_byte": CONSTANTS.per_byte_s,
     }
-    return Scenario.of(workload(), machine(shape), parameters)
+    return Scenario.of(collective_sizes.workload("broadcast", "split_binary_tree"), machine(shape), parameters)
 
 
 def _case(shape: str, because: str, quick: bool) -> Case:
@@ -48,25 +40,12 @@ def _case(shape: str, because: str, quick: bool) -> Case:
         int(row.bytes): MeasuredValue(row.median_us, row.low_us, row.high_us, interval="10 to 90 %")
         for row in here.itertuples()
     }
-
-    def measure() -> Readings:
-        given = {size: scenario(shape, size) for size in values}
-        return Readings(
-            {size: 1e6 * float(sc.forecast(one).makespan_s) for size, one in given.items()},
-            {size: 1e6 * float(sc.simulate(one).makespan_s) for size, one in given.items()},
-        )
-
-    return Case(
-        name=f"fugaku/split-binary-tree/{shape}",
-        claim=f"The constants of other algorithms predict the split binary tree on {shape} nodes.",
-        source=SOURCE,
-        unit="us",
-        expected={size: float(one) for size, one in values.items()},
-        measured=values,
-        axis="bytes",
-        reading="simulation",
-        tolerance=Tolerance("what is hoped for where the algorithm is known", relative=0.1),
-        measure=measure,
+    return collective_sizes.case(
+        f"fugaku/split-binary-tree/{shape}",
+        f"The constants of other algorithms predict the split binary tree on {shape} nodes.",
+        SOURCE,
+        values,
+        partial(scenario, shape),
         because=because,
         quick=quick,
     )

@@ -15,14 +15,14 @@ from tempfile import TemporaryDirectory
 
 import simcodesign as sc
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.describe.scenario import Scenario
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 from simcodesign.report.calibration.machine_file import machine_file_text
-from simcodesign.studies.validation.case import Case, Readings, Tolerance
+from simcodesign.studies.validation.case import Case
 
 from ..published import tables
+from . import collective_sizes
 
 SOURCE = "repository converged-computing/metrics-operator-experiments, google/kubecon: OSU micro-benchmarks 5.8"
 TABLE = "osu-clusters"
@@ -63,42 +63,24 @@ def machine(cluster: str) -> Machine:
         return Machine.load(str(calibrated))
 
 
-@cache
-def workload(operation: str) -> Workload:
-    """One such operation of all ranks."""
-    program = f"[{{{operation}: {{bytes: m, algorithm: auto}}}}]"
-    text = f"simcodesign: 1\nname: {operation}\nparameters: {{m: {{default: 8}}}}\nprogram: {program}\n"
-    return workload_from(parse_yaml(text, operation))
-
-
 def _case(cluster: str, operation: str, ranks: int, because: str) -> Case:
-    times = {int(row.parameters["bytes"]): row.value * 1e6 for row in rows(cluster, operation, ranks).rows}
+    times_us = {
+        int(row.parameters["bytes"]): MeasuredValue(row.value * 1e6) for row in rows(cluster, operation, ranks).rows
+    }
 
-    def measure() -> Readings:
-        given = workload(operation), machine(cluster)
-        points = [{"P": ranks, "m": size} for size in times]
-        foreseen = [sc.forecast(*given, point) for point in points]
-        taken = dict.fromkeys(one.algorithm for result in foreseen for one in result.algorithms)
-        return Readings(
-            dict(zip(times, (1e6 * float(one.makespan_s) for one in foreseen), strict=True)),
-            dict(zip(times, (1e6 * float(sc.simulate(*given, point).makespan_s) for point in points), strict=True)),
-            notes=(f"algorithms: {', '.join(taken)}",),
-        )
+    def scenario(size_bytes: int) -> Scenario:
+        workload = collective_sizes.workload(operation, "auto")
+        return Scenario.of(workload, machine(cluster), {"P": ranks, "size": size_bytes})
 
-    return Case(
-        name=f"osu/{cluster}/{operation}-{ranks}",
-        claim=f"The ping-pongs of two nodes predict the {operation} of {ranks}"
+    return collective_sizes.case(
+        f"osu/{cluster}/{operation}-{ranks}",
+        f"The ping-pongs of two nodes predict the {operation} of {ranks}"
         + ("." if not CHOSEN_ON[cluster] else ", with the algorithms that were chosen on up to 16."),
-        source=SOURCE,
-        unit="us",
-        expected=dict(times),
-        measured=dict(times),
-        axis="bytes",
-        reading="simulation",
-        tolerance=Tolerance("what is hoped for where the algorithm is known", relative=0.1),
-        measure=measure,
+        SOURCE,
+        times_us,
+        scenario,
         because=because,
-        quick=True,
+        names_algorithms=True,
     )
 
 
