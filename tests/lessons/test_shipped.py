@@ -20,8 +20,9 @@ from simcodesign.lessons.yaml.lesson import read_lesson
 def test_all_are_read() -> None:
     network = ["all-to-all", "allreduce", "broadcast", "halo", "ping-pong"]
     node = ["caches", "numa", "queue", "roofline"]
-    whole = ["amdahl", "bank", "checkpoints", "co-design", "exam", "noise", "own-program", "pipeline", "seismic"]
-    assert available() == sorted([*network, *node, *whole])
+    whole = ["amdahl", "bank", "checkpoints", "co-design", "exam", "load-balance", "noise", "own-program", "seismic"]
+    training = ["data-parallel", "pipeline"]
+    assert available() == sorted([*network, *node, *whole, *training])
     for name in available():
         lesson = read_lesson(lesson_folder(name))
         assert (lesson.name, bool(lesson.teacher), bool(lesson.objectives), bool(lesson.sources)) == (
