@@ -60,7 +60,7 @@ def level_groups(step: EvaluatedStep, root: Expression | None, by_nodes: bool) -
 
     ``by_nodes``: only those are together whose members share nodes in the same way.
     """
-    found: list[list[tuple[tuple[int, ...], Pattern]]] = []
+    settings: dict[tuple[int, tuple[bytes, ...]], tuple[list[Ints], Bools | None]] = {}
     shape: tuple[int, ...] = ()
     looked_at = 0
     for own, where in _settings(step, root):
@@ -68,9 +68,15 @@ def level_groups(step: EvaluatedStep, root: Expression | None, by_nodes: bool) -
         if looked_at > MOST_RANKS:
             return None
         shape = shape if where is None else where.shape
-        found.append([])
-        for members in _members(step, root, own):
-            found[-1] += patterns_of(step.machine, int(own["P"]), members, by_nodes, where)
+        members = list(_members(step, root, own))
+        # Most iterations of a loop have the groups of another one: their members differ in few.
+        key = int(own["P"]), tuple(one.shape[1].to_bytes(8) + one.tobytes() for one in members)
+        before = settings.get(key, (members, where))[1]
+        settings[key] = members, where if where is None or before is None else where | before
+    found = [
+        [one for members in several for one in patterns_of(step.machine, ranks, members, by_nodes, where)]
+        for (ranks, _), (several, where) in settings.items()
+    ]
     slots: dict[tuple[tuple[int, ...], int, bytes], list[Pattern]] = {}
     for several in found:
         number: dict[tuple[int, ...], int] = {}

@@ -48,7 +48,9 @@ def run_list(options: ListOptions) -> None:
         workloads = [(name, one) for name, one in workloads if word.lower() in said_of_workload(name, one)]
     if options.words and not machines and not workloads:
         raise InputError(
-            "no bundled machine or workload matches", value=" ".join(options.words), allowed="other words, or none"
+            "no bundled machine or workload matches all words",
+            value=" ".join(options.words),
+            allowed="fewer or other words, or none",
         )
     if options.as_json:
         write_json(overview_json(machines, workloads))

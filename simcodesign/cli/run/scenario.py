@@ -173,11 +173,9 @@ def machine_parameters(machine: Machine, own: Mapping[str, str]) -> dict[str, fl
 def _note_unused_changes(workload: Workload, machine: Machine, changes: Mapping[str, str]) -> None:
     """Say on standard error what of the machine is changed without an effect."""
     law = machine.network.distance
-    if any(name.startswith("network.topology") for name in changes) and law not in (
-        "mean",
-        changes.get("network.distance"),
-    ):
-        complain(f"note: the forecast's law for hops stays network.distance = {law}")
+    moved = any(name.startswith("network.topology") for name in changes) and machine.network.longest_hop_latency_s > 0
+    if moved and law not in ("mean", changes.get("network.distance")):
+        complain(f"note: the forecast still counts the hops of a message by network.distance = {law}")
     for path, places in replaced_constants(workload, changes).items():
         complain(f"note: {path} has no effect in phases of {workload.name} that replace it: {', '.join(places)}")
 

@@ -132,7 +132,8 @@ class Membership:
 def check_group(group: str | None, groups: Mapping[str, Expression], place: Place) -> None:
     """InputError for a group that the workload does not have."""
     if group is not None and group not in groups:
-        raise InputError("unknown group", place, value=group, allowed=nearest(group, groups))
+        named = "" if group.isidentifier() else f"; to use an expression, name it: groups: {{NAME: {group}}}"
+        raise InputError("unknown group", place, value=group, allowed=nearest(group, groups) + named)
 
 
 def checked_root(root: FloatOrArray, size: FloatOrArray, expression: Expression) -> FloatOrArray:

@@ -50,6 +50,7 @@ HEAD = "parameters: {q: {default: 4}}\ngroups:\n  row: rank // q\n  half: rank /
     ("step", "where", "what"),
     [
         ("broadcast: {bytes: 8, group: rows}", 10, "unknown group"),
+        ("broadcast: {bytes: 8, group: rank // q}", 10, "name it: groups: {NAME: rank // q}"),
         ("broadcast: {bytes: 8, group: half}", 6, "no whole number"),
         ("broadcast: {bytes: 8, group: none}", 7, "empty"),
         ("broadcast: {bytes: 8, group: row, root: q}", 10, "no rank of the group"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -48,6 +49,34 @@ def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
             for lines in filter(None, (one.strip("\n") for one in re.split(r"^\.\.\.$", expected, flags=re.MULTILINE))):
                 assert lines in rest, f"{command} does not print:\n{lines}\nbut:\n{result.output}"
                 rest = rest.partition(lines)[2]
+
+
+@pytest.mark.thorough
+def test_the_commands_of_the_table_of_speed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three all-reduces take what rings take by hand: 2 (k - 1) steps of a dimension, of its startup and n/k bytes."""
+    monkeypatch.chdir(tmp_path)
+    for text, file in FILE.findall(TEXT):
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    section = TEXT.partition("\n## Speed next to published figures\n")[2]
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    commands = block.splitlines()
+    assert len(commands) == len(re.findall(r"^\| \d\. ", section, re.MULTILINE))
+    times_s = []
+    for command in commands:
+        _, *arguments = shlex.split(command)
+        result = CliRunner().invoke(app, [*arguments, "--json"])
+        assert result.exit_code == 0, result.output
+        times_s.append(json.loads(result.stdout)["makespan_s"])
+    by_hand = [rings(8, 1, 936.25e-9, 400e9), rings(4, 3, 500e-9, 50e9), rings(16, 3, 500e-9, 50e9)]
+    assert times_s[:3] == pytest.approx(by_hand, rel=1e-12)
+    flops = [72 * 128 * 2048 * 40 * 5120**2, 72 * 16 * 2048 * 96 * 12288**2]  # of layers, without recomputation
+    assert all(time > work / (128 * 989.4e12) for time, work in zip(times_s[3:], flops, strict=True))
+
+
+def rings(k: int, dimensions: int, startup_s: float, bandwidth: float) -> float:
+    """Return the seconds of an all-reduce of 1 MiB by rings of k ranks, one dimension after another."""
+    parts = [1048576 / k**dimension for dimension in range(1, dimensions + 1)]
+    return sum(2 * (k - 1) * (startup_s + part / bandwidth) for part in parts)
 
 
 def test_links_lead_somewhere() -> None:
