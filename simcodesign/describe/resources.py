@@ -31,6 +31,8 @@ BASE = "base"
 AMOUNT = "amount"
 #: Counts of a machine that its expressions may use.
 COUNTS = ("nodes", "processors_per_node", "processors")
+#: The number of ranks of a run, in formulas of constants alone.
+RANKS = "P"
 #: Different resources in one block, so that all sets of conflicting ones can be looked at.
 MOST_RESOURCES = 16
 #: Quantities summed over components, by the names of their expressions.
@@ -195,12 +197,19 @@ class Custom:
             values[name] = evaluated(self.properties[name], values, f"property {name!r}", self.place)
         return values
 
-    def derived(self, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-        """The constants and powers that formulas give, by their paths. InputError for one that is not finite."""
-        if not self.constants:
+    def derived(
+        self, counts: Mapping[str, FloatOrArray], ranks: FloatOrArray | None = None
+    ) -> dict[str, FloatOrArray]:
+        """The constants and powers that formulas give, by their paths; with ``ranks``, only what depends on their number
+        P. InputError for one that is not finite."""
+        constants = self.constants or {}
+        if ranks is not None:
+            by_ranks = RANKS not in self.parameters and RANKS not in self.properties
+            constants = {path: one for path, one in constants.items() if by_ranks and RANKS in one.names}
+        if not constants:
             return {}
-        names = self.names(counts)
-        return {path: evaluated(one, names, path, self.place) for path, one in self.constants.items()}
+        names = with_ranks(self.names(counts), counts, ranks)
+        return {path: evaluated(one, names, path, self.place) for path, one in constants.items()}
 
     def with_network(self, machine: OfMachine, changed: Collection[str]) -> OfMachine:
         """The machine of these constructs, with another network if a parameter that its formulas use is ``changed``
@@ -266,6 +275,14 @@ def trait_of(resource: Resource, title: str, name: str, has_argument: bool, plac
             f"trait {name!r} {'needs an' if trait.argument else 'has no'} argument", place, allowed=allowed
         )
     return trait
+
+
+def with_ranks(
+    names: Mapping[str, FloatOrArray], counts: Mapping[str, FloatOrArray], ranks: FloatOrArray | None = None
+) -> dict[str, FloatOrArray]:
+    """The names of formulas of constants, with the number of ranks; unless given, all processors of the machine work. A
+    parameter or property of this name wins."""
+    return {RANKS: counts.get("processors", 1.0) if ranks is None else ranks} | dict(names)
 
 
 def evaluated(expression: Expression, names: Mapping[str, FloatOrArray], what: str, place: Place) -> FloatOrArray:

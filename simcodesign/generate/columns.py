@@ -70,15 +70,23 @@ def _same(value: FloatOrArray, other: FloatOrArray) -> bool:
 
 
 class DataCosts(NamedTuple):
-    """The seconds of a rank for a byte that the operator of a reduction combines, and for a block that is copied."""
+    """The seconds of a rank for a byte that the operator of a reduction combines, for a block that is copied, and for
+    each of its bytes."""
 
     reduction_s_per_byte: float = 0.0
     packing_s: float = 0.0
+    packing_s_per_byte: float = 0.0
 
     @classmethod
     def of(cls, network: Network) -> DataCosts:
         """Return the data costs of a machine with this network between its nodes."""
-        return cls(float(network.reduction_s_per_byte), float(network.packing_s_per_block))
+        return cls(
+            float(network.reduction_s_per_byte), float(network.packing_s_per_block), float(network.packing_s_per_byte)
+        )
+
+    def copy_s(self, block_bytes: FloatOrArray) -> FloatOrArray:
+        """Seconds for which a rank copies a block of so many bytes."""
+        return self.packing_s + block_bytes * self.packing_s_per_byte
 
 
 NO_COSTS = DataCosts()
@@ -131,10 +139,11 @@ class Ranks:
         if self.data_costs.reduction_s_per_byte > 0:
             self.work(COMPUTE, 0.0, size_bytes * self.data_costs.reduction_s_per_byte, who)
 
-    def copy(self, blocks: int) -> None:
-        """Every rank copies ``blocks`` blocks within its memory, unless that takes no time."""
-        if self.data_costs.packing_s > 0:
-            self.work(COMPUTE, 0.0, blocks * self.data_costs.packing_s)
+    def copy(self, blocks: int, block_bytes: FloatOrArray) -> None:
+        """Every rank copies ``blocks`` blocks of so many bytes within its memory, unless that takes no time."""
+        each_s = self.data_costs.copy_s(block_bytes)
+        if np.any(each_s > 0):
+            self.work(COMPUTE, 0.0, blocks * each_s)
 
     def message(self, kind: int, peer: Int32s | int, size_bytes: FloatOrArray, tag: int, who: Int32s | None) -> None:
         """A send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""

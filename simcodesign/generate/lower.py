@@ -152,7 +152,7 @@ class Plans:
 #: Mechanisms that change what a program has been lowered to.
 LATER = frozenset(
     (
-        *(Mechanism.DISKS, Mechanism.ACCELERATORS, Mechanism.INTERFERENCE),
+        *(Mechanism.DISKS, Mechanism.ACCELERATORS, Mechanism.INTERFERENCE, Mechanism.RECEIVE_QUEUES),
         *(Mechanism.UNEVEN_RANKS, Mechanism.OTHER_JOBS, Mechanism.FAILURES),
     )
 )

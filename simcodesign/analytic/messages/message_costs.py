@@ -57,17 +57,23 @@ from simcodesign.describe.network.network import Network
 @dataclass(frozen=True)
 class MessageCosts:
     """Costs of messages among ``ranks`` ranks: ``message(size_bytes)``; ``reduction_s_per_byte``: what the operator of
-    a reduction takes a rank for a byte; ``packing_s``: what it takes to copy a block."""
+    a reduction takes a rank for a byte; ``packing_s``, ``packing_s_per_byte``: what it takes to copy a block, and in
+    addition each of its bytes."""
 
     ranks: FloatOrArray
     message: Callable[[FloatOrArray], Message]
     along: tuple[Callable[[FloatOrArray], Message], ...] = ()
     reduction_s_per_byte: FloatOrArray = 0.0
     packing_s: FloatOrArray = 0.0
+    packing_s_per_byte: FloatOrArray = 0.0
 
     def reduced(self, size_bytes: FloatOrArray) -> Message:
         """A message whose bytes its receiver combines with its own."""
         return self.message(size_bytes).then(size_bytes * self.reduction_s_per_byte)
+
+    def copy_s(self, block_bytes: FloatOrArray) -> FloatOrArray:
+        """Seconds for which a rank copies a block of so many bytes."""
+        return self.packing_s + block_bytes * self.packing_s_per_byte
 
     @property
     def copied_late(self) -> MessageCosts:
@@ -85,7 +91,8 @@ def price(
     """The price list of a network by its distance law, or for messages of ``hops`` hops; over the slowest links of the
     network, or over these."""
     message = _message(network, ranks, hops, links)
-    return MessageCosts(ranks, message, (), network.reduction_s_per_byte, network.packing_s_per_block)
+    data = network.reduction_s_per_byte, network.packing_s_per_block, network.packing_s_per_byte
+    return MessageCosts(ranks, message, (), *data)
 
 
 def _message(
@@ -147,8 +154,9 @@ def _plain(
 @dataclass(frozen=True)
 class Cost:
     """Time of one operation of all ranks, and what it sends in total. ``reduction_s``: for which the operators of a
-    reduction, and copies of blocks, are at work on its longest path; ``reduced_bytes``, ``packed_blocks``: those that
-    they take on all ranks together; ``empty_messages``: messages without bytes among others."""
+    reduction, and copies of blocks, are at work on its longest path; ``reduced_bytes``, ``packed_blocks``,
+    ``packed_bytes``: those that they take on all ranks together; ``empty_messages``: messages without bytes among
+    others."""
 
     time_s: FloatOrArray
     messages: FloatOrArray
@@ -156,6 +164,7 @@ class Cost:
     reduction_s: FloatOrArray = 0.0
     reduced_bytes: FloatOrArray = 0.0
     packed_blocks: FloatOrArray = 0.0
+    packed_bytes: FloatOrArray = 0.0
     empty_messages: FloatOrArray = 0.0
 
 
