@@ -197,11 +197,9 @@ class Custom:
             values[name] = evaluated(self.properties[name], values, f"property {name!r}", self.place)
         return values
 
-    def derived(
-        self, counts: Mapping[str, FloatOrArray], ranks: FloatOrArray | None = None
-    ) -> dict[str, FloatOrArray]:
-        """The constants and powers that formulas give, by their paths; with ``ranks``, only what depends on their number
-        P. InputError for one that is not finite."""
+    def derived(self, counts: Mapping[str, FloatOrArray], ranks: FloatOrArray | None = None) -> dict[str, FloatOrArray]:
+        """The constants and powers that formulas give, by their paths; with ``ranks``, only those that depend on P.
+        InputError for one that is not finite."""
         constants = self.constants or {}
         if ranks is not None:
             by_ranks = RANKS not in self.parameters and RANKS not in self.properties

@@ -89,7 +89,9 @@ def test_ping_pongs_between_the_sizes_that_were_fitted(cluster: str) -> None:
 
 
 CLOUDS = [
-    [cell.strip() for cell in line.strip("|").split("|")] for line in LINES if line.startswith(("| gke |", "| Lassen |"))
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in LINES
+    if line.startswith(("| gke |", "| Lassen |"))
 ]
 
 
