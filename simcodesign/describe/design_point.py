@@ -228,7 +228,7 @@ def bind(
     workload = workload if phases is None else select_phases(workload, phases)
     set_here = {name: value for name, value in given.items() if not is_of_machine(name)}
     values = _values(workload, machine, set_here, preset)
-    machine = machine.for_ranks(values["P"])
+    machine = machine.for_ranks(values["P"]).with_ranks(values["P"])
     design_point = DesignPoint(workload, machine, values, given, preset)
     _check_batch(design_point)
     return design_point

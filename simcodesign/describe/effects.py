@@ -31,6 +31,7 @@ class Mechanism(Enum):
     LINKS = auto()  # messages occupy the links of their routes
     INTERFACES = auto()  # messages occupy the network interfaces of their nodes
     NODE_NETWORKS = auto()  # messages occupy the networks inside nodes, and load the memory of nodes
+    RECEIVE_QUEUES = auto()  # receives look for their messages in queues of their rank
     DISKS = auto()  # accesses queue at shared disks
     CONTROLLERS = auto()  # memory demands queue at the memory controllers of a node, slice by slice
     ACCELERATORS = auto()  # kernels queue at accelerators, copies at their links
@@ -84,6 +85,11 @@ def _sends_within_nodes(workload: Any, machine: Any) -> bool:
 
 def _sends_by_routes(workload: Any, machine: Any) -> bool:
     return bool(machine.has_levels or machine.network.routes_matter) and bool(workload.may_use("network"))
+
+
+def _searches_queues(workload: Any, machine: Any) -> bool:
+    """Return whether the machine states what an entry of a queue takes, and ranks receive messages."""
+    return bool(machine.network.search_s > 0) and bool(workload.may_use("network"))
 
 
 def _shares_disks(workload: Any, machine: Any) -> bool:
@@ -260,6 +266,14 @@ SHIPPED = (
             Mechanism.OWN_ROUTES,
             Mechanism.NODE_NETWORKS,
         ),
+    ),
+    Effect(
+        "matching",
+        "the search for messages in the queues of their receivers (matching)",
+        "a receive takes `network.matching` longer for each message that arrived before its own and still waits",
+        acts_on=_searches_queues,
+        present_in=_has_messages,
+        switches_on=(Mechanism.RECEIVE_QUEUES,),
     ),
     Effect(
         "disks",

@@ -384,6 +384,14 @@ class Machine(MachineNodes, ShownInNotebooks):
             raise InputError(what, place or self.place, value=path, allowed=allowed)
         return known[path.removeprefix(PREFIX)]
 
+    def with_ranks(self, ranks: FloatOrArray) -> Machine:
+        """Return the machine with the constants that its formulas of P give for so many ranks.
+
+        InputError for a formula that is not finite, and a constant that cannot be used.
+        """
+        derived = self.custom.derived(self.counts(), ranks)
+        return replace(self.with_constants(derived), custom=self.custom) if derived else self
+
     def with_topology(self, topology: Topology) -> Machine:
         """Return the machine joined by another ``topology``: ``build_topology("graph", 8, graph=my_networkx_graph)``.
 

@@ -31,6 +31,8 @@ BASE = "base"
 AMOUNT = "amount"
 #: Counts of a machine that its expressions may use.
 COUNTS = ("nodes", "processors_per_node", "processors")
+#: The number of ranks of a run, in formulas of constants alone.
+RANKS = "P"
 #: Different resources in one block, so that all sets of conflicting ones can be looked at.
 MOST_RESOURCES = 16
 #: Quantities summed over components, by the names of their expressions.
@@ -205,12 +207,19 @@ class Custom:
             values[name] = evaluated(self.properties[name], values, f"property {name!r}", self.place)
         return values
 
-    def derived(self, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-        """Return the constants and powers that formulas give, by their paths. InputError for one that is not finite."""
-        if not self.constants:
+    def derived(self, counts: Mapping[str, FloatOrArray], ranks: FloatOrArray | None = None) -> dict[str, FloatOrArray]:
+        """Return the constants and powers that formulas give, by their paths. InputError for one that is not finite.
+
+        With ``ranks``, only those that depend on P.
+        """
+        constants = self.constants or {}
+        if ranks is not None:
+            by_ranks = RANKS not in self.parameters and RANKS not in self.properties
+            constants = {path: one for path, one in constants.items() if by_ranks and RANKS in one.names}
+        if not constants:
             return {}
-        names = self.names(counts)
-        return {path: evaluated(one, names, path, self.place) for path, one in self.constants.items()}
+        names = with_ranks(self.names(counts), counts, ranks)
+        return {path: evaluated(one, names, path, self.place) for path, one in constants.items()}
 
     def with_network(self, machine: OfMachine, changed: Collection[str]) -> OfMachine:
         """Return the machine of these constructs, with another network if its formulas use a ``changed`` parameter.
@@ -280,6 +289,16 @@ def trait_of(resource: Resource, title: str, name: str, has_argument: bool, plac
             f"trait {name!r} {'needs an' if trait.argument else 'has no'} argument", place, allowed=allowed
         )
     return trait
+
+
+def with_ranks(
+    names: Mapping[str, FloatOrArray], counts: Mapping[str, FloatOrArray], ranks: FloatOrArray | None = None
+) -> dict[str, FloatOrArray]:
+    """Return the names of formulas of constants, with the number of ranks.
+
+    Unless given, all processors of the machine work. A parameter or property of this name wins.
+    """
+    return {RANKS: counts.get("processors", 1.0) if ranks is None else ranks} | dict(names)
 
 
 def evaluated(expression: Expression, names: Mapping[str, FloatOrArray], what: str, place: Place) -> FloatOrArray:

@@ -41,7 +41,7 @@ from simcodesign.describe.randomness.noise import Imbalance, share_as_distributi
 #: Names that a program may use in addition to parameters and equations.
 RESERVED = ("P", "rank")
 #: The constants for combining what is received, and for packing, which are computations.
-PROCESSING = frozenset({"network.reduction_per_byte", "network.packing"})
+PROCESSING = frozenset({"network.reduction_per_byte", "network.packing", "network.packing_per_byte"})
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@
    one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
    numbered rank by rank, so (arrival time, operation) is the same order. A mailbox that arbitrates gives its least
    message, by (arrival time, operation of the send), that suits a receive there to the least such receive, by (time
-   posted, operation); operations that wait until that message is taken up (``Plan.taken_by``) may continue.
+   posted, operation); operations that wait until that message is taken up (``Plan.taken_by``) may continue. The receive
+   lasts ``Plan.matching_s`` longer for each message that arrived there earlier than its own and is still there.
    A station of limited ``capacity`` also arbitrates in every instant in which a request arrives. It first admits or
    blocks the requests that have arrived since it last arbitrated, in the same order. A request that finds ``capacity``
    others, waiting or with a service that ends later than now, is blocked: its operation is done in this instant,
@@ -86,6 +87,7 @@ class Log:
     blocked_operations: NDArray[np.int64]  # ascending
     events: int
     begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, if that is not their duration before
+    searched: NDArray[np.int32] | None = None  # (N,) messages that a receive examined, with ``Plan.matching_s``
     taken_s: NDArray[np.float64] | None = None  # (N,) with ``loggops``: when a receiver took up the message of a send,
     processed_s: NDArray[np.float64] | None = None  # (N,) and when it was done with it
     others_busy_s: NDArray[np.float64] | None = None  # (S,) of ``busy_s``, for messages of others

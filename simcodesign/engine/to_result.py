@@ -185,13 +185,16 @@ def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime,
 def _as_done(plan: Plan, log: Log) -> Plan:
     """Return the Plan with what has become of its operations.
 
-    Blocked ones took no time and moved no bytes, sends that were held took as long as their messages.
+    Blocked ones took no time and moved no bytes, sends that were held took as long as their messages, receives as long
+    as they searched.
     """
     holds = None if plan.routes is None else plan.routes.holds
     held = np.zeros(0, np.int64) if holds is None else np.flatnonzero(holds)
-    if not len(log.blocked_operations) and not len(held):
+    if not len(log.blocked_operations) and not len(held) and log.searched is None:
         return plan
     duration_s, size_bytes = plan.duration_s.copy(), plan.size_bytes.copy()
+    if log.searched is not None:
+        duration_s += plan.matching_s * log.searched
     duration_s[log.blocked_operations] = size_bytes[log.blocked_operations] = 0.0
     if len(held):
         begun_s = ready_s(plan, log, released_s(plan, log), slice(0, len(plan)))

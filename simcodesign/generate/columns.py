@@ -34,7 +34,8 @@ class Column:
     ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
     are paired by (source, target, tag) in program order instead. ``until``: how many columns later the operation
     follows that waits for it; those before it are posted together with it. The end of its step of the program at most.
-    ``extra``: what the prices of the machine add. ``train``: number of messages that travel together; ``size_bytes``
+    ``who``: ranks in ascending order; None for all. ``extra``: what the prices of the machine add.
+    ``train``: number of messages that travel together; ``size_bytes``
     covers all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
     of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN if that is not
@@ -70,15 +71,25 @@ def _same(value: FloatOrArray, other: FloatOrArray) -> bool:
 
 
 class DataCosts(NamedTuple):
-    """The seconds of a rank for a byte that the operator of a reduction combines, and for a block that is copied."""
+    """The seconds of a rank to process data.
+
+    For a byte that the operator of a reduction combines, for a block that is copied, and for each of its bytes.
+    """
 
     reduction_s_per_byte: float = 0.0
     packing_s: float = 0.0
+    packing_s_per_byte: float = 0.0
 
     @classmethod
     def of(cls, network: Network) -> DataCosts:
         """Return the data costs of a machine with this network between its nodes."""
-        return cls(float(network.reduction_s_per_byte), float(network.packing_s_per_block))
+        return cls(
+            float(network.reduction_s_per_byte), float(network.packing_s_per_block), float(network.packing_s_per_byte)
+        )
+
+    def copy_s(self, block_bytes: FloatOrArray) -> FloatOrArray:
+        """Seconds for which a rank copies a block of so many bytes."""
+        return self.packing_s + block_bytes * self.packing_s_per_byte
 
 
 NO_COSTS = DataCosts()
@@ -137,10 +148,11 @@ class Ranks:
         if self.data_costs.reduction_s_per_byte > 0:
             self.work(COMPUTE, 0.0, size_bytes * self.data_costs.reduction_s_per_byte, who)
 
-    def copy(self, blocks: int) -> None:
-        """Every rank copies ``blocks`` blocks within its memory, unless that takes no time."""
-        if self.data_costs.packing_s > 0:
-            self.work(COMPUTE, 0.0, blocks * self.data_costs.packing_s)
+    def copy(self, blocks: int, block_bytes: FloatOrArray) -> None:
+        """Every rank copies ``blocks`` blocks of so many bytes within its memory, unless that takes no time."""
+        each_s = self.data_costs.copy_s(block_bytes)
+        if np.any(each_s > 0):
+            self.work(COMPUTE, 0.0, blocks * each_s)
 
     def message(self, kind: int, peer: Int32s | int, size_bytes: FloatOrArray, tag: int, who: Int32s | None) -> None:
         """Add a send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""

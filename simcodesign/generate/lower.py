@@ -157,7 +157,7 @@ class Plans:
 #: Mechanisms that change what a program has been lowered to.
 LATER = frozenset(
     (
-        *(Mechanism.DISKS, Mechanism.ACCELERATORS, Mechanism.INTERFERENCE),
+        *(Mechanism.DISKS, Mechanism.ACCELERATORS, Mechanism.INTERFERENCE, Mechanism.RECEIVE_QUEUES),
         *(Mechanism.UNEVEN_RANKS, Mechanism.OTHER_JOBS, Mechanism.FAILURES),
     )
 )

@@ -338,6 +338,7 @@ class Plan:
     mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
     tag: Int32s | None = None  # (N,) if messages that arrive at one mailbox or box do not suit all of its receives
     taken_by: Int32s | None = None  # (N,) of a send to a mailbox: what waits until its message is taken up, or NONE
+    matching_s: float = 0.0  # what a receive takes longer for each message in its mailbox that arrived before its own
     gap_s: Floats | None = None  # (N,) with ``loggops``
     flight_s: Floats | None = None  # (N,)
     loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above

@@ -47,6 +47,7 @@ def machine(seed: int = 0) -> Machine:
             per_byte_s=draw.uniform(1e-9, 1e-6),
             sends="blocking",
             packing_s=draw.uniform(1e-8, 1e-6),
+            packing_per_byte_s=draw.uniform(1e-10, 1e-8),
         ),
         disk=Disk(draw.uniform(1e-4, 1e-2), draw.uniform(1e-4, 1e-2), draw.uniform(1e-9, 1e-6)),
     )
@@ -64,6 +65,7 @@ def constants(of: Machine, value_bytes: float) -> dict[str, float]:
         "t_w": value_bytes * network.message_model.per_byte_s,
         "t_B": network.message_model.per_byte_s,
         "t_q": network.packing_s,
+        "t_v": network.packing_per_byte_s,
         "t_r": of.disk.read_startup_s,
         "t_x": of.disk.write_startup_s,
         "t_d": of.disk.per_byte_s,

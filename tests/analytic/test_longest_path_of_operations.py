@@ -107,7 +107,7 @@ def test_late_ranks(name: str, size_bytes: int, limit_bytes: float | None) -> No
         "per_byte_s": 1e-9,
         "reduction_per_byte_s": 2e-9,
     }
-    own |= {"packing_s": 4e-7, "node": LocalMessages(4e-7, 3e-10)}
+    own |= {"packing_s": 4e-7, "packing_per_byte_s": 2e-10, "node": LocalMessages(4e-7, 3e-10)}
     on = machine(network(16, **own), processors_per_node=2)
     on = replace(on, network=network_with(on.network, rendezvous_above_bytes=limit_bytes))
     path_s, simulated_s = compared(load, on, 12)

@@ -398,20 +398,25 @@ def test_bruck_copies_the_blocks_of_the_literature(ranks: int) -> None:
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
 @pytest.mark.parametrize("model", ["blocking", "nonblocking", "loggop"])
-def test_copies_of_blocks_take_time_in_both_readings(name: str, algorithm: str, model: str) -> None:
-    """The time without copies and that of the blocks of one rank, since all ranks copy alike; in LogGOPS a gap that is
-    over when blocks have been copied is not waited for."""
+@pytest.mark.parametrize("packing_per_byte_s", [0.0, 5e-11])
+def test_copies_of_blocks_take_time_in_both_readings(
+    name: str, algorithm: str, model: str, packing_per_byte_s: float
+) -> None:
+    """The time without copies and that of the blocks of one rank and their bytes, since all ranks copy alike; in LogGOPS
+    a gap that is over when blocks have been copied is not waited for."""
     constants = {"startup_s": 3e-6, "receive_overhead_s": 4e-7, "sends": model}
     if model == "loggop":
         constants = {"model": model, "latency_s": 3e-6, "overhead_s": 1e-6, "gap_s": 2e-6}
     plain, packing_s = crossbar(per_byte_s=1e-9, **constants), 7e-7
-    network = replace(plain, packing_s=packing_s)
+    network = replace(plain, packing_s=packing_s, packing_per_byte_s=packing_per_byte_s)
     copies = any(copied_blocks(name, algorithm, ranks) for ranks in (5, 8))
     for ranks in numbers_of_ranks(MOST_RANKS) if copies else (5, 8):
         result = run(collective(name, algorithm, 3e4), network, ranks)
         costs = [ALGORITHM_FORMS[name, algorithm].cost(3e4, price(one, float(ranks))) for one in (plain, network)]
-        copies_s = copied_blocks(name, algorithm, ranks) * packing_s
+        block_bytes = 3e4 / ranks if name == "reduce_scatter" else 3e4
+        copies_s = copied_blocks(name, algorithm, ranks) * (packing_s + block_bytes * packing_per_byte_s)
         assert float(costs[1].packed_blocks) == ranks * copied_blocks(name, algorithm, ranks)
+        assert float(costs[1].packed_bytes) == close(costs[1].packed_blocks * block_bytes)
         assert costs[1].reduction_s == close(copies_s)
         if copies_s and model == "loggop":
             assert result.makespan_s == close(costs[1].time_s)

@@ -12,7 +12,19 @@ from simcodesign.describe.effects import chosen_effects, effect_names, random_ef
 
 #: As the design has it.
 LADDER = (
-    *("hops", "links", "interfaces", "node", "disks", "memory", "accelerators", "storage", "conflicts", "caches"),
+    *(
+        "hops",
+        "links",
+        "interfaces",
+        "node",
+        "matching",
+        "disks",
+        "memory",
+        "accelerators",
+        "storage",
+        "conflicts",
+        "caches",
+    ),
     *("interference", "imbalance", "noise", "background", "failures"),
 )
 

@@ -7,8 +7,11 @@ size. What is calibrated comes from these rows, which are no evidence:
   another, over links that they share with nobody; of m bytes each takes startup(m) + m / bandwidth. The bandwidth is that
   of 512 MiB;
 * the rate of the operator: ``allreduce`` by ``recursive_doubling`` on 2x2x2 is three times such a message and an addition;
-* what Bruck's all-to-all copies: on 2x2x2 it has three messages of half the buffer, and copies the buffer five times:
-  half of it before and after each round, and the whole before the first and after the last one;
+* the time per copied byte in Bruck's all-to-all, by size of the buffer: on 2x2x2 it has three messages of half the
+  buffer, and copies the buffer five times: half of it before and after each round, and the whole before the first and
+  after the last one;
+* the time per copied block: of the four rows of Bruck on larger shapes that the hash gives to calibration. On 2x2x2
+  every row copies 40 blocks, which cannot be told apart from bytes and rounds;
 * the overhead of a receive: ``RECEIVES``, four rows of a reduce whose root receives from all, which are compared with
   nothing;
 * how messages of a rank leave, and interfaces take them: from the rows of 64 MiB on 2x2x2.
@@ -68,6 +71,7 @@ RECEIVES: Mapping[int, tuple[float, float]] = {
     256: (23.3945, 11.069),
     2048: (27.6795, 15.099),
 }
+BRUCK = ("all_to_all", "modified-bruck")
 #: Copies of the buffer in Bruck's all-to-all: two, and one more for each round.
 COPIES = 2
 
@@ -108,7 +112,10 @@ class Row:
     @property
     def role(self) -> str:
         """``calibration``, ``development`` or ``evidence``, as in the benchmark."""
-        return role_of(f"{MACHINE}/{self.operation}/{self.label}", self.is_calibration)
+        return self._role(self.is_calibration)
+
+    def _role(self, calibrates: bool) -> str:
+        return role_of(f"{MACHINE}/{self.operation}/{self.label}", calibrates)
 
     @property
     def label(self) -> str:
@@ -127,9 +134,11 @@ class Row:
             constants = {
                 ("broadcast", "binomial"),
                 ("allreduce", "recursive_doubling"),
-                ("all_to_all", "modified-bruck"),
+                BRUCK,
             }
             return self.key in constants or self.size_bytes == 64 * MIB
+        if self.key == BRUCK:
+            return self._role(False) == "calibration"
         chooses = self.key in GEOMETRY_ROWS and self.size_bytes == 8 * MIB
         return chooses or (*self.key, self.shape, self.size_bytes) == CHAINS_ROW
 
@@ -165,6 +174,11 @@ def row(operation: str, algorithm: str, shape: str, size_bytes: int) -> Row:
         if (each.operation, each.algorithm, each.shape, each.size_bytes) == wanted:
             return each
     raise KeyError(wanted)
+
+
+def copies_of(ranks: int) -> float:
+    """How often Bruck's all-to-all among so many ranks copies the buffer."""
+    return math.log2(ranks) + COPIES
 
 
 class Constants:
@@ -209,16 +223,31 @@ class Constants:
         added = [max(allreduce_s - broadcast_s, 0.0) / 3 for broadcast_s, allreduce_s in both]
         return self._at(message_bytes, [time_s / size for time_s, size in zip(added, self._sizes, strict=True)])
 
-    def copy_s(self, each: Row) -> float:
-        """Of Bruck's all-to-all: what it takes longer on 2x2x2 than three messages, in proportion to what it copies."""
-        here = self._median_s("all_to_all", "modified-bruck", self._copied_bytes(each))
-        half = self._copied_bytes(each) / 2
-        added_s = max(here - 3 * (self.startup_s(half) + half * self.per_byte_s + self.receive_s), 0.0)
-        return added_s * (math.log2(each.ranks) + COPIES) / (3 + COPIES)
+    def copies_s(self, each: Row) -> float:
+        """Of Bruck's all-to-all: what it takes longer than its messages."""
+        half = each.size_bytes / 2
+        messages_s = math.log2(each.ranks) * (self.startup_s(half) + half * self.per_byte_s + self.receive_s)
+        return max(each.median_s - messages_s, 0.0)
 
-    def _copied_bytes(self, each: Row) -> int:
-        """The size that was measured on 2x2x2: the same."""
-        return each.size_bytes
+    @cached_property
+    def packing_s(self) -> float:
+        """Of a block that Bruck's all-to-all copies: least squares of relative errors of the larger shapes' rows, if the
+        rest of 2x2x2 grows with the copies of the buffer."""
+        squares = products = 0.0
+        for each in rows():
+            if each.key == BRUCK and each.is_calibration and each.shape != "2x2x2":
+                small = row(*BRUCK, "2x2x2", each.size_bytes)
+                copies = copies_of(each.ranks) / copies_of(small.ranks)
+                slope = (each.ranks * copies_of(each.ranks) - small.ranks * copies_of(each.ranks)) / each.median_s
+                squares += slope**2
+                products += slope * (self.copies_s(each) - copies * self.copies_s(small)) / each.median_s
+        return max(products / squares, 0.0)
+
+    def packing_per_byte_s(self, each: Row) -> float:
+        """Of a byte that Bruck's all-to-all copies, by the size of the buffer: what blocks leave of 2x2x2."""
+        small = row(*BRUCK, "2x2x2", each.size_bytes)
+        copies = copies_of(small.ranks)
+        return max(self.copies_s(small) - copies * small.ranks * self.packing_s, 0.0) / (copies * small.size_bytes)
 
 
 CONSTANTS = Constants()
@@ -239,13 +268,17 @@ def scenario(each: Row, geometry: str = "folded") -> Scenario:
     parameters = {
         "P": each.ranks,
         "size": each.size_bytes,
-        "copy_s": CONSTANTS.copy_s(each) if each.algorithm == "modified-bruck" else 0.0,
         "network.startup": CONSTANTS.startup_s(each.message_bytes),
         "network.receive_overhead": CONSTANTS.receive_s,
         "network.per_byte": CONSTANTS.per_byte_s,
         "network.interfaces.per_byte": CONSTANTS.per_byte_s,
         "network.reduction_per_byte": CONSTANTS.reduction_per_byte_s(each.message_bytes),
     }
+    if each.key == BRUCK:
+        parameters |= {
+            "network.packing": CONSTANTS.packing_s,
+            "network.packing_per_byte": CONSTANTS.packing_per_byte_s(each),
+        }
     return Scenario.of(WORKLOAD, machine(each.shape, geometry), parameters, phases=[PHASES[each.key]])
 
 

@@ -144,6 +144,24 @@ register_algorithm_form(
 )
 register_algorithm_form(
     "allreduce",
+    "bine",
+    AlgorithmForm(
+        allreduce_recursive_doubling,
+        ordered_steps.bine_exchange,
+        "log2(P)",
+        "log2(P)",
+        sent_by_doubling,
+        "Allreduce",
+        least_in_loggops=some_fold,
+        synchronises=True,
+        folds=True,
+        succession=Succession(
+            ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
+        ),
+    ),
+)
+register_algorithm_form(
+    "allreduce",
     "rabenseifner",
     AlgorithmForm(
         allreduce_rabenseifner,

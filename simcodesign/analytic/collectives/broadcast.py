@@ -266,6 +266,19 @@ register_algorithm_form(
         estimate_in_loggops=True,
     ),
 )
+register_algorithm_form(
+    "broadcast",
+    "bine",
+    AlgorithmForm(
+        broadcast_binomial,
+        ordered_steps.bine_tree,
+        "log2(P)",
+        "log2(P)",
+        sent_per_byte,
+        "Bcast",
+        succession=Succession(repeated=broadcasts_binomial, row_with_gaps=broadcasts_binomial_with_gaps),
+    ),
+)
 for _name, _chains in (("three_chains", 3), ("four_chains", 4)):
     register_algorithm_form(
         "broadcast",

@@ -106,6 +106,17 @@ register_algorithm_form(
 )
 register_algorithm_form(
     "reduce",
+    "bine",
+    AlgorithmForm(
+        reduce_binomial,
+        partial(ordered_steps.bine_tree, up=True, reduced=1.0),
+        "log2(P)",
+        "log2(P)",
+        sent_by_others,
+    ),
+)
+register_algorithm_form(
+    "reduce",
     "binomial_far",
     AlgorithmForm(
         reduce_binomial_far,

@@ -25,7 +25,7 @@ def reduce_scatter_recursive_halving(size: FloatOrArray, p: MessageCosts) -> Cos
         parts = np.clip(p.ranks - 2.0**k, 0.0, 2.0**k) * part
         return Round(parts, k < rounds, True, np.where(k + 1 == rounds, copied, 0.0))
 
-    return rounds_of(p, map(one, reversed(range(int(np.max(rounds))))))
+    return rounds_of(p, map(one, reversed(range(int(np.max(rounds))))), part)
 
 
 def reduce_scatter_in_steps(size: FloatOrArray, p: MessageCosts) -> Cost:

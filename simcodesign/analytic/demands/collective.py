@@ -225,7 +225,9 @@ class CollectiveForm(ClosedForm[Collective]):
         yield prices.of("t_s"), (messages,)
         yield prices.bytes(put_in(demand.bytes, "group_size", ranks), (sizes,))
         if form.copies_in_turn:
-            yield prices.of("t_q"), (to_sympy(put_in(parse(form.copies_in_turn), "P", ranks)),)
+            copies = to_sympy(put_in(parse(form.copies_in_turn), "P", ranks))
+            yield prices.of("t_q"), (copies,)
+            yield prices.of("t_v"), (to_sympy(put_in(demand.bytes, "group_size", ranks)), copies)
 
     def model_terms(self, demand: Collective) -> list[tuple[str, str]]:
         if demand.name in SIGNALS:

@@ -12,6 +12,7 @@ from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, 
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.indexed_loops.index_shapes import IndexedLoop, Shape, product, total
 from simcodesign.core.errors import InputError
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import BLOCKS, Compute
@@ -39,7 +40,10 @@ class ComputeForm(ClosedForm[Compute]):
     def charge(self, demand: Compute, step: EvaluatedStep) -> Charge:
         work = demand.work(step.amount)
         if demand.unit == BLOCKS:
-            time_s = work * step.machine.network.packing_s_per_block
+            network = step.machine.network
+            time_s = work * network.packing_s_per_block
+            if demand.block_bytes is not None:
+                time_s = time_s + work * step.amount(demand.block_bytes, "bytes") * network.packing_s_per_byte
             return Charge("computation", time_s, draws=part_draws(step, "processor", time_s))
         time_s = compute_s(demand, step.machine.processor, work)
         counts = [Count("work", demand.unit, work)]
@@ -50,8 +54,10 @@ class ComputeForm(ClosedForm[Compute]):
     def index_shape(self, demand: Compute, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
         if demand.when is not None and loop.index in demand.when.names:
             return None
-        loops = ((one.range, one.operations) for one in demand.loops)
-        each = loops if demand.amount is None else ((demand.amount,),)
+        each: list[tuple[Expression, ...]] = [(one.range, one.operations) for one in demand.loops]
+        if demand.amount is not None:
+            each = [(demand.amount,)]
+            each += [] if demand.block_bytes is None else [(demand.amount, demand.block_bytes)]
         return total(*(product(*(Shape.of(amount.tree, loop.index) for amount in amounts)) for amounts in each))
 
     def requirements(self, demand: Compute, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
@@ -64,6 +70,8 @@ class ComputeForm(ClosedForm[Compute]):
             yield prices.of("t_c"), (to_sympy(loop.range), to_sympy(loop.operations))
         if demand.amount is not None:
             yield prices.of(_SYMBOLS[demand.unit]), (to_sympy(demand.amount),)
+        if demand.amount is not None and demand.block_bytes is not None:
+            yield prices.of("t_v"), (to_sympy(demand.amount), to_sympy(demand.block_bytes))
 
     def model_terms(self, demand: Compute) -> list[tuple[str, str]]:
         if demand.amount is not None and demand.unit == "flops":

@@ -85,6 +85,7 @@ def _of_all_groups(parts: Sequence[tuple[GroupSize, Cost]]) -> Cost:
         reduction_s,
         _sum(groups.count * cost.reduced_bytes for groups, cost in parts),
         _sum(groups.count * cost.packed_blocks for groups, cost in parts),
+        _sum(groups.count * cost.packed_bytes for groups, cost in parts),
     )
 
 
@@ -115,6 +116,8 @@ def _processing(step: EvaluatedStep, cost: Cost, at_work: FloatOrArray) -> tuple
     """Return the energy of operators and copies of all ranks, and their power while all are at work."""
     power_w, network = step.machine.processor.dynamic_power_w, step.machine.network
     each_w = 0.0 if power_w is None else power_w
-    processed_s = cost.reduced_bytes * network.reduction_s_per_byte + cost.packed_blocks * network.packing_s_per_block
+    processed_s = cost.reduced_bytes * network.reduction_s_per_byte
+    processed_s = processed_s + cost.packed_blocks * network.packing_s_per_block
+    processed_s = processed_s + cost.packed_bytes * network.packing_s_per_byte
     energy_j = processed_s * each_w
     return np.asarray(energy_j), each_w * at_work

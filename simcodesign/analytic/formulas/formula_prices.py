@@ -38,6 +38,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "t_w",
             "t_B",
             "t_q",
+            "t_v",
             "t_r",
             "t_x",
             "t_d",

@@ -29,7 +29,7 @@ from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 SIZE, TIME = dimension_named("size"), dimension_named("time")
 #: Constants that take no time on a machine that does not state them.
-_NONE_UNLESS_STATED = ("network.reduction_per_byte", "network.packing")
+_NONE_UNLESS_STATED = ("network.reduction_per_byte", "network.packing", "network.packing_per_byte")
 
 
 #: A number with a unit, by the base unit.

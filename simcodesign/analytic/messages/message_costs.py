@@ -58,8 +58,8 @@ from simcodesign.describe.network.network import Network
 class MessageCosts:
     """Costs of messages among ``ranks`` ranks: ``message(size_bytes)``.
 
-    ``reduction_s_per_byte``: what the operator of a reduction takes a rank for a byte; ``packing_s``: what it takes to
-    copy a block.
+    ``reduction_s_per_byte``: what the operator of a reduction takes a rank for a byte; ``packing_s``,
+    ``packing_s_per_byte``: what it takes to copy a block, and in addition each of its bytes.
     """
 
     ranks: FloatOrArray
@@ -67,10 +67,15 @@ class MessageCosts:
     along: tuple[Callable[[FloatOrArray], Message], ...] = ()
     reduction_s_per_byte: FloatOrArray = 0.0
     packing_s: FloatOrArray = 0.0
+    packing_s_per_byte: FloatOrArray = 0.0
 
     def reduced(self, size_bytes: FloatOrArray) -> Message:
         """Return a message whose bytes its receiver combines with its own."""
         return self.message(size_bytes).then(size_bytes * self.reduction_s_per_byte)
+
+    def copy_s(self, block_bytes: FloatOrArray) -> FloatOrArray:
+        """Seconds for which a rank copies a block of so many bytes."""
+        return self.packing_s + block_bytes * self.packing_s_per_byte
 
     @property
     def copied_late(self) -> MessageCosts:
@@ -93,7 +98,8 @@ def price(
     Over the slowest links of the network, or over these.
     """
     message = _message(network, ranks, hops, links)
-    return MessageCosts(ranks, message, (), network.reduction_s_per_byte, network.packing_s_per_block)
+    data = network.reduction_s_per_byte, network.packing_s_per_block, network.packing_s_per_byte
+    return MessageCosts(ranks, message, (), *data)
 
 
 def _message(
@@ -157,8 +163,8 @@ class Cost:
     """Time of one operation of all ranks, and the bytes and messages that it sends in total.
 
     ``reduction_s``: the seconds of a reduction's operators, and of copies of blocks, on its longest path;
-    ``reduced_bytes``, ``packed_blocks``: the amounts of all ranks together; ``empty_messages``: messages without bytes
-    among others.
+    ``reduced_bytes``, ``packed_blocks``, ``packed_bytes``: the amounts of all ranks together; ``empty_messages``:
+    messages without bytes among others.
     """
 
     time_s: FloatOrArray
@@ -167,6 +173,7 @@ class Cost:
     reduction_s: FloatOrArray = 0.0
     reduced_bytes: FloatOrArray = 0.0
     packed_blocks: FloatOrArray = 0.0
+    packed_bytes: FloatOrArray = 0.0
     empty_messages: FloatOrArray = 0.0
 
 

@@ -197,8 +197,9 @@ def _of_step(step: Step, size_bytes: FloatOrArray, network: Network, ranks: int,
     reduced_s = size_bytes * step.reduced / step.parts * network.reduction_s_per_byte if np.any(step.reduced) else 0.0
     rows = _rows(step.source, step.target, step.size_bytes(size_bytes), turns, reduced_s)
     copies = [(turn + PACKED, step.packed), (turn + UNPACKED, step.unpacked)]
+    copy_s = network.packing_s_per_block + np.asarray(size_bytes) / step.parts * network.packing_s_per_byte
     works = [
-        Work(np.arange(ranks), np.full(ranks, at), np.full(ranks, blocks * float(network.packing_s_per_block)))
+        Work(np.arange(ranks), np.full(ranks, at), np.broadcast_to(blocks * copy_s, ranks).astype(np.float64))
         for at, blocks in copies
         if blocks
     ]

@@ -145,6 +145,39 @@ def interleaved_tree(count: int, up: bool = False, reduced: float = 0.0) -> Step
             yield _edges(parent[there], child[there], up, 1.0, reduced)
 
 
+def _bine_distance(digits: int) -> int:
+    """1 - 2 + 4 - ... of so many terms."""
+    return (1 - int((-2) ** digits)) // 3
+
+
+def bine_tree(count: int, up: bool = False, reduced: float = 0.0) -> Steps:
+    """Return a Bine tree of 2^s ranks; a binomial tree if P is no power of two.
+
+    In step i, all ranks that have the data send it on, even ones 1 - 2 + 4 - ... of s - i terms to the right, odd ones
+    as far to the left.
+    """
+    if count & (count - 1):
+        yield from tree(count, up, reduced=reduced)
+        return
+    reached, several = np.zeros(1, np.int64), list[tuple[Ints, Ints]]()
+    for digits in range(count.bit_length() - 1, 0, -1):
+        child = (reached + np.where(reached % 2, -1, 1) * _bine_distance(digits)) % count
+        several.append((reached, child))
+        reached = np.concatenate([reached, child])
+    for parent, child in reversed(several) if up else several:
+        yield _edges(parent, child, up, 1.0, reduced)
+
+
+def bine_exchange(count: int) -> Steps:
+    """Between pairs at distance 1, 1, 3, 5, 11, ... of a Bine butterfly; as a hypercube if P is no power of two."""
+    if count & (count - 1):
+        yield from hypercube(count)
+        return
+    rank = np.arange(count)
+    for digits in range(1, count.bit_length()):
+        yield Step(rank, (rank + np.where(rank % 2, -1, 1) * _bine_distance(digits)) % count, 1.0, 1.0)
+
+
 def _edges(parent: Ints, child: Ints, up: bool, blocks: FloatOrArray, reduced: FloatOrArray, parts: int = 1) -> Step:
     source, target = (child, parent) if up else (parent, child)
     return Step(source, target, blocks, reduced, parts)

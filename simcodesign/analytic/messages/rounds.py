@@ -96,23 +96,25 @@ class Round(NamedTuple):
     unpacked: FloatOrArray = 0.0
 
 
-def rounds_of(p: MessageCosts, rounds: Iterable[Round]) -> Cost:
-    """Return rounds one after another, which all ranks begin together."""
+def rounds_of(p: MessageCosts, rounds: Iterable[Round], block_bytes: FloatOrArray = 0.0) -> Cost:
+    """Return rounds one after another, which all ranks begin together; copied blocks have ``block_bytes`` each."""
+    copy_s = p.copy_s(block_bytes)
     now: FloatOrArray = 0.0
     sent, reduced, copied, next_send, next_receive = now, now, now, now, now
     count: FloatOrArray = 0.0
     for size, is_there, reduces, packed, unpacked in rounds:
         m = p.reduced(size) if reduces else p.message(size)
-        send = np.maximum(now + packed * p.packing_s, next_send)
+        send = np.maximum(now + packed * copy_s, next_send)
         receive = np.maximum(send + np.maximum(m.arrival_s, m.send_s), next_receive)
-        now = np.where(is_there, receive + m.receive_s + unpacked * p.packing_s, now)
+        now = np.where(is_there, receive + m.receive_s + unpacked * copy_s, now)
         next_send = np.where(is_there, send + m.next_send_s, next_send)
         next_receive = np.where(is_there, receive + m.next_receive_s, next_receive)
         count, sent = count + np.where(is_there, 1.0, 0.0), sent + np.where(is_there, size, 0.0)
         reduced = reduced + np.where(is_there, size, 0.0) * reduces
         copied = copied + np.where(is_there, packed + unpacked, 0.0)
-    computed_s = reduced * p.reduction_s_per_byte + copied * p.packing_s
-    return Cost(now, count * p.ranks, sent * p.ranks, computed_s, reduced * p.ranks, copied * p.ranks)
+    computed_s = reduced * p.reduction_s_per_byte + copied * copy_s
+    copied = copied * p.ranks
+    return Cost(now, count * p.ranks, sent * p.ranks, computed_s, reduced * p.ranks, copied, copied * block_bytes)
 
 
 def growing_rounds(
@@ -123,13 +125,12 @@ def growing_rounds(
 ) -> Cost:
     """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size.
 
-    ``copied(k, is_last)``: how many blocks a rank copies before and after a round.
+    ``copied(k, is_last)``: how many blocks of that size a rank copies before and after a round.
     """
     rounds = ceil_log2(p.ranks)
     places = range(int(np.max(rounds)))
-    return rounds_of(
-        p, (Round(blocks(k) * size, k < rounds, False, *copied(k, np.equal(rounds, k + 1))) for k in places)
-    )
+    each = (Round(blocks(k) * size, k < rounds, False, *copied(k, np.equal(rounds, k + 1))) for k in places)
+    return rounds_of(p, each, size)
 
 
 def numbers_with_digit(ranks: FloatOrArray, place: int) -> FloatOrArray:

@@ -40,7 +40,7 @@ MANY_POINTS = 1024
 #: Loads of a node that differ.
 _LOADS = 2**20
 #: Kinds of terms of an expression; ``HELD``: nothing if a sender waits for its receiver, otherwise minus infinity;
-#: ``PACKING``: of blocks, whose number replaces the code of a message.
+#: ``PACKING``: of blocks; their size and number, in ``Course.copies``, replace the code of a message.
 NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD, PACKING = range(7)
 _SIZES = 2**24
 NONE: Ints = np.zeros(0, np.int64)
@@ -65,7 +65,8 @@ class Course:
 
     ``ends``: the moments at which ranks are done. ``sizes``: parts and blocks of a size by its number; ``loads``:
     likewise. ``messages``: their codes (load, level and size), ``counts``: how many there are of each in all
-    groups; ``copied``: blocks that every rank copies.
+    groups; ``copies``: of every rank, each the parts into which the bytes are divided for a block, and how many
+    blocks; ``copied``: how often each is made.
     """
 
     rows: Sequence[Expressions]
@@ -74,7 +75,8 @@ class Course:
     messages: Ints
     counts: Floats
     loads: Sequence[Load] = ()
-    copied: int = 0
+    copies: Sequence[tuple[int, int]] = ()
+    copied: Sequence[int] = ()
 
 
 class TooManyError(Exception):
@@ -107,7 +109,8 @@ def course(
     messages, where = np.unique(codes, return_inverse=True)
     counts_of = np.bincount(where.ravel(), weights, len(messages)).astype(np.float64)
     ends, sizes = np.unique(maker.now), list(maker.sizes)
-    return Course(maker.rows, ends, sizes, messages, counts_of, list(maker.loads), maker.copied)
+    copied = maker.copied
+    return Course(maker.rows, ends, sizes, messages, counts_of, list(maker.loads), [*copied], [*copied.values()])
 
 
 def levels_of(labels: Ints, source: Ints, target: Ints) -> Ints:
@@ -132,7 +135,7 @@ class _Maker:
     weights: list[Floats] = field(default_factory=list)
     seen: int = 0
     moments: int = 1
-    copied: int = 0
+    copied: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.now: Ints = np.zeros(self.labels.shape[1:], np.int64)
@@ -148,18 +151,19 @@ class _Maker:
 
     def step(self, step: Step) -> None:
         """Follow copies of all ranks, messages, and copies."""
-        self._copy(step.packed)
+        self._copy(step.packed, step.parts)
         if len(step.source):
             self._pass(step)
             if self.shared is not None and np.array_equal(np.sort(step.source), np.sort(step.target)):
                 self.now[:, step.source] = self._latest(self.now[:, step.source])
-        self._copy(step.unpacked)
+        self._copy(step.unpacked, step.parts)
 
-    def _copy(self, blocks: int) -> None:
-        """Every rank copies ``blocks`` blocks."""
+    def _copy(self, blocks: int, parts: int) -> None:
+        """Every rank copies ``blocks`` blocks, each the bytes divided by ``parts``."""
         if blocks:
-            self.copied += blocks
-            self.now = self._moment(self.now, np.full_like(self.now, _term(PACKING, blocks)))
+            self.copied[parts, blocks] = self.copied.get((parts, blocks), 0) + 1
+            number = list(self.copied).index((parts, blocks))
+            self.now = self._moment(self.now, np.full_like(self.now, _term(PACKING, number)))
 
     def _pass(self, step: Step) -> None:
         """Let a rank that sends continue; a rank that receives takes up the message after that."""
@@ -422,9 +426,17 @@ class Prices:
             return self._pick(np.where(message.waits, 0.0, -np.inf))
         return self._pick((message.send_s, message.arrival_s, message.receive_s, message.copy_s)[kind - SEND])
 
-    def of_copies(self, blocks: int) -> Floats:
-        """(n,) seconds in which a rank copies ``blocks`` blocks, whatever the level of its messages."""
-        return self._pick(blocks * np.asarray(self._of_level(0).packing_s))
+    def of_copies(self, number: int) -> Floats:
+        """(n,) seconds of one of the copies of a rank, whatever the level of its messages."""
+        parts, blocks = self._course.copies[number]
+        return self._pick(blocks * np.asarray(self._of_level(0).copy_s(self._size_bytes / parts)))
+
+    def of_all_copies(self) -> Floats:
+        """(n,) seconds of all copies of a rank."""
+        total = self._pick(0.0)
+        for number, count in enumerate(self._course.copied):
+            total = total + count * self.of_copies(number)
+        return total
 
     def of_reduction(self, number: int, rate: FloatOrArray) -> Floats:
         """(n,) seconds of the operator on a size, from 1 on; 0 of nothing."""
@@ -456,7 +468,7 @@ def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> F
     operators = [prices.of_reduction(number, reduction_s_per_byte) for number in reduced.tolist()]
     few = None if len(seconds[0]) < MANY_POINTS else by_paths(numbered, one.ends, seconds, operators)
     time_s, reduction_s = few or _by_moments(numbered, one.ends, seconds, operators)
-    return Followed(time_s, reduction_s + prices.of_copies(one.copied), prices.busy_s())
+    return Followed(time_s, reduction_s + prices.of_all_copies(), prices.busy_s())
 
 
 def _by_moments(

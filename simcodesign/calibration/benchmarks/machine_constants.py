@@ -24,6 +24,7 @@ from simcodesign.calibration.benchmarks.levels import (
 from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
 from simcodesign.calibration.benchmarks.loaded_interfaces import loaded_interfaces
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
+from simcodesign.calibration.benchmarks.packing import packing_times
 from simcodesign.calibration.benchmarks.point_to_point import (
     HOPS,
     LATENCY,
@@ -183,6 +184,9 @@ def calibrate_machine(
         notes.append("The rate of operators was not determined: it would follow from an algorithm that is assumed.")
     else:
         partial = _with_reductions(partial, tables, notes)
+    copies, more = packing_times(tables, _calibrated(partial), level)
+    notes += more
+    partial = replace(partial, constants=(*partial.constants, *copies))
     notes += () if messages is None else messages.notes
     notes += notes_within_node(tables, base, near)
     used = {(file, line) for file, lines in partial.lines.items() for line in lines}

@@ -31,8 +31,8 @@ def reduction_rate(
     tables: Sequence[BenchmarkTable], machine: Machine, level: float
 ) -> tuple[MachineConstant | None, tuple[str, ...]]:
     """Seconds for which the operator is at work on a byte, with the assumptions; None if no table determines it."""
-    of_broadcasts = _by_algorithm(tables, "broadcast", _algorithm(tables, "broadcast")[0])
-    broadcasts = {_point(one): one for one in _usable(of_broadcasts, "broadcast", machine)}
+    of_broadcasts = by_algorithm(tables, "broadcast", _algorithm(tables, "broadcast")[0])
+    broadcasts = {_point(one): one for one in usable(of_broadcasts, "broadcast", machine)}
     slopes: list[float] = []
     known: list[float] = []
     used: list[Sample] = []
@@ -40,7 +40,7 @@ def reduction_rate(
     references: list[Sample] = []
     for operation in OPERATIONS:
         algorithm, note = _algorithm(tables, operation)
-        taken = _usable(_by_algorithm(tables, operation, algorithm), operation, machine)
+        taken = usable(by_algorithm(tables, operation, algorithm), operation, machine)
         if not taken:
             unusable = _unusable(tables, operation, machine)
             notes += [unusable] if unusable else []
@@ -71,8 +71,8 @@ def reduction_rate(
     return MachineConstant(PATH, estimate.value, estimate.low, estimate.high, what, lines), tuple(notes)
 
 
-def _usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
-    """Return samples with bytes and ranks that the machine can have."""
+def usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
+    """Return the samples with bytes and ranks that the machine can have."""
     rows = [tuple(row for row in table.rows if _as_placed(row, machine)) for table in tables]
     placed = [replace(table, rows=some) for table, some in zip(tables, rows, strict=True)]
     taken = samples(placed, operation, by=("bytes", "P"))
@@ -120,7 +120,7 @@ def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, s
     return default, f"{operation} is taken to be by {default}: the table names no algorithm of ours."
 
 
-def _by_algorithm(tables: Sequence[BenchmarkTable], operation: str, algorithm: str) -> list[BenchmarkTable]:
+def by_algorithm(tables: Sequence[BenchmarkTable], operation: str, algorithm: str) -> list[BenchmarkTable]:
     """Return the tables with the rows of this algorithm alone, if they name it among others.
 
     Others are other samples.
@@ -137,11 +137,19 @@ def _forecast(
     operation: str, algorithm: str, machine: Machine, taken: Sequence[Sample]
 ) -> tuple[FloatArray, FloatArray]:
     """Seconds of the messages, and seconds that one second of the operator a byte adds, (N,) each."""
+    operator, messages = terms_of(operation, algorithm, machine, taken, (PATH,))
+    return messages, operator
+
+
+def terms_of(
+    operation: str, algorithm: str, machine: Machine, taken: Sequence[Sample], paths: Sequence[str]
+) -> FloatArray:
+    """Compute what one unit of each of K constants adds to the time of an operation, and last the rest: (K + 1, N)."""
     text = (
         "simcodesign: 1\nname: collective\nparameters: {m: {default: 8}}\n"
         f"program: [{operation}: {{bytes: m, algorithm: {algorithm}}}]\n"
     )
     workload = workload_from(parse_yaml(text, operation))
     timings = [Timing(0.0, {"m": one.parameters["bytes"], "P": one.parameters["P"]}) for one in taken]
-    operator, messages = LinearTimes(workload, machine, (PATH,)).terms(timings).sum(axis=(2, 3))
-    return messages, operator
+    terms: FloatArray = LinearTimes(workload, machine, paths).terms(timings).sum(axis=(2, 3))
+    return terms

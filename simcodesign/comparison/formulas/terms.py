@@ -50,6 +50,7 @@ _SAME = {
     "network.per_byte": "t_B",
     "network.hop_latency": "t_h",
     "network.packing": "t_q",
+    "network.packing_per_byte": "t_v",
     "disk.read_startup": "t_r",
     "disk.write_startup": "t_x",
     "disk.per_byte": "t_d",

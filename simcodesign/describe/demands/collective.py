@@ -42,11 +42,12 @@ ALGORITHMS.add(
         "four_chains",
         "scatter_allgather",
         "split_binary_tree",
+        "bine",
         "linear",
         "two_level",
     ],
 )
-ALGORITHMS.add("reduce", ["binomial", "binary_tree", "interleaved_binary_tree", "chain", "linear", "two_level"])
+ALGORITHMS.add("reduce", ["binomial", "binary_tree", "interleaved_binary_tree", "chain", "bine", "linear", "two_level"])
 ALGORITHMS.add("scatter", ["binomial", "linear"])
 ALGORITHMS.add("gather", ["binomial", "linear", "linear_synchronised"])
 ALGORITHMS.add(
@@ -56,6 +57,7 @@ ALGORITHMS.add(
         "ring",
         "rabenseifner",
         "reduce_broadcast",
+        "bine",
         "two_level",
         "ring_channels",
         "double_tree",

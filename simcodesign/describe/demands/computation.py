@@ -21,7 +21,8 @@ class Loop:
     operations: Expression
 
 
-#: Unit of data that a rank copies within its memory, each block in the machine's ``network.packing``.
+#: Unit of data that a rank copies within its memory: each block in the machine's ``network.packing``, and its bytes by
+#: ``network.packing_bandwidth``.
 BLOCKS = "blocks"
 
 
@@ -29,7 +30,8 @@ BLOCKS = "blocks"
 class Compute(Demand):
     """Work of a processor: ``amount`` in ``unit``, or summed over ``loops`` in flops.
 
-    ``unit`` is flops, instructions, seconds, or ``BLOCKS`` that are copied.
+    ``unit`` is flops, instructions, seconds, or ``BLOCKS`` that are copied. ``block_bytes``: of each copied block; None
+    for blocks whose bytes take no time.
 
     ``varies``, here as in other demands: each time it is done, it takes as long times a factor of its own.
     """
@@ -38,10 +40,11 @@ class Compute(Demand):
     amount: Expression | None
     loops: tuple[Loop, ...] = ()
     varies: Distribution | None = None
+    block_bytes: Expression | None = None
     works_on = "processor"
 
     def amounts(self) -> Iterator[Expression]:
-        yield from (() if self.amount is None else (self.amount,))
+        yield from (one for one in (self.amount, self.block_bytes) if one is not None)
         for loop in self.loops:
             yield from (loop.range, loop.operations)
 

@@ -64,6 +64,9 @@ SYMBOLS: Mapping[str, Symbol] = MappingProxyType(
         "t_w": Symbol(_PER_BYTE, _BYTE, "s/B"),
         "t_B": Symbol(_PER_BYTE, _BYTE, "s/B"),
         "t_q": Symbol("seconds to copy a block to pack or unpack messages, network.packing", "network.packing", "s"),
+        "t_v": Symbol(
+            "seconds per byte of a block that is copied, network.packing_per_byte", "network.packing_per_byte", "s/B"
+        ),
         "t_h": Symbol("latency of a hop, network.hop_latency", "network.hop_latency", "s"),
         "t_r": Symbol("startup of a read, disk.read_startup", "disk.read_startup", "s"),
         "t_x": Symbol("startup of a write, disk.write_startup", "disk.write_startup", "s"),

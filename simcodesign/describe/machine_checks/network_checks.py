@@ -44,6 +44,7 @@ def check_network(network: Network, place: Place, path: str = "network") -> None
         check_interfaces(network, place)
         check_tunings(network, place)
         check_sharing(network, place)
+        check_matching(network, place)
         check_saturation(network, place)
         check_routing(network, place)
     except InputError as error:
@@ -108,6 +109,13 @@ def check_sharing(network: Network, place: Place) -> None:
         links = np.asarray(network.link_occupancy_s_per_byte)
         is_as_fast = all(np.all(links == per_byte_s) for per_byte_s in sent)
     network.sharing.check(model, network.is_stored, is_as_fast, place)
+
+
+def check_matching(network: Network, place: Place) -> None:
+    """InputError for queues of receives in a model whose receivers take messages up as they arrive."""
+    if network.message_model.has_gaps and network.matching_s is not None:
+        what = "network.matching is for models in which receives take up messages one after another"
+        raise InputError(what, place, value=f"model: {network.message_model.name}", allowed="model: hockney")
 
 
 def check_routing(network: Network, place: Place) -> None:

@@ -34,6 +34,8 @@ ONLY_OUTSIDE: dict[str, Any] = {
     "saturation": 1.0,
     "reduction_per_byte_s": None,
     "packing_s": None,
+    "packing_per_byte_s": None,
+    "matching_s": None,
     "dynamic_power_w": None,
     "energy_per_byte_j": None,
 }

@@ -61,8 +61,10 @@ class Network:
     gives.
 
     A rank that combines m bytes it has received with its own (operator of a reduction) computes for
-    ``m reduction_per_byte_s``; by default it takes no time. A rank that copies a block of its data within its memory,
-    as algorithms do that pack several blocks into one message, computes for ``packing_s``.
+    ``m reduction_per_byte_s``; by default it takes no time. A rank that copies a block of m bytes within its memory,
+    as algorithms do that pack several blocks into one message, computes for ``packing_s + m packing_per_byte_s``.
+
+    A receive examines each message that arrived at its rank before its own and still waits, in ``matching_s``.
 
     ``rails``: copies of the whole topology. Interface i of every node is on rail i mod ``rails``: a message takes the
     links of the rail of the interface by which it leaves, and arrives on the same rail. The links of rail r have the
@@ -93,6 +95,8 @@ class Network:
     sockets_per_node: int = 1
     reduction_per_byte_s: FloatOrArray | None = None
     packing_s: FloatOrArray | None = None
+    packing_per_byte_s: FloatOrArray | None = None
+    matching_s: FloatOrArray | None = None
     saturation: float = 1.0
     dynamic_power_w: FloatOrArray | None = None
     energy_per_byte_j: FloatOrArray | None = None
@@ -119,13 +123,28 @@ class Network:
 
     @property
     def packing_s_per_block(self) -> FloatOrArray:
-        """Seconds for which a rank copies one block."""
+        """Seconds for which a rank copies one block, whatever its size."""
         return 0.0 if self.packing_s is None else self.packing_s
+
+    @property
+    def packing_s_per_byte(self) -> FloatOrArray:
+        """Seconds for which a rank copies one byte of a block, in addition."""
+        return 0.0 if self.packing_per_byte_s is None else self.packing_per_byte_s
+
+    @property
+    def search_s(self) -> FloatOrArray:
+        """Seconds in which a receive examines one waiting message."""
+        return 0.0 if self.matching_s is None else self.matching_s
+
+    @property
+    def copies_take_time(self) -> bool:
+        """Whether copies of blocks take any time."""
+        return any(np.any(np.asarray(one) > 0) for one in (self.packing_s_per_block, self.packing_s_per_byte))
 
     @property
     def processes_data(self) -> bool:
         """Whether the operators of reductions, or copies of blocks, take any time."""
-        return any(np.any(np.asarray(one) > 0) for one in (self.reduction_s_per_byte, self.packing_s_per_block))
+        return bool(np.any(np.asarray(self.reduction_s_per_byte) > 0)) or self.copies_take_time
 
     @property
     def is_stored(self) -> bool:
@@ -277,6 +296,20 @@ NETWORK = Section(
         "time in which a rank copies one block of its data to pack or unpack messages (docs/collectives.md)",
         "no time",
         field="packing_s",
+    ),
+    *bandwidth(
+        "packing_bandwidth",
+        "packing_per_byte",
+        "packing_per_byte_s",
+        "bytes per second that a rank copies to pack or unpack messages, in addition to `network.packing`",
+        "no time",
+    ),
+    Key(
+        "matching",
+        Constant("time"),
+        "time in which a receive examines a message that arrived before its own and still waits (docs/messages.md)",
+        "no time",
+        field="matching_s",
     ),
     *bandwidth(
         "link_bandwidth", "link_per_byte", "link_per_byte_s", "bytes per second of a link", "as `network.bandwidth`"

@@ -13,7 +13,7 @@ from simcodesign.describe.machine_parts.storage import STORAGE
 from simcodesign.describe.network.interfaces import INTERFACES
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS
 from simcodesign.describe.network.network import NETWORK
-from simcodesign.describe.resources import Custom, evaluated
+from simcodesign.describe.resources import RANKS, Custom, evaluated, with_ranks
 from simcodesign.describe.yaml.resources import WITH_UNIT
 from simcodesign.describe.yaml.tree import Entry
 
@@ -34,12 +34,13 @@ def with_formulas_evaluated(
 ) -> tuple[dict[str, Entry], Custom]:
     """Return the items of a machine file with numbers instead of the formulas of constants.
 
-    And ``custom`` with these formulas, by the paths of the constants. A formula uses what ``custom`` defines and the
-    ``counts``; of a bandwidth it is kept as the formula of its inverse.
+    And ``custom`` with these formulas, by the paths of the constants. A formula uses what ``custom`` defines, the
+    ``counts`` and the number of ranks P, which is the number of processors until a run has another one; of a bandwidth
+    it is kept as the formula of its inverse.
 
     InputError for a name that is neither.
     """
-    known = custom.names_over(counts)
+    known = custom.names_over(counts) | {RANKS}
     formulas: dict[str, Expression] = {}
     names: dict[str, FloatOrArray] = {}
 
@@ -50,7 +51,7 @@ def with_formulas_evaluated(
         formula = None if constant is None else formula_over(entry, known)
         if constant is None or formula is None:
             return entry
-        names.update(names or custom.names(counts, known))
+        names.update(names or with_ranks(custom.names(counts, known), counts))
         value = evaluated(formula, names, path, entry.place)
         is_inverse = constant[1]
         formulas[constant[0]] = parse(f"1/({formula.text})", entry.place) if is_inverse else formula

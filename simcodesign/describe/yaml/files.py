@@ -217,7 +217,7 @@ def make_machine(content: Mapping[str, object], changes: Mapping[str, object] | 
 
 
 def _workload(tree: Entry) -> Workload:
-    """The workload of a tree, with the equations of another one if it names one."""
+    """Return the workload of a tree, with the equations of another one if it names one."""
     if (base := tree.mapping().get("equations_of")) is not None:
         if base.name() not in (known := available("workloads")):
             raise base.error("no such workload", nearest(base.name(), known, see=SEE_ALL))

@@ -173,8 +173,10 @@ _AS_THEY_ARE = ["name", "about", "source", "footprint", "accelerator_footprint",
 
 
 def with_equations_of(entry: Entry, other: Entry) -> Entry:
-    """The tree of a workload with the equations of ``other`` whose names are not those of its own parameters and
-    equations."""
+    """Return the tree of a workload with the equations of ``other``.
+
+    Except those whose names are names of its own parameters and equations.
+    """
     items = entry.mapping()
     own, parameters = (items[key].mapping() if key in items else {} for key in ("equations", "parameters"))
     taken = {name: item for name, item in other.mapping()["equations"].mapping().items() if name not in parameters}

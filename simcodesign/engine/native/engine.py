@@ -90,6 +90,7 @@ def _log(run: Run, plan: Plan) -> Log:
         blocked_operations=blocked,
         events=count_events(plan, served),
         begin_s=run["turns.begin_s"] if by_loggops else None,
+        searched=run["program.searched"] if plan.matching_s else None,
         taken_s=run["turns.taken_s"] if by_loggops else None,
         processed_s=run["turns.processed_s"] if by_loggops else None,
         others_busy_s=None if plan.background is None else others_busy_s,

@@ -107,6 +107,15 @@ static void hand_over(Run *run, int64_t box, int32_t message, int32_t slot, doub
     go_on(run, receive, MET, now);
 }
 
+/* A receive examines the messages that came before its own and are still there. */
+static void search(Run *run, int32_t head, int32_t message, int64_t receive) {
+    const Request *requests = run->memory.requests;
+    int32_t earlier = 0;
+    for (; requests[head].arrival_s < requests[message].arrival_s; head = requests[head].sibling) earlier++;
+    run->program.searched[receive] = earlier;
+    run->program.duration_s[receive] += run->program.matching_s * earlier;
+}
+
 /* The first message that has come by now and suits a receive that has come by now goes to the first such one. */
 static void meet_in_lists(Run *run, int64_t box, int32_t *stock, double now) {
     Request *requests = run->memory.requests;
@@ -120,6 +129,7 @@ static void meet_in_lists(Run *run, int64_t box, int32_t *stock, double now) {
         message = requests[message].sibling;
         slot = receive_for(run, it->head, message, now, 1);
     }
+    if (run->program.searched) search(run, *stock, message, requests[slot].op);
     *stock = out_of_list(requests, *stock, message);
     it->head = out_of_list(requests, it->head, slot);
     it->served++;

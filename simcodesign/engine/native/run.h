@@ -159,6 +159,8 @@ RECORDS(AS_RECORD)
     ARRAY(int32_t, tag) /* NULL where messages suit all receives of their mailbox or box */ \
     ARRAY(int32_t, peer) /* as `tag` */ \
     ARRAY(int32_t, taken_by) /* of a send to a mailbox: what waits until its message is taken up */ \
+    VALUE(double, matching_s) /* what a receive takes longer for each message that it examines */ \
+    ARRAY(int32_t, searched) /* of a receive at a mailbox: messages that it has examined; NULL where that is no time */ \
     ARRAY(int64_t, edge_start) /* (N + 1,) */ \
     ARRAY(int32_t, edge_target) /* by edge */ \
     ARRAY(uint8_t, edge_early) /* by edge */ \

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import simpy
+from numpy.typing import NDArray
 from simpy.core import EmptySchedule
 
 from simcodesign.core.operation_kinds import RECEIVE, SEND
@@ -132,7 +133,9 @@ class Simulation:
     def receive(self, op: int) -> Process:
         """Wait for the message of one send, or for the first that arrives in the mailbox."""
         if self.mailbox[op] != NONE:
-            send = yield self.stations[self.mailbox[op]].get(op)
+            box = self.stations[self.mailbox[op]]
+            send = yield box.get(op)
+            self.duration_s[op] += self.plan.matching_s * box.searched[op]
             self.match[op], self.match[send] = send, op
             self.env.events += 1
             if send in self.taken:
@@ -201,6 +204,14 @@ class Simulation:
         elif send in self.arrived:
             self.arrived.pop(send).succeed()
 
+    def searched(self) -> NDArray[np.int32]:
+        """(N,) the number of messages that each receive examined in its mailbox."""
+        searched = np.zeros(len(self.plan), np.int32)
+        for box in self.stations:
+            if isinstance(box, Mailbox):
+                searched[list(box.searched)] = list(box.searched.values())
+        return searched
+
     def log(self) -> Log:
         """Return what happened."""
         stations, blocked = self.stations, np.array(sorted(self.blocked), dtype=np.int64)
@@ -215,6 +226,7 @@ class Simulation:
             blocked=blocked_by_station(self.plan, blocked),
             blocked_operations=blocked,
             events=self.env.events,
+            searched=self.searched() if self.plan.matching_s else None,
             others_busy_s=None if self.plan.background is None else np.array(self.messages.others_busy_s),
             services=None if self.env.services is None else Services.of(self.env.services),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 
 import simpy
@@ -28,6 +28,7 @@ class Mailbox(Resource):
         self.plan = plan
         self.messages: list[tuple[float, int]] = []  # (arrival time, send), sorted
         self.receives: list[tuple[float, int, simpy.Event]] = []  # (since, receive, its message), sorted
+        self.searched: dict[int, int] = {}  # by receive: messages that came earlier than its own and were still here
 
     def put(self, send: int) -> None:
         """Put the message of a send that has arrived."""
@@ -56,9 +57,10 @@ class Mailbox(Resource):
     def grant(self) -> None:
         """Give the first message that can go to the first receive that takes it."""
         message, receive = next(self.pairs())
+        (time_s, send), (since, op, received) = message, receive
+        self.searched[op] = bisect_left(self.messages, (time_s, -1))
         self.messages.remove(message)
         self.receives.remove(receive)
-        (_, send), (since, _, received) = message, receive
         self.served += 1
         self.wait_s += self.env.now - since
         received.succeed(send)

@@ -27,7 +27,7 @@ class CollectiveLowering(Lowering[Collective]):
     def operations(self, demand: Collective, writer: StepWriter) -> float:
         costs = writer.columns.data_costs
         # Send, receive, operator, and copies after each round and before the first one.
-        each = 2.0 + (costs.reduction_s_per_byte > 0) + 2.0 * (costs.packing_s > 0)
+        each = 2.0 + (costs.reduction_s_per_byte > 0) + 2.0 * (max(costs.packing_s, costs.packing_s_per_byte) > 0)
 
         def of_group(ranks: int, names: Mapping[str, FloatOrArray] | None = None) -> float:
             way = demand.choices(float(ranks), writer.amount(demand.bytes, "bytes", names))[0][0]

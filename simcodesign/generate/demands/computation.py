@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.core.units import FloatOrArray
@@ -17,7 +19,8 @@ class ComputeLowering(Lowering[Compute]):
     def write(self, demand: Compute, writer: StepWriter) -> None:
         work = demand.work(writer.amount)
         if demand.unit == BLOCKS:
-            _copy(writer, work)
+            size_bytes = 0.0 if demand.block_bytes is None else writer.amount(demand.block_bytes, "bytes")
+            _copy(writer, work, size_bytes)
             return
         writer.count(writer.builder.totals.work, demand.unit, work)
         duration_s = duration_of_computation_s(demand, writer.machine.processor, work)
@@ -26,10 +29,10 @@ class ComputeLowering(Lowering[Compute]):
         writer.work(COMPUTE, 0.0, duration_s, writer.varying())
 
 
-def _copy(writer: StepWriter, blocks: FloatOrArray) -> None:
+def _copy(writer: StepWriter, blocks: FloatOrArray, block_bytes: FloatOrArray) -> None:
     """Write one operation of each rank that copies ``blocks`` blocks, unless that takes no time."""
-    each_s = float(writer.machine.network.packing_s_per_block)
-    if each_s > 0:
+    each_s = writer.columns.data_costs.copy_s(block_bytes)
+    if np.any(each_s > 0):
         writer.count_instructions("seconds", blocks * each_s, blocks * each_s)
         writer.work(COMPUTE, 0.0, blocks * each_s)
 

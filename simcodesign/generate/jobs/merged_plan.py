@@ -60,6 +60,7 @@ def merged_plan(
         mailbox=_of_some(plans, numbering, "mailbox", lambda _: NONE, numbering.station),
         tag=_of_some(plans, numbering, "tag", lambda _: ANY_TAG),
         taken_by=_of_some(plans, numbering, "taken_by", lambda _: NONE, numbering.operation),
+        matching_s=max(plan.matching_s for plan in plans),
         gap_s=_of_some(plans, numbering, "gap_s", lambda _: 0.0),
         flight_s=_of_some(plans, numbering, "flight_s", lambda plan: plan.duration_s),
         loggops=_loggops(plans, numbering),

@@ -38,6 +38,7 @@ class Draft:
     boxes: int = 0
     tag: Int32s | None = None
     taken_by: Int32s | None = None
+    matching_s: float = 0.0
     dependencies: Dependencies | None = None
     loggops: LogGOPS | None = None
     varied: MessageFactors | None = None  # factors of messages whose times vary
@@ -147,6 +148,7 @@ class Draft:
             mailbox=self.mailbox,
             tag=self.tag,
             taken_by=self.taken_by,
+            matching_s=self.matching_s,
             gap_s=fields.get("gap_s"),
             flight_s=fields.get("flight_s"),
             train=fields.get("train"),

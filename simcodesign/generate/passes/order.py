@@ -23,6 +23,7 @@ from simcodesign.generate.passes.background import background_routes
 from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.passes.interference import slow_kernels
 from simcodesign.generate.passes.randomness import apply_randomness
+from simcodesign.generate.passes.receive_queues import queue_receives
 from simcodesign.generate.passes.visited_stations import number_stations, route_messages, serve_operations
 from simcodesign.generate.plan import MOST_OPERATIONS, Plan
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
@@ -105,6 +106,7 @@ OF_RUN = (
     Pass(slow_kernels, (Mechanism.INTERFERENCE,)),
     Pass(check_finite),
     Pass(follow_loggopsim),
+    Pass(queue_receives, (Mechanism.RECEIVE_QUEUES,)),
     Pass(add_others, (Mechanism.OTHER_JOBS,)),
     Pass(serve_operations),
     Pass(route_messages),

@@ -26,6 +26,7 @@ from simcodesign.describe.machine_parts.evidence import Evidence
 #: Constants that a file may state as a bandwidth, and by what key.
 _BANDWIDTHS = {
     "network.reduction_per_byte": "network.reduction",
+    "network.packing_per_byte": "network.packing_bandwidth",
     "network.interfaces.loaded_per_byte": "network.interfaces.loaded_bandwidth",
 }
 _PER_BYTE = "per_byte"

@@ -132,8 +132,12 @@ def _plain_rows(network: Network) -> Rows:
 def _processing_rows(network: Network) -> Rows:
     if network.reduction_per_byte_s is not None:
         yield "operators of reductions", bandwidth_text(network.reduction_per_byte_s)
+    if network.matching_s is not None:
+        yield "search past a waiting message", amount_text(network.matching_s, "time")
     if network.packing_s is not None:
         yield "copy of a block to pack or unpack", amount_text(network.packing_s, "time")
+    if network.packing_per_byte_s is not None:
+        yield "bytes copied to pack or unpack", bandwidth_text(network.packing_per_byte_s)
 
 
 def _loggops_rows(network: Network) -> Rows:

@@ -106,6 +106,8 @@ def _default_of(path: str, machine: Machine) -> float | None:
         "network.interfaces.per_byte": network.message_model.least_s_per_byte,
         "network.reduction_per_byte": network.reduction_s_per_byte,
         "network.packing": network.packing_s_per_block,
+        "network.packing_per_byte": network.packing_s_per_byte,
+        "network.matching": network.search_s,
         "storage.write_per_byte": None if storage is None else storage.per_byte_s,
     }
     value = defaults.get(path)

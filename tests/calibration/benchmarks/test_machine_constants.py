@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,11 @@ def by_size(
     draw = np.random.default_rng(seed)
     rows = [(seconds(size) * float(np.exp(noise * draw.standard_normal())), {"bytes": size, **at}) for size in SIZES]
     return table(operation, rows)
+
+
+def named(of: BenchmarkTable, algorithm: str) -> BenchmarkTable:
+    """The table with an algorithm in each row."""
+    return replace(of, rows=tuple(replace(row, labels={"algorithm": algorithm}) for row in of.rows))
 
 
 def two_protocols(size: float) -> float:
@@ -295,6 +301,27 @@ def test_reductions_are_allreduce_less_broadcast(machine: Path) -> None:
     )
     assert constants(found)["network.reduction_per_byte"] == pytest.approx(1 / (5 * GB), rel=1e-6)
     assert any("recursive_doubling" in note for note in found.notes)
+
+
+def test_copies_of_blocks_are_bruck_less_its_messages(machine: Path) -> None:
+    """Three rounds of half of the P blocks among eight, four among sixteen; each copies log2 P + 2 times all blocks, in
+    30 ns a block and at 5 GB/s."""
+
+    def bruck(ranks: int) -> Callable[[float], float]:
+        rounds = int(np.log2(ranks))
+        blocks = ranks * (rounds + 2)
+        return lambda size: rounds * (2 * US + ranks / 2 * size / GB) + blocks * 0.03 * US + blocks * size / (5 * GB)
+
+    found = calibrate_machine(
+        machine,
+        [
+            by_size("ping_pong", lambda size: 2 * US + size / GB),
+            *(named(by_size("all_to_all", bruck(ranks), P=float(ranks)), "bruck") for ranks in (8, 16)),
+        ],
+    )
+    assert constants(found)["network.packing"] == pytest.approx(0.03 * US, rel=1e-6)
+    assert constants(found)["network.packing_per_byte"] == pytest.approx(1 / (5 * GB), rel=1e-6)
+    assert "packing_bandwidth: 5 GB/s" in machine_file_text(found, "own")
 
 
 def test_json_and_sentences_name_the_rows(machine: Path) -> None:

@@ -45,6 +45,7 @@ network:
   startup: 318 us
   startup_per: hop
   packing: 20 ns
+  packing_bandwidth: 8 GB/s
   bandwidth: 100 MB/s
   receive_overhead: 2 us
   hop_latency: 100 ns

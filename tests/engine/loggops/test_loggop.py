@@ -36,6 +36,7 @@ from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.report.machines.machine_sheet import machine_sheet
 from tests import THOROUGH, builders, examples, numbers_of_ranks
 from tests.builders import network_of, workload_of_steps
+from tests.oracles.messages.collective_rounds import bine_edges
 from tests.oracles.messages.loggopsim import LogGOPS, LogGOPSim
 from tests.random_programs import random_program
 
@@ -354,6 +355,38 @@ def recursive_doubling(me: int, count: int, size: int) -> Program:
         yield Do("send", me - 1, size, "out")
 
 
+def bine_broadcast(me: int, count: int, size: int) -> Program:
+    if count & (count - 1):
+        yield from binomial_broadcast(me, count, size)
+        return
+    for parent, child in itertools.chain(*bine_edges(count)):
+        if me == child:
+            yield Do("receive", parent, tag="down")
+        if me == parent:
+            yield Do("send", child, size, "down")
+
+
+def bine_reduce(me: int, count: int, size: int) -> Program:
+    if count & (count - 1):
+        yield from binomial_reduce(me, count, size)
+        return
+    for parent, child in itertools.chain(*reversed(bine_edges(count))):
+        if me == child:
+            yield Do("send", parent, size, "up")
+        if me == parent:
+            yield Do("receive", child, tag="up")
+
+
+def bine_allreduce(me: int, count: int, size: int) -> Program:
+    if count & (count - 1):
+        yield from recursive_doubling(me, count, size)
+        return
+    for step in range(count.bit_length() - 1):
+        apart = sum((-2) ** place for place in range(step + 1))
+        partner = (me + (-apart if me % 2 else apart)) % count
+        yield from sendrecv(partner, partner, size, step)
+
+
 def ring(me: int, count: int, size: int) -> Program:
     for step in range(count - 1):
         yield from sendrecv((me + 1) % count, (me - 1) % count, size, step)
@@ -496,6 +529,9 @@ PROGRAMS: Mapping[tuple[str, str], Callable[[int, int, int], Program]] = {
     ("gather", "binomial_far"): functools.partial(recursive_halving_gather, blocks=True),
     ("gather", "linear"): linear_gather,
     ("gather", "linear_synchronised"): asked_gather,
+    ("broadcast", "bine"): bine_broadcast,
+    ("reduce", "bine"): bine_reduce,
+    ("allreduce", "bine"): bine_allreduce,
     ("allreduce", "recursive_doubling"): recursive_doubling,
     ("allreduce", "ring"): ring_allreduce,
     ("allreduce", "reduce_broadcast"): reduce_broadcast,

@@ -3,7 +3,7 @@ which blocks to whom, what is combined, and whether every rank ends with what it
 
 In a round every rank sends and receives one message at most. R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19 (2005); J. Bruck
 et al., IEEE TPDS 8 (1997); J. Chen et al., HPC Asia (2005); P. Patarasuk, X. Yuan, JPDC 69 (2009); D. Hensgen, R. Finkel, U.
-Manber, IJPP 17 (1988). ``ranks`` is a power of two unless a function says otherwise.
+Manber, IJPP 17 (1988); D. De Sensi et al., SC25 (Bine trees). ``ranks`` is a power of two unless a function says otherwise.
 """
 
 from __future__ import annotations
@@ -217,6 +217,66 @@ def allreduce_recursive_doubling(ranks: int) -> Rounds:
     return rounds.everywhere(range(ranks), range(ranks))
 
 
+def negabinary(rank: int, ranks: int) -> list[int]:
+    """Digits to the base -2 of a rank or of the rank less P, the lowest first: by division with remainder."""
+    for number in (rank, rank - ranks):
+        digits, rest = [], number
+        while rest:
+            rest, digit = -(rest // 2), rest % 2
+            digits.append(digit)
+        if 2 ** len(digits) <= ranks:
+            return digits + [0] * (ranks.bit_length() - 1 - len(digits))
+    raise AssertionError(rank)
+
+
+def bine_edges(ranks: int) -> list[list[tuple[int, int]]]:
+    """D. De Sensi et al., SC25: with s = log2 P digits, the last u of which are alike, a rank receives in step s - u; in
+    step i a rank that has the data sends it to the one whose last s - i digits are inverted."""
+    steps = ranks.bit_length() - 1
+    digits = {rank: negabinary(rank, ranks) for rank in range(ranks)}
+    rank_of = {tuple(value): rank for rank, value in digits.items()}
+    alike = {
+        rank: next((place for place, digit in enumerate(value) if digit != value[0]), steps)
+        for rank, value in digits.items()
+    }
+    receives = {rank: steps - alike[rank] for rank in range(1, ranks)} | {0: -1}
+    return [
+        [
+            (rank, rank_of[tuple(1 - d if place < steps - step else d for place, d in enumerate(digits[rank]))])
+            for rank in range(ranks)
+            if receives[rank] < step
+        ]
+        for step in range(steps)
+    ]
+
+
+def broadcast_bine(ranks: int) -> Rounds:
+    rounds = _of_root(ranks)
+    for edges in bine_edges(ranks):
+        rounds.exchange((parent, child, range(ranks)) for parent, child in edges)
+    return rounds.everywhere(range(ranks), {0})
+
+
+def reduce_bine(ranks: int) -> Rounds:
+    rounds = _of_all(ranks)
+    for edges in reversed(bine_edges(ranks)):
+        rounds.exchange(((child, parent, range(ranks)) for parent, child in edges), combine=True)
+    assert all(rounds.held[0][block] == frozenset(range(ranks)) for block in range(ranks))
+    return rounds
+
+
+def allreduce_bine(ranks: int) -> Rounds:
+    """Distances 1, -1, 3, -5, ... of even ranks, and back of odd ones."""
+    rounds = _of_all(ranks)
+    for step in range(ranks.bit_length() - 1):
+        apart = sum((-2) ** place for place in range(step + 1))
+        rounds.exchange(
+            ((rank, (rank + (-apart if rank % 2 else apart)) % ranks, range(ranks)) for rank in range(ranks)),
+            combine=True,
+        )
+    return rounds.everywhere(range(ranks), range(ranks))
+
+
 def _reduction(ranks: int) -> Rounds:
     rounds = _of_all(ranks)
     for distance in _distances(ranks):
@@ -272,11 +332,14 @@ ROUNDS: dict[str, Callable[[int], Rounds]] = {
     function.__name__.replace("_", "-"): function
     for function in (
         broadcast_binomial,
+        broadcast_bine,
         broadcast_scatter_allgather,
         reduce_binomial,
+        reduce_bine,
         scatter_binomial,
         gather_binomial,
         allreduce_recursive_doubling,
+        allreduce_bine,
         allreduce_ring,
         allreduce_rabenseifner,
         allreduce_reduce_broadcast,

@@ -61,16 +61,14 @@ def test_all_rows_are_computed_again() -> None:
 
 
 def test_the_page_of_fugaku_begins_with_the_table_of_groups() -> None:
-    table = FUGAKU.split("\n\n")[2].splitlines()
-    shown = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table]
-    assert shown[0][-5:] == [*COLUMNS[:-1], "normal-form fit"]
-    assert shown[2:] == module.table_rows(ERRORS, fugaku=True)
+    assert module.FUGAKU_FILE in FUGAKU.split("\n\n")[2]
 
 
 def test_files_of_groups_and_of_calibration() -> None:
     for name, lines in (
         (module.GROUPS_FILE, module.groups_lines(ERRORS)),
         (module.MACHINES_FILE, module.machines_lines(ERRORS)),
+        (module.FUGAKU_FILE, module.fugaku_lines(ERRORS)),
         (module.CALIBRATION_FILE, module.calibration_lines()),
     ):
         with (TABLES / name).open(encoding="utf-8", newline="") as file:

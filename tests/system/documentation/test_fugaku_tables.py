@@ -13,7 +13,9 @@ from tests import ROOT
 from validation.measured import benchmark, fugaku_table
 from validation.measured.evidence import REPLACED, read_lines
 from validation.measured.fugaku_runs import (
+    BRUCK,
     CONSTANTS,
+    COPIES,
     GEOMETRY_ROWS,
     MIB,
     SIDES,
@@ -28,6 +30,7 @@ from validation.measured.fugaku_runs import (
 
 NO_GAP = fugaku_table.NO_GAP
 TEXT = (ROOT / "docs" / "fugaku.md").read_text(encoding="utf-8")
+CALIBRATION = (ROOT / "docs" / "tables" / "fugaku-calibration.csv").read_text(encoding="utf-8")
 LINES = read_lines(ROOT / "docs" / "tables" / "fugaku-rows.csv")
 ROLES = {each.id: each.role for each in benchmark.rows()}
 #: Half of the last digit of an error in the file.
@@ -146,14 +149,34 @@ def test_geometries_are_compared_on_rows_that_are_no_evidence(geometry: str, sho
     every = [row(*key, "4x4x4", 8 * MIB) for key in GEOMETRY_ROWS]
     assert all(each.is_calibration for each in every)
     errors = [100 * error(simulation_s(each, geometry), each) for each in every]
-    (text,) = re.findall(shown, TEXT)
+    (text,) = re.findall(shown, CALIBRATION)
     assert errors == pytest.approx([float(one) for one in re.findall(r"[-+]?\d+(?=[, ])", text)], abs=0.51)
 
 
 def test_the_overhead_of_a_receive() -> None:
     """The mean of the four values that the page lists."""
-    (listed,) = re.findall(r"mean of ([0-9., and]+) us", TEXT)
+    (listed,) = re.findall(r"mean of ([0-9., and]+) us", CALIBRATION)
     each = [float(one) for one in re.findall(r"\d+\.\d+", listed)]
     assert len(each) == 4
     assert CONSTANTS.receive_s * 1e6 == pytest.approx(sum(each) / 4, abs=0.006)
     assert load_machine("fugaku").network.message_model.receive_overhead_s * 1e6 == pytest.approx(1.3)
+
+
+def test_the_times_to_copy() -> None:
+    """A block, and a byte of 64 MiB on 2x2x2, as the page and the machine have them."""
+    network = load_machine("fugaku").network
+    large = row(*BRUCK, "2x2x2", 64 * MIB)
+    assert CONSTANTS.packing_s == pytest.approx(45.1e-9, rel=2e-3)
+    assert CONSTANTS.packing_per_byte_s(large) == pytest.approx(1 / 20.5e9, rel=2e-3)
+    assert (network.packing_s_per_block, network.packing_s_per_byte) == pytest.approx((45.1e-9, 1 / 20.5e9))
+    assert "45.1 ns" in CALIBRATION and "20.5 GB/s" in CALIBRATION
+
+
+def test_copies_of_blocks_in_both_readings() -> None:
+    """By hand: messages, 512 blocks of 9 + 2 copies each, and their bytes."""
+    each = row(*BRUCK, "8x8x8", 2048)
+    rounds, copies = 9, 9 + COPIES
+    messages_s = rounds * (CONSTANTS.startup_s(1024) + 1024 * CONSTANTS.per_byte_s + CONSTANTS.receive_s)
+    copied_s = copies * (512 * CONSTANTS.packing_s + 2048 * CONSTANTS.packing_per_byte_s(each))
+    assert forecast_s(each) == pytest.approx(messages_s + copied_s, rel=1e-9)
+    assert formula_s(each) == pytest.approx(forecast_s(each), rel=1e-9)

@@ -10,7 +10,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from tests import ROOT
-from validation.measured import hpl, lulesh, ping_pongs
+from validation.measured import hpl, lulesh, osu_clusters, ping_pongs
 
 LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
 ROWS = [
@@ -86,6 +86,31 @@ def test_ping_pongs_between_the_sizes_that_were_fitted(cluster: str) -> None:
             for size, us in seen.items()
         ]
         assert statistics.median(errors) == pytest.approx(percent(cell), abs=0.006)
+
+
+CLOUDS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in LINES
+    if line.startswith(("| gke |", "| Lassen |"))
+]
+
+
+@pytest.mark.parametrize("row", CLOUDS, ids=lambda row: f"{row[0]} {row[1]} {row[2]}")
+def test_clusters_by_their_benchmark_output(row: list[str]) -> None:
+    cluster, operation, ranks = row[0].lower(), row[1], int(row[2])
+    measured = osu_clusters.rows(cluster, operation, ranks).rows
+    for (count, median, worst), polls in ((row[3:6], False), (row[6:9], True)):
+        if not count:
+            continue
+        machine = osu_clusters.polling_machine() if polls else osu_clusters.machine(cluster)
+        used = polls and (operation, ranks) == ("allreduce", 16)
+        kept = [one for one in measured if not used or one.parameters["bytes"] > osu_clusters.POLLING_ROWS[1]]
+        assert len(kept) == int(count)
+        points = [{"P": ranks, "m": one.parameters["bytes"]} for one in kept]
+        times_s = [float(forecast(osu_clusters.workload(operation), machine, point).makespan_s) for point in points]
+        errors = [time_s / one.value - 1 for time_s, one in zip(times_s, kept, strict=True)]
+        assert statistics.median(map(abs, errors)) == pytest.approx(percent(median), abs=0.0051)
+        assert max(errors, key=abs) == pytest.approx(percent(worst), abs=0.0051)
 
 
 MAPS = [

@@ -226,6 +226,14 @@ def memory_of_a_node(folder: Path) -> None:
     assert ends(send(10) + receive(), Machine.load(MEMORY), 2, "node") == [1, 6]
 
 
+def queue_of_a_receiver(folder: Path) -> None:
+    """Rank 2 receives from rank 1 at 115 s, after which the message of rank 0, there at 15 s, is taken up."""
+    program = send(10, 0, 2) + compute(100, 1) + send(10, 1, 2) + receive(1, 2) + receive(0, 2)
+    on = machine(**HOCKNEY, matching_s=0.5)
+    assert ends(program, on, 3)[3:] == [119, 123]
+    assert ends(program, on, 3, "matching")[3:] == [119.5, 123.5]
+
+
 ROWS: list[Callable[[Path], None]] = [
     hockney_send,
     hops_do_not_hold,
@@ -246,6 +254,7 @@ ROWS: list[Callable[[Path], None]] = [
     inside_a_node,
     both_ends,
     memory_of_a_node,
+    queue_of_a_receiver,
 ]
 
 

@@ -64,6 +64,7 @@ def machines(draw: st.DrawFn) -> Machine:
         "sends": draw(st.sampled_from(SENDS)),
         "reduction_per_byte_s": draw(st.sampled_from([None, 3e-10])),
         "packing_s": draw(st.sampled_from([None, 2e-7])),
+        "packing_per_byte_s": draw(st.sampled_from([None, 3e-10])),
         "rendezvous_above_bytes": draw(st.sampled_from([None, None, 0.0, 2500.0])),
     }
     on_sockets = per_node % 2 == 0 and draw(st.booleans())

@@ -240,7 +240,11 @@ AT_LEAST = 1 - ROUNDING
 ESTIMATES = {"scatter_allgather": (0.8, 1.6), "all_broadcast": (AT_LEAST, 2.0), "periodic: false": (AT_LEAST, 2.0)}
 #: Workloads of operations with a root, one after another.
 SEVERAL_ROOTS = ("collectives",)
-FOLDED_ALGORITHMS = ("recursive_doubling", "two_level")  # which is the former if every rank has a node for itself
+FOLDED_ALGORITHMS = (
+    "recursive_doubling",
+    "bine",
+    "two_level",
+)  # which is the former if every rank has a node for itself
 #: The same of those that are exact where P is a power of two.
 FOLDED_ESTIMATES = {"rabenseifner": (0.8, 2.0), "scan": (0.8, 2.0)} | {
     f"allreduce: {{bytes: 1000, algorithm: {way}": (AT_LEAST, 2.0) for way in FOLDED_ALGORITHMS

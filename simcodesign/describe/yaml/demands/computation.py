@@ -85,10 +85,12 @@ def _kernel(entry: Entry) -> Kernel:
     "pack",
     "blocks of data that a rank copies within its memory, to pack or unpack messages of its own",
     Key("blocks", Expr(), "how many, each in `network.packing` of the machine", required=True),
+    Key("bytes", Expr(), "bytes of each block, which take time by `network.packing_bandwidth`", "no time"),
     WHEN,
 )
 def _pack(name: str, entry: Entry, values: dict[str, Any]) -> Compute:
-    return Compute(values["when"], entry.place, BLOCKS, values["blocks"])
+    own = (values.get("when"), entry.place, BLOCKS, values["blocks"])
+    return Compute(*own, block_bytes=values.get("bytes"))
 
 
 @demand(

@@ -40,10 +40,10 @@ def all_to_all_bruck(ranks: Ranks, size_bytes: float) -> None:
     bits, ways = powers_of_two(ranks.count), np.arange(ranks.count)
     blocks = [int(np.count_nonzero(ways & bit)) for bit in bits]
     if bits:
-        ranks.copy(ranks.count + blocks[0])
+        ranks.copy(ranks.count + blocks[0], size_bytes)
     for bit, each, following in zip(bits, blocks, [*blocks[1:], ranks.count], strict=False):
         ranks.exchange((ranks.rank + bit) % ranks.count, (ranks.rank - bit) % ranks.count, each * size_bytes)
-        ranks.copy(each + following)
+        ranks.copy(each + following, size_bytes)
 
 
 @register_messages("all_broadcast", "linear", lambda p: p * (p - 1))

@@ -31,7 +31,7 @@ def allgather_bruck(ranks: Ranks, size_bytes: float) -> None:
         size = min(bit, ranks.count - bit) * size_bytes
         ranks.exchange((ranks.rank - bit) % ranks.count, (ranks.rank + bit) % ranks.count, size)
     if ranks.count > 1:
-        ranks.copy(ranks.count)
+        ranks.copy(ranks.count, size_bytes)
 
 
 @register_messages("allgather", "recursive_doubling", lambda p: p * len(powers_of_two(p)))

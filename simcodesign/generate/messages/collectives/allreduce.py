@@ -6,7 +6,7 @@ from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.allgather import allgather_ring
 from simcodesign.generate.messages.collectives.broadcast import broadcast_binomial
-from simcodesign.generate.messages.collectives.patterns import Hypercube, powers_of_two
+from simcodesign.generate.messages.collectives.patterns import Hypercube, bine_partners, powers_of_two
 from simcodesign.generate.messages.collectives.reduce import reduce_binomial
 from simcodesign.generate.messages.collectives.reduce_scatter import reduce_scatter_ring
 
@@ -19,6 +19,24 @@ def allreduce_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
     for bit in cube.bits:
         cube.exchange(ranks, bit, size_bytes, reduces=True)
     cube.leave(ranks, size_bytes)
+
+
+@register_messages("allreduce", "bine", lambda p: p * len(powers_of_two(p)) + p)
+def allreduce_bine(ranks: Ranks, size_bytes: float) -> None:
+    """Let pairs of a Bine butterfly exchange all bytes, at distance 1, 1, 3, 5, 11, ...
+
+    By recursive doubling if P is no power of two.
+
+    Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality",
+    SC25.
+    """
+    if ranks.count & (ranks.count - 1):
+        allreduce_recursive_doubling(ranks, size_bytes)
+        return
+    for bit in powers_of_two(ranks.count):
+        partner = bine_partners(ranks, bit)
+        ranks.exchange(partner, partner, size_bytes)
+        ranks.reduce(size_bytes)
 
 
 @register_messages("allreduce", "rabenseifner", lambda p: 2 * p * len(powers_of_two(p)) + p)

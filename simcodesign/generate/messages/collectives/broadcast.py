@@ -12,6 +12,7 @@ from simcodesign.generate.messages.collectives.algorithm_messages import registe
 from simcodesign.generate.messages.collectives.allgather import allgather_ring
 from simcodesign.generate.messages.collectives.patterns import (
     binary_edges,
+    bine_edges,
     chain_edges,
     doubling_edges,
     halving_edges,
@@ -72,6 +73,22 @@ def broadcast_split_binary_tree(ranks: Ranks, size_bytes: float, segments: int =
         root, last = ranks.rank[:1], ranks.rank[-1:]
         ranks.send(last, half_bytes, root)
         ranks.receive(root, half_bytes, who=last)
+
+
+@register_messages("broadcast", "bine", lambda p: p - 1)
+def broadcast_bine(ranks: Ranks, size_bytes: float) -> None:
+    """Down a Bine tree, which keeps subtrees near their parents; down a binomial one if P is no power of two.
+
+    Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality",
+    SC25.
+    """
+    if ranks.count & (ranks.count - 1):
+        broadcast_binomial(ranks, size_bytes)
+        return
+    for upper, lower in bine_edges(ranks):
+        order = np.argsort(upper)
+        ranks.send(lower[order], size_bytes, upper[order])
+        ranks.receive(upper, size_bytes, who=lower)
 
 
 @register_messages("broadcast", "three_chains", lambda p: p - 1)

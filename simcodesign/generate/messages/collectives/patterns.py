@@ -62,6 +62,47 @@ def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
     return [(parents, children) for parents, children in edges if len(parents)]
 
 
+#: Negabinary digits: the even places count in full, the odd ones are taken off.
+_ODD_PLACES = 0xAAAAAAAA
+
+
+def negabinary(number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Digits to the base -2 of integers below 2^31, as bits."""
+    return (number + _ODD_PLACES) ^ _ODD_PLACES
+
+
+def from_negabinary(digits: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """Return the integers of these digits to the base -2."""
+    return np.asarray((digits ^ _ODD_PLACES) - _ODD_PLACES, dtype=np.int64)
+
+
+def bine_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
+    """Return parents and children of a Bine tree of 2^s ranks, by steps.
+
+    A child has its parent's digits to the base -2, the last s, s - 1, ..., 1 of them inverted; in the child, these are
+    all alike.
+    """
+    digits, edges = negabinary(ranks.rank.astype(np.int64)), []
+    for bit in reversed(powers_of_two(ranks.count)):
+        last = 2 * bit - 1
+        partner = from_negabinary(digits ^ last) % ranks.count
+        is_child = (partner != ranks.rank) & np.isin(digits & last, (0, last))
+        has_data = np.isin(digits & (2 * last + 1), (0, 2 * last + 1)) if 2 * bit < ranks.count else ranks.rank == 0
+        child = ranks.rank[is_child & ~has_data]
+        edges.append((partner[child].astype(np.int32), child))
+    return edges
+
+
+def bine_partners(ranks: Ranks, bit: int) -> Int32s:
+    """Return the partner of each of 2^s ranks in a step of a Bine butterfly.
+
+    Even ranks add, and odd ones take off, the number whose digits to the base -2 are ones up to this bit.
+    """
+    apart = int(from_negabinary(2 * bit - 1))
+    partner: Int32s = ((ranks.rank + np.where(ranks.rank % 2, -apart, apart)) % ranks.count).astype(np.int32)
+    return partner
+
+
 def interleaved_binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
     """Return edges of the tree in which rank r of level l has the children r + 2^l and r + 2^(l+1).
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from simcodesign.generate.columns import Int32s, Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.patterns import (
     binary_edges,
+    bine_edges,
     chain_edges,
     doubling_edges,
     halving_edges,
@@ -48,6 +51,19 @@ def reduce_interleaved_binary_tree(ranks: Ranks, size_bytes: float, segments: in
     """Reduce up the binary tree of Open MPI, from the nearer child first."""
     edges = sorted(interleaved_binary_edges(ranks), key=lambda edge: (-int(edge[0][0]), int(edge[1][0])))
     up_the_tree(ranks, edges, size_bytes, segments)
+
+
+@register_messages("reduce", "bine", lambda p: p - 1)
+def reduce_bine(ranks: Ranks, size_bytes: float) -> None:
+    """Up the Bine tree of broadcast; up a binomial one if P is no power of two."""
+    if ranks.count & (ranks.count - 1):
+        reduce_binomial(ranks, size_bytes)
+        return
+    for upper, lower in reversed(bine_edges(ranks)):
+        order = np.argsort(upper)
+        ranks.send(upper, size_bytes, lower)
+        ranks.receive(lower[order], size_bytes, who=upper[order])
+        ranks.reduce(size_bytes, upper[order])
 
 
 @register_messages("reduce", "chain", lambda p: p - 1)

@@ -17,7 +17,7 @@ def reduce_scatter_recursive_halving(ranks: Ranks, size_bytes: float) -> None:
     """
     power_of_two = ranks.count & (ranks.count - 1) == 0
     if not power_of_two:
-        ranks.copy(ranks.count)
+        ranks.copy(ranks.count, size_bytes / ranks.count)
     for bit in reversed(powers_of_two(ranks.count)):
         size = min(bit, ranks.count - bit) * size_bytes / ranks.count
         if power_of_two:
