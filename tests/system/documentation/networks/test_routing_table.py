@@ -1,4 +1,4 @@
-"""The table of routes in docs/networks.md, simulated anew; minimal routes against what is counted."""
+"""docs/tables/routing-bursts.csv of docs/networks.md, simulated again; minimal routes against what is counted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from simcodesign.engine.simulate import simulate
 from tests.builders import read_machine, workload
-from tests.system.documentation.test_docs import ROOT
+from tests.system.documentation import csv_rows
 
 MACHINE = """
 simcodesign: 1
@@ -44,11 +44,9 @@ NETWORKS = {
         4,
     ),
 }
-LINES = (ROOT / "docs" / "networks.md").read_text(encoding="utf-8").splitlines()
 ROUTINGS = ("minimal", "ecmp", "valiant", "ugal", "{ugal: {queues: along_route}}")
-HEAD = "| network | traffic | minimal | ecmp | valiant | ugal | ugal, `along_route` |"
-AT = LINES.index(HEAD) + 2
-ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in LINES[AT : AT + 2 * len(NETWORKS)]]
+TABLE = csv_rows("routing-bursts")
+ROWS = [[*row.values()] for row in TABLE]
 
 
 def throughput(name: str, is_adverse: bool, routing: str) -> float:
@@ -65,6 +63,7 @@ def throughput(name: str, is_adverse: bool, routing: str) -> float:
 
 
 def test_the_table_has_all_rows() -> None:
+    assert [*TABLE[0]] == ["network", "traffic", "minimal", "ecmp", "valiant", "ugal", "ugal, along_route"]
     assert [row[0] for row in ROWS] == [name for name in NETWORKS for _ in range(2)]
 
 
