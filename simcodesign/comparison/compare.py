@@ -243,7 +243,7 @@ class Comparison(PlainResult, Drawn):
         rows = {}
         for phase, times in self.forecast.phases.items():
             forecast_s = float(sum(times.values()))
-            simulated_s = float(sum(self.simulation.phases[phase].values()))
+            simulated_s = float(sum(self.simulation.phases.get(phase, {}).values()))  # it has no bubble of its own
             error = relative_error(forecast_s, simulated_s)
             rows[phase] = {"forecast_s": forecast_s, "simulated_s": simulated_s, "error": error}
         return rows

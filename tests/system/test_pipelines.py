@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import simcodesign as sc
+from simcodesign.analytic import headline
 from simcodesign.analytic.given_formulas.bubbles import bubble_of
 from simcodesign.cli.app import main
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
+from simcodesign.report.results.comparison_tables import comparison_tables
 from tests.builders import read_machine
 from tests.oracles import pipeline_schedules as oracle
 
@@ -184,6 +187,18 @@ def test_the_bubble_is_a_step_of_the_ladder() -> None:
     assert bubble.time_s + waiting.change_s == pytest.approx(float(comparison.simulation.makespan_s), rel=ROUNDING)
     free = sc.compare("pipeline", cluster(8), at | {"activation": 0}, effects=())
     assert [step.change_s for step in free.path_ladder] == [pytest.approx(0.21), pytest.approx(0, abs=1e-12)]
+
+
+def test_a_bubble_that_is_added_to_the_sum_is_a_phase_of_the_forecast_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in programs of more operations than a longest path may have, here 100; 512 + 7 passes of 30 ms."""
+    monkeypatch.setattr(headline, "MOST_OPERATIONS", 100)
+    monkeypatch.setattr(headline, "path_of_program", partial(headline.path_of_program, max_operations=100))
+    comparison = sc.compare("pipeline", cluster(8), point("one_f_one_b", (8, 512, 1, 0), TIMES[0], 0), effects=())
+    row = comparison.phase_rows()["bubble"]
+    assert row["forecast_s"] == pytest.approx(7 * 0.03)
+    assert row["simulated_s"] == 0
+    assert comparison.forecast.makespan_s == pytest.approx(519 * 0.03) == comparison.simulation.makespan_s
+    assert list(comparison_tables(comparison))  # are made
 
 
 def test_64_stages_and_512_micro_batches() -> None:

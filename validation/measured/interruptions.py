@@ -5,7 +5,7 @@ were published by the same company for two research clusters, which differ by a 
 
 Sources: Llama Team, The Llama 3 Herd of Models, arXiv 2407.21783 (2024), Sec. 3.3.4: 466 interruptions in 54 days, 419 of them
 unexpected, on 16,384 H100. Kokolis et al., Revisiting Reliability in Large-Scale Machine Learning Research Clusters, arXiv 2410.21680
-(2024): 6.50 and 2.34 failures in a thousand node-days.
+(2024): 6.50 and 2.34 failures in a thousand node-days, read in quotations, not in the original.
 """
 
 from __future__ import annotations

@@ -157,7 +157,9 @@ def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
     machine, holds, in_order = step.machine, hold_receivers(step.machine.levels), can_be_followed(step.machine)
     if not machine.costs_by_level and (demand.group is None or not machine.paths_differ):
         return bound
-    shape = np.broadcast_shapes(np.shape(bound.time_s) or (1,), step.evaluation.design_point.shape)
+    at_ranks = (1,) if step.evaluation.by_rank else ()
+    points_shape = (*step.evaluation.design_point.shape, *at_ranks)
+    shape = np.broadcast_shapes(np.shape(bound.time_s) or (1,), points_shape)
     time_s, is_followed, looked_at, is_alike = np.zeros(shape), np.zeros(shape, bool), 0, True
     beyond = HELD_BOUND if holds else BOUND if in_order else AT_SLOWEST
     for ranks, members, where in members_at_points(step, None):

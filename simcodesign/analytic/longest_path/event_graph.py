@@ -125,7 +125,7 @@ class EventGraph:
         """NoPathError if ``more`` operations would be too many."""
         if self.spent + more > self.max_operations:
             self.spent = int(max(self.spent, self.max_operations + 1))
-            raise NoPathError(f"more than {self.max_operations:g} operations of ranks")
+            raise NoPathError(f"more than {self.max_operations:,.0f} operations of ranks")
 
     def label_of(self, phase: str, component: str) -> int:
         """Return the label of what is booked there."""

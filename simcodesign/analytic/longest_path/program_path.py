@@ -94,7 +94,7 @@ class ProgramPath:
 def path_of_program(design_point: DesignPoint, max_operations: float = MOST_OPERATIONS) -> ProgramPath:
     """Return the longest path of any program of one design point."""
     if design_point.ranks > max_operations:  # before anything is held for each of them
-        return ProgramPath(None, f"more than {max_operations:g} operations of ranks", operations=design_point.ranks)
+        return ProgramPath(None, f"more than {max_operations:,.0f} operations of ranks", operations=design_point.ranks)
     graph, program = EventGraph(design_point.ranks, max_operations), Evaluation.at_ranks(design_point).program
     if not design_point.machine.network.message_model.ranks_work_in_order:
         graph.left_out[AS_THEY_COME] = None
@@ -182,7 +182,7 @@ class _Walk:
             return "communication", self._receive(step.demand, step, who)
         form = closed_form(step.demand)
         if form.message_rows(step.demand, self._ranks) > MOST_OPERATIONS:
-            raise NoPathError(f"more than {MOST_OPERATIONS:g} messages of an operation")
+            raise NoPathError(f"more than {MOST_OPERATIONS:,} messages of an operation")
         ordered = form.ordered(step.demand, step)
         if ordered is not None:
             return "communication", self._together(together(ordered, who, step.machine), who)

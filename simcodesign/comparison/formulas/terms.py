@@ -261,7 +261,8 @@ class _Difference:
         used -= {*self.point.values, *self.formula.symbols, *(("t_w",) if self._has_word else ())}
         names = {sympy.Symbol(_SAME[name]): sympy.Symbol(name) for name in sorted(used)}
         text = str(put_in(sympy, whole, names, None))
-        return text if len(text) <= _MAX_TEXT else f"a sum of {len(products)} products, {text[:60]} ..."
+        several = f"a sum of {len(products)} products, " if len(products) > 1 else ""
+        return text if len(text) <= _MAX_TEXT else f"{several}{text[:60]} ..."
 
     @property
     def _has_word(self) -> bool:

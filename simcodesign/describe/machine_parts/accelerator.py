@@ -84,7 +84,9 @@ def needed_rate(accelerator: Accelerator, format: str, machine: str, place: Plac
         key = f"rates.{format}" if format else "rate"
         stated = ", ".join(f"type: {name}" for name in accelerator.rates.stated())
         what = f"this needs accelerator.{key}, which {machine} does not state"
-        raise InputError(what, place, allowed=f"a machine with it{f'; here {stated}' if stated else ''}")
+        raise InputError(
+            what, place, allowed=f"a machine with it, --set accelerator.{key}=...{f'; here {stated}' if stated else ''}"
+        )
     assert not isinstance(rate, Rates)
     return rate
 

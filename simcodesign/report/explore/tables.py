@@ -78,7 +78,7 @@ def _sum_words(solution: Solution) -> Iterator[str]:
     if headline_s is not None:
         yield (
             f"The ranks differ, and the search takes {_searched(solution.problem)}, without other waits. "
-            f"The forecast of this point, the longest path, is {shown(headline_s, 'time')}"
+            f"The forecast of this point, its longest path unless that is too long, is {shown(headline_s, 'time')}"
         )
 
 

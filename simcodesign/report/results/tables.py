@@ -240,12 +240,14 @@ def served_tables(result: Result) -> list[RenderableType]:
 
 def bounds_table(bounds: Bounds) -> Table:
     """Return the bounds by name."""
-    show = Seconds([*bounds.lower_s.values(), bounds.upper_s])
+    lower_s, upper_s = [*map(float, bounds.lower_s.values())], float(bounds.upper_s)
+    # An upper bound that is thousands of times as long would leave the lower ones no digits.
+    show = Seconds(lower_s if upper_s > 1000 * max(lower_s, default=0.0) > 0 else [*lower_s, upper_s])
     table = new_table(f"Bounds of the simulated time ({show.unit})", "bound", "time")
     for name, value in bounds.lower_s.items():
         effect = f" (with {bounds.needs_effect[name]})" if name in bounds.needs_effect else ""
         table.add_row(f"at least: {name}{effect}", show(float(value)))
-    table.add_row("at most: everything one after another", show(float(bounds.upper_s)))
+    table.add_row("at most: everything one after another", show(upper_s))
     return table
 
 

@@ -71,7 +71,8 @@ def test_batches_of_exponential_service(largest: int, load: float) -> None:
 @pytest.mark.parametrize("load", [0.1, 0.4, 0.7, 0.9])
 def test_batches_without_limit_of_linear_service(load: float) -> None:
     """Y. Inoue, Performance Evaluation 147, 2021 (arXiv 1912.06322), Theorem 2: with times alpha b + tau of a batch of b,
-    the mean response is at most the smaller of two closed forms, which are close to it."""
+    the mean response is at most the smaller of two closed forms, which are close to it. The abstract states the bound;
+    its two forms were not verified in the original."""
     alpha, tau = 0.5, 1.0
     rate = load / alpha
     times = [constant(alpha * size + tau) for size in range(1, 151)]

@@ -244,3 +244,17 @@ def test_beyond_the_ranks_that_are_looked_at_it_is_a_bound(monkeypatch: pytest.M
     closed_s, simulated_s, basis = both_s(machine(), rows("rank // 4"), 16)
     assert basis == (f"exchange (halo1d) in g: {BOUND}",)
     assert simulated_s < closed_s
+
+
+def test_several_points_of_ranks_that_differ_have_the_times_of_each() -> None:
+    """A computation that depends on the rank evaluates each point rank by rank."""
+    program = "- exchange: {pattern: halo1d, bytes: 1000*n}\n- compute: {flops: 1000*rank}\n"
+    load = builders.workload(program, "parameters: {n: {default: 1}}\n")
+    on = builders.machine(
+        builders.network(4, startup_s=4e-6, per_byte_s=1e-9),
+        processors_per_node=4,
+        node_network=builders.network(4, startup_s=1e-6, per_byte_s=1e-10),
+    )
+    several = closed_forms(load, on, {"P": 8, "n": np.array([1, 2, 3])})
+    alone = [closed_forms(load, on, {"P": 8, "n": one}).makespan_s for one in (1, 2, 3)]
+    assert several.makespan_s == pytest.approx(alone, rel=ROUNDING)
