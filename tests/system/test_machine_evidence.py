@@ -18,7 +18,15 @@ def test_only_these_machines_state_evidence() -> None:
     assert stated == {*KEYS}
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: "-".join(map(str, key)))
+#: Forecasts of half a minute.
+SLOW = ("hpl",)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(key, marks=pytest.mark.thorough if key[1] in SLOW else ()) for key in KEYS],
+    ids=lambda key: "-".join(map(str, key)),
+)
 def test_evidence_is_computed_again(key: tuple[str, str, int]) -> None:
     machine, operation, ranks = key
     (stated,) = [one for one in load_machine(machine).evidence if (one.operation, *one.ranks) == (operation, ranks)]

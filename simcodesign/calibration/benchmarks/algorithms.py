@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.calibration.benchmarks.reductions import OPERATIONS
 from simcodesign.calibration.benchmarks.samples import Lines
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
@@ -99,6 +100,23 @@ def _times(tables: Iterable[BenchmarkTable]) -> dict[str, list[_Time]]:
                 times.setdefault(row.operation, []).append(one)
     known = dict.fromkeys(operation for operation, _ in every_algorithm() if operation not in SIGNALS)
     return {operation: times[operation] for operation in known if operation in times}
+
+
+def notes_without_ranks(tables: Iterable[BenchmarkTable]) -> list[str]:
+    """Return a note for each file with times of collective operations of which nothing states the number of ranks: they
+    choose no algorithm, and are no evidence. Reductions have a note of their own."""
+    known = {operation for operation, _ in every_algorithm()} - {*OPERATIONS}
+    notes = []
+    for table in tables:
+        lacking = dict.fromkeys(
+            row.operation
+            for row in table.rows
+            if row.operation in known and row.quantity == "time" and not {"P", "nodes"} & row.parameters.keys()
+        )
+        if lacking:
+            what = f"{table.file}: nothing states the number of ranks of {', '.join(lacking)}, so that it is not used."
+            notes.append(f"{what} Set it, for example by --given {Path(table.file).name}:P=8.")
+    return notes
 
 
 def collective_evidence(tables: Iterable[BenchmarkTable], machine: Machine, used: Lines) -> tuple[Evidence, ...]:

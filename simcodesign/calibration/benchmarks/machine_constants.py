@@ -9,7 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.analytic.messages.route_links import modelled_hops
-from simcodesign.calibration.benchmarks.algorithms import AlgorithmChoice, algorithm_choices, collective_evidence
+from simcodesign.calibration.benchmarks.algorithms import (
+    AlgorithmChoice,
+    algorithm_choices,
+    collective_evidence,
+    notes_without_ranks,
+)
 from simcodesign.calibration.benchmarks.evidence import evidence_notes
 from simcodesign.calibration.benchmarks.full_node import CACHE, HOLDS_RECEIVER, full_node
 from simcodesign.calibration.benchmarks.kernels import kernel_constants
@@ -159,6 +164,7 @@ def calibrate_machine(
             raise InputError("not a constant that can be given", value=path, allowed=", ".join(KNOWN))
         check_constant(path, value, loaded.place)
     notes = [note for table in every for note in (f"{table.file}: {one}" for one in table.notes)]
+    notes += notes_without_ranks(every)
     tables, more = _usable(every, loaded)
     notes += more
     base, has_new_levels, note = with_levels(machine, loaded, tables)

@@ -324,6 +324,17 @@ def test_copies_of_blocks_are_bruck_less_its_messages(machine: Path) -> None:
     assert "packing_bandwidth: 5 GB/s" in machine_file_text(found, "own")
 
 
+def test_collectives_without_ranks_are_named(machine: Path) -> None:
+    """An allgather of which nothing states P is no evidence, and a note says what to give."""
+    pings = by_size("ping_pong", lambda size: 2 * US + size / GB)
+    gathers = by_size("allgather", lambda size: 9 * US + size / GB)
+    (note,) = [one for one in calibrate_machine(machine, [pings, gathers]).notes if "number of ranks" in one]
+    assert "allgather.txt: nothing states the number of ranks of allgather" in note
+    assert "--given allgather.txt:P=8" in note
+    known = by_size("allgather", lambda size: 9 * US + size / GB, P=8.0)
+    assert not [one for one in calibrate_machine(machine, [pings, known]).notes if "number of ranks" in one]
+
+
 def test_json_and_sentences_name_the_rows(machine: Path) -> None:
     found = calibrate_machine(machine, [by_size("ping_pong", two_protocols), table("barrier", [(US, {"P": 8.0})])])
     data = benchmark_dict(found)

@@ -20,5 +20,5 @@ def test_the_table_shows_what_is_computed(reading: str) -> None:
     percents = ["error", "anchored error", "covered", "steady error", "warned error"]
     assert shown.pop(4) == known["steady rows"]
     assert shown == [round(100 * known[name]) for name in percents]
-    assert known["rows"] == 49
+    assert known["rows"] == 48
     assert all(not one.row.is_calibration for one in predictions(reading))
