@@ -103,8 +103,10 @@ def _times(tables: Iterable[BenchmarkTable]) -> dict[str, list[_Time]]:
 
 
 def notes_without_ranks(tables: Iterable[BenchmarkTable]) -> list[str]:
-    """Return a note for each file with times of collective operations of which nothing states the number of ranks: they
-    choose no algorithm, and are no evidence. Reductions have a note of their own."""
+    """Return a note for each file with collective operations whose number of ranks is not stated.
+
+    They choose no algorithm, and are no evidence. Reductions have a note of their own.
+    """
     known = {operation for operation, _ in every_algorithm()} - {*OPERATIONS}
     notes = []
     for table in tables:
