@@ -7,15 +7,10 @@ import statistics
 import pytest
 
 import simcodesign as sc
-from tests import ROOT
+from tests.system.documentation import csv_rows
 from validation.measured import full_nodes
 
-LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
-ROWS = {
-    cells[0]: cells
-    for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in LINES)
-    if cells[0] in full_nodes.NODES
-}
+ROWS = {row["node"]: [*row.values()] for row in csv_rows("full-nodes")}
 
 
 @pytest.mark.parametrize("size", [2**16, 2**20])

@@ -7,13 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests import ROOT
+from tests.system.documentation import csv_rows
 from validation.measured import gpu_nodes
 from validation.measured.gpu_nodes import GROUPS, Group
 
-LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
-CELLS = [[cell.strip() for cell in line.strip("|").split("|")] for line in LINES]
-ROWS = {(cells[0], cells[1]): cells for cells in CELLS if cells[0] in GROUPS}
+ROWS = {(row["GPUs"], row["inside of a node"]): [*row.values()] for row in csv_rows("gpu-all-reduce")}
 KINDS = [
     (name, kind) for name in GROUPS for kind in ("data sheet", "calibrated") if kind == "data sheet" or "a100" in name
 ]

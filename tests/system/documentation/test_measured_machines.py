@@ -10,7 +10,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from tests import ROOT
-from validation.measured import hpl, lulesh, osu_clusters, ping_pongs
+from tests.system.documentation import csv_rows
+from validation.measured import hpl, hpl_grids, lulesh, osu_clusters, ping_pongs
 
 LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
 ROWS = [
@@ -88,36 +89,7 @@ def test_ping_pongs_between_the_sizes_that_were_fitted(cluster: str) -> None:
         assert statistics.median(errors) == pytest.approx(percent(cell), abs=0.006)
 
 
-CLOUDS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in LINES
-    if line.startswith(("| gke |", "| Lassen |"))
-]
-
-
-@pytest.mark.parametrize("row", CLOUDS, ids=lambda row: f"{row[0]} {row[1]} {row[2]}")
-def test_clusters_by_their_benchmark_output(row: list[str]) -> None:
-    cluster, operation, ranks = row[0].lower(), row[1], int(row[2])
-    measured = osu_clusters.rows(cluster, operation, ranks).rows
-    for (count, median, worst), polls in ((row[3:6], False), (row[6:9], True)):
-        if not count:
-            continue
-        machine = osu_clusters.polling_machine() if polls else osu_clusters.machine(cluster)
-        used = polls and (operation, ranks) == ("allreduce", 16)
-        kept = [one for one in measured if not used or one.parameters["bytes"] > osu_clusters.POLLING_ROWS[1]]
-        assert len(kept) == int(count)
-        points = [{"P": ranks, "m": one.parameters["bytes"]} for one in kept]
-        times_s = [float(forecast(osu_clusters.workload(operation), machine, point).makespan_s) for point in points]
-        errors = [time_s / one.value - 1 for time_s, one in zip(times_s, kept, strict=True)]
-        assert statistics.median(map(abs, errors)) == pytest.approx(percent(median), abs=0.0051)
-        assert max(errors, key=abs) == pytest.approx(percent(worst), abs=0.0051)
-
-
-MAPS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in LINES
-    if line.startswith(("| large, stacking |", "| large, depth migration |"))
-]
+MAPS = [[*row.values()] for row in csv_rows("seismic-maps")]
 
 
 @pytest.mark.parametrize("row", MAPS, ids=lambda row: f"{row[0]} {row[1]}")
@@ -135,3 +107,42 @@ def test_cells_of_maps_simulated(row: list[str]) -> None:
     machine = load_machine("power-challenge", {"nodes": 64})
     result = simulate("seismic", machine, {"P": 64}, preset="large", phases=[phase])
     assert float(result.makespan_s) == pytest.approx(seconds(row[3]), abs=half_a_digit(row[3]))
+
+
+OF_CLUSTERS = csv_rows("osu-clusters")
+
+
+def test_the_table_has_all_cases_of_the_two_clusters() -> None:
+    names = [f"osu/{row['cluster'].lower()}/{row['operation']}-{row['nodes']}" for row in OF_CLUSTERS]
+    assert names == [case.name for case in osu_clusters.CASES]
+
+
+@pytest.mark.parametrize(
+    "row", OF_CLUSTERS[:1] + [pytest.param(row, marks=pytest.mark.thorough) for row in OF_CLUSTERS[1:]]
+)
+def test_errors_of_the_two_clusters(row: dict[str, str]) -> None:
+    name = f"osu/{row['cluster'].lower()}/{row['operation']}-{row['nodes']}"
+    (case,) = (one for one in osu_clusters.CASES if one.name == name)
+    assert case.measure is not None
+    simulated = case.measure().simulation
+    errors = [float(simulated[size]) / float(one) - 1 for size, one in case.measured.items()]
+    assert int(row["sizes"]) == len(errors)
+    assert statistics.median(map(abs, errors)) == pytest.approx(percent(row["median size of the error"]), abs=0.006)
+    assert max(errors, key=abs) == pytest.approx(percent(row["worst"]), abs=0.006)
+
+
+OF_GRIDS = csv_rows("linpack-grids")
+
+
+def test_the_table_has_every_process_grid_and_option() -> None:
+    lines = [hpl_grids.cells(one, (0.0, 0.0))[:5] for one in hpl_grids.choices()]
+    assert [tuple(row.values())[:5] for row in OF_GRIDS] == lines
+    grids = {(int(row["rows"]), int(row["columns"])) for row in OF_GRIDS}
+    assert grids == {(p, 960 // p) for p in range(8, 121) if 960 % p == 0}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("line", [9, 16])
+def test_predictions_of_grids(line: int) -> None:
+    chosen = [*hpl_grids.choices()][line]
+    assert hpl_grids.cells(chosen, hpl_grids.predicted_s(chosen)) == tuple(OF_GRIDS[line].values())
