@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from simcodesign.describe.effects import effect_named
 from simcodesign.lessons.compute import Numbers, trace_key
-from simcodesign.lessons.description import Lesson, Run, Slider, Step
+from simcodesign.lessons.description import Lesson, Run, Slider, Step, View
+from simcodesign.lessons.figures.cache_steps import cache_cases
 from simcodesign.lessons.figures.stations import OF_STATIONS, station_names
 from simcodesign.lessons.folders import lesson_hash
 from simcodesign.lessons.grading.exam import NOTHING, Held, held_back, in_exam, owner, run_in_exam
@@ -104,11 +105,16 @@ def _run(run: Run, numbers: Numbers, arrays: Arrays, has_stations: bool) -> dict
     }
 
 
+def _options(view: View) -> dict[str, Any]:
+    """Return the options of a figure, and all accesses of an animation of a cache."""
+    return {**view.options, "cases": cache_cases(view.options)} if view.kind == "cache" else dict(view.options)
+
+
 def _step(step: Step, cases: Sequence[Values], held: Held | None) -> dict[str, Any]:
     """Return a step; in an exam it is open, and asks for no prediction but in its questions."""
     tellers = [StepTexts(step, one, NOTHING if held is None else held) for one in cases]
     views = [
-        {"kind": one.kind, "figure": number, "runs": list(one.runs), "title": one.title, **one.options}
+        {"kind": one.kind, "figure": number, "runs": list(one.runs), "title": one.title, **_options(one)}
         for number, one in enumerate(step.views, start=1)  # as the lesson counts them, whatever of it is in the page
     ]
     if held is not None:

@@ -13,6 +13,7 @@ import { Clock, Store } from "./store.js";
 import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
 import { termsIn } from "./terms.js";
+import { Cache } from "./views/cache.js";
 import { ClockBar } from "./views/clock.js";
 import { Curve } from "./views/curve.js";
 import { Drawing } from "./views/drawing.js";
@@ -31,7 +32,7 @@ import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, share: Share, summary: Summary, free: Free, slides: Slides };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, cache: Cache, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, import: Import, share: Share, summary: Summary, free: Free, slides: Slides };
 
 async function begin() {
   remember();

@@ -1,12 +1,13 @@
 // The texts of the interface. {0}, {1} ... are filled in.
 
+import { CACHE } from "./texts-cache.js";
 import { COURSE } from "./texts-course.js";
 import { LAB } from "./texts-lab.js";
 import { TEACH } from "./texts-teach.js";
 
 const TEXTS = {
   en: {
-    ...COURSE.en, ...LAB.en, ...TEACH.en,
+    ...CACHE.en, ...COURSE.en, ...LAB.en, ...TEACH.en,
     skip: "Skip to the lesson", lesson: "lessons", minutes: "{0} minutes", step: "Step {0}", steps: "Steps of the lesson",
     objectives: "You will be able to", made: "All numbers were computed by simcodesign when this file was built. Predictions and answers are sent nowhere.",
     formula: "Formula", simulation: "Simulation", you: "You", measured: "Measured", theme: "Dark or light", export: "Export answers",
@@ -37,7 +38,7 @@ const TEXTS = {
     effect_conflicts: "Conflicts", effect_caches: "Caches", effect_interference: "Interference", effect_imbalance: "Imbalance", effect_noise: "Noise", effect_background: "Background", effect_failures: "Failures",
   },
   de: {
-    ...COURSE.de, ...LAB.de, ...TEACH.de,
+    ...CACHE.de, ...COURSE.de, ...LAB.de, ...TEACH.de,
     skip: "Zur Lektion springen", lesson: "Lektionen", minutes: "{0} Minuten", step: "Schritt {0}", steps: "Schritte der Lektion",
     objectives: "Danach können Sie", made: "Alle Zahlen hat simcodesign beim Erzeugen dieser Datei berechnet. Vorhersagen und Antworten werden nirgendwohin gesendet.",
     formula: "Formel", simulation: "Simulation", you: "Sie", measured: "Gemessen", theme: "Dunkel oder hell", export: "Antworten exportieren",

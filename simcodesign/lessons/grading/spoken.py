@@ -17,6 +17,7 @@ NAMES = {
     "clock": "clock",
     "sliders": "sliders",
     "table": "table",
+    "cache": "animation of a cache",
 }
 #: A task to draw the curve that a step asks for as a prediction; and any figure.
 PREDICTION, FIGURE = "prediction", "figure"

@@ -12,6 +12,7 @@ from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
 from simcodesign.lessons.description import Lesson, Question, ReadValue, Run, Slider, Step, Value, View
 from simcodesign.lessons.values import OF_TRACES, READINGS, rung_of
+from simcodesign.lessons.yaml.cache_view import read_cache_options
 from simcodesign.lessons.yaml.questions import read_questions
 from simcodesign.lessons.yaml.runs import chosen_stops, read_run, read_slider, read_stops
 
@@ -48,6 +49,7 @@ VIEWS: dict[str, tuple[int, frozenset[str]]] = {
     "trust": (1, frozenset({"over", "within"})),
     "clock": (2, frozenset()),
     "sliders": (0, frozenset({"show"})),
+    "cache": (0, frozenset({"elements", "strides", "sizes", "ways"})),
     "table": (1, frozenset({"over"})),
 }
 
@@ -200,6 +202,8 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
     chosen = tuple(one.text(runs) for one in named)
     options: dict[str, object] = {"row": row}
     first = runs[chosen[0]] if chosen else None
+    if kind == "cache":
+        options |= read_cache_options(items, entry)
     if "over" in allowed:
         options["over"] = _over(items, kind, first, entry)
     if "within" in items:
