@@ -518,5 +518,5 @@ def test_equations_of_another_workload(tmp_path: Path) -> None:
     assert sc.forecast(own, "crossbar-16", {"P": 4}).makespan_s == 2 * 15
     assert own.parameters.keys() == {"micro_batches", "chunks", "group"}
     (tmp_path / "own.yaml").write_text(OTHER.replace("of: pipeline", "of: pipelin"), encoding="utf-8")
-    with pytest.raises(InputError, match="own.yaml:3: equations_of: no such workload, got 'pipelin'.*pipeline"):
+    with pytest.raises(InputError, match=r"own\.yaml:3: equations_of: no such workload, got 'pipelin'.*pipeline"):
         sc.Workload.load(tmp_path / "own.yaml")
