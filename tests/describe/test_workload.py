@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+import simcodesign as sc
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, Collective, every_algorithm
 from simcodesign.describe.demands.computation import Compute
@@ -498,3 +500,23 @@ def test_the_parameter_that_is_the_size_of_a_process() -> None:
     assert read_workload(text.replace("size_parameter: WHICH\n", "")).size_parameter == "n"
     with pytest.raises(InputError, match=r":4: size_parameter: no such parameter, got 'cube'.*did you mean 'cubes'"):
         read_workload(text.replace("WHICH", "cube"))
+
+
+OTHER = """simcodesign: 1
+name: own
+equations_of: pipeline
+parameters: {micro_batches: 6, chunks: 1, group: 0}
+equations: {schedule: 1, stages: P, passes: 2*micro_batches}
+program: [{repeat: 2, index: r, do: [{compute: {seconds: passes + last}}]}]
+"""
+
+
+def test_equations_of_another_workload(tmp_path: Path) -> None:
+    """Own equations win: twice 12 passes and the number of the last of 4 stages, 3; no parameter of the other one is taken."""
+    (tmp_path / "own.yaml").write_text(OTHER, encoding="utf-8")
+    own = sc.Workload.load(tmp_path / "own.yaml")
+    assert sc.forecast(own, "crossbar-16", {"P": 4}).makespan_s == 2 * 15
+    assert own.parameters.keys() == {"micro_batches", "chunks", "group"}
+    (tmp_path / "own.yaml").write_text(OTHER.replace("of: pipeline", "of: pipelin"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"own\.yaml:3: equations_of: no such workload, got 'pipelin'.*pipeline"):
+        sc.Workload.load(tmp_path / "own.yaml")

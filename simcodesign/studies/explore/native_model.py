@@ -116,7 +116,8 @@ class NativeModel(OfScenario):
                 "P",
             }
             object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(taken_names)),))
-        design_point = self.scenario.bind()
+        # Conditions hold for points: defaults may break one that a search keeps.
+        design_point = replace(self.scenario, workload=replace(self.workload, requires={})).bind()
         design_point.require_one_point("an exploration")
         object.__setattr__(self, "design_point", design_point)
 
