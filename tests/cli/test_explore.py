@@ -410,5 +410,6 @@ def test_a_constant_that_the_file_leaves_out_is_varied(capsys: pytest.CaptureFix
         ("network.link_bandwith=1:2", "did you mean 'network.link_bandwidth'"),
         ("network.topology.shape=1:2", "network.topology.shape: must be a sequence"),
         ("storage.bandwidth=1:2", "nothing of this name can be varied"),
+        ("P,size=1:2", "a --vary for each name that has values"),
     ):
         assert says in refusal(capsys, *run, "--vary", bad)

@@ -121,7 +121,8 @@ def nothing_to_vary(model: str, name: str, others: Collection[str], machine: Mac
     """
     names = {*others, *constants_of(machine)}
     names |= {path for path in BANDWIDTHS if varied_constant(path, machine) is not None}
-    return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=nearest(name, names))
+    apart = "a --vary for each name that has values; " if "," in name else ""
+    return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=apart + nearest(name, names))
 
 
 def without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:
