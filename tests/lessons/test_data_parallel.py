@@ -36,7 +36,7 @@ def test_the_formula_is_six_flops_of_each_weight_and_token() -> None:
 
 @pytest.mark.parametrize("ranks", [2, 8])
 def test_a_ring_inside_a_node_is_by_hand(ranks: int) -> None:
-    """2 (P - 1) rounds of startup and a P-th of the gradients (Patarasuk and Yuan 2009): links are faster than anybody sends."""
+    """2 (P - 1) rounds of startup and a P-th of the gradients (Patarasuk and Yuan 2009): no link is slower than a GPU sends."""
     ring_s = 2 * (ranks - 1) * (STARTUP_S + GRADIENT_BYTES / ranks / INSIDE)
     assert simulated_s("weak", gpus=ranks, interfaces=1) == pytest.approx(flops_s(6, 2) + ring_s, rel=1e-3)
 

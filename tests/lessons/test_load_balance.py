@@ -115,7 +115,7 @@ def self_scheduled_s(times: NDArray[np.float64], workers: int) -> float:
 
 @pytest.mark.parametrize("chunk", [1, 4, 64])
 def test_chunks_are_list_scheduling(chunk: int) -> None:
-    """Chunks drawn task by task, with a constant overhead each. The lesson draws a chunk at once, with this mean and deviation."""
+    """Chunks drawn task by task, with a constant overhead each. The lesson draws a whole chunk with this mean and deviation."""
     random = np.random.default_rng(3)
     ends = []
     for _ in range(2000):
