@@ -35,7 +35,7 @@ const TEXTS = {
     understood: "Understood: {0}.", thousands: "The comma separates thousands.", twoWays: "“{0}” can be read in two ways. Which do you mean?",
     teacher: "For teachers", teacherNote: "Choose what students see, and write a page of your own. This one stays as it is.", tolerance: "Tolerance", question: "Question", starts: "Sliders begin at", write: "Write the page", cancel: "Cancel",
     effect_hops: "Hops", effect_links: "Links", effect_interfaces: "Interfaces", effect_node: "Inside nodes", effect_disks: "Disks", effect_memory: "Memory", effect_accelerators: "Accelerators", effect_storage: "Storage",
-    effect_conflicts: "Conflicts", effect_caches: "Caches", effect_interference: "Interference", effect_imbalance: "Imbalance", effect_noise: "Noise", effect_background: "Background", effect_failures: "Failures",
+    effect_conflicts: "Conflicts", effect_caches: "Caches", effect_interference: "Interference", effect_matching: "Matching", effect_imbalance: "Imbalance", effect_noise: "Noise", effect_background: "Background", effect_failures: "Failures",
   },
   de: {
     ...CACHE.de, ...COURSE.de, ...LAB.de, ...TEACH.de,
@@ -66,7 +66,7 @@ const TEXTS = {
     understood: "Verstanden: {0}.", thousands: "Der Punkt trennt die Tausender.", twoWays: "„{0}“ lässt sich auf zwei Arten lesen. Was meinen Sie?",
     teacher: "Für Lehrende", teacherNote: "Wählen Sie, was Studierende sehen, und schreiben Sie eine eigene Seite. Diese bleibt, wie sie ist.", tolerance: "Toleranz", question: "Frage", starts: "Regler beginnen bei", write: "Seite schreiben", cancel: "Abbrechen",
     effect_hops: "Teilstrecken", effect_links: "Verbindungen", effect_interfaces: "Netzanschlüsse", effect_node: "Im Knoten", effect_disks: "Platten", effect_memory: "Speicher", effect_accelerators: "Beschleuniger", effect_storage: "Dateiserver",
-    effect_conflicts: "Konflikte", effect_caches: "Caches", effect_interference: "Beeinträchtigung", effect_imbalance: "Ungleichgewicht", effect_noise: "Rauschen", effect_background: "Fremdlast", effect_failures: "Ausfälle",
+    effect_conflicts: "Konflikte", effect_caches: "Caches", effect_interference: "Beeinträchtigung", effect_matching: "Suche in Warteschlangen", effect_imbalance: "Ungleichgewicht", effect_noise: "Rauschen", effect_background: "Fremdlast", effect_failures: "Ausfälle",
   },
 };
 
