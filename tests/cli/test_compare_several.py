@@ -26,7 +26,7 @@ def test_a_row_for_each_and_ladders_side_by_side(capfd: pytest.CaptureFixture[st
     changes = [next(rung["change_s"] for rung in one["ladder"] if rung["effect"] == "links") for one in alone]
     assert [float(cell) for cell in ran.cells("links")[1:]] == pytest.approx([1e6 * change for change in changes])
     assert "disks" not in {line.split()[0] for line in ran.out.splitlines() if line.startswith(" disks")}
-    assert "Effects with nothing to act on in any of these: node, disks" in ran.out
+    assert "Effects with nothing to act on in any of these: node, matching" in ran.out
     assert "hypercube-256 is the fastest" in ran.out
     answer = run(*TWO, "--json").json
     assert [one["simulated_s"] for one in answer["comparisons"]] == [one["simulation"]["makespan_s"] for one in alone]

@@ -23,8 +23,12 @@ from simcodesign.generate.passes.background import background_routes
 from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.passes.interference import slow_kernels
 from simcodesign.generate.passes.randomness import apply_randomness
-from simcodesign.generate.passes.receive_queues import queue_receives
-from simcodesign.generate.passes.visited_stations import number_stations, route_messages, serve_operations
+from simcodesign.generate.passes.visited_stations import (
+    number_stations,
+    queue_receives,
+    route_messages,
+    serve_operations,
+)
 from simcodesign.generate.plan import MOST_OPERATIONS, Plan
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.side_chains import dependencies_of_chains
