@@ -42,11 +42,11 @@ class Server:
 
         Raises InputError without ``serving``, for several design points, and for amounts that cannot be used.
         """
-        point = scenario.bind()
-        serving = point.workload.serving
+        serving = scenario.workload.serving
         if serving is None:
-            what = f"{point.workload.name} has no section 'serving'"
-            raise InputError(what, point.workload.place, allowed="a workload with one, for example inference")
+            what = f"{scenario.workload.name} has no section 'serving'"
+            raise InputError(what, scenario.workload.place, allowed="a workload with one, for example inference")
+        point = scenario.bind()
         point.require_one_point("serving")
         rate_per_s = _amount(point, serving.rate, "rate", 0, above=True)  # of one server among all ranks
         if serving.ranks is not None:

@@ -52,8 +52,9 @@ def route_messages(draft: Draft) -> None:
 
 
 def queue_receives(draft: Draft) -> None:
-    """Let receives look for their messages in the mailbox of their rank, if that takes time; messages for anyone keep
-    their mailboxes.
+    """Let receives look for their messages in the mailbox of their rank, if that takes time.
+
+    Messages for anyone keep their mailboxes.
 
     An MPI library keeps posted receives and unexpected messages of a rank in lists. If a message arrives before another
     and is received after it, it is examined once: as an unexpected message when the other receive is posted, or as the
