@@ -155,7 +155,8 @@ def _one_speed_case(n: int) -> Case:
         reading="simulation",
         tolerance=Tolerance("the spread of the eight runs, 1.4 % either way", relative=0.014),
         measure=measure,
-        because="the one speed that the thesis took is not in its data; the mean of the speeds that are gives 23 %, and 33 % "
+        because="the one speed that the thesis took is not in its data; the mean of the speeds that are gave 23 % with an "
+        "earlier workload, and 33 % "
         "takes one that is some 8 % higher, as only the fastest processor has",
         workload=WORKLOAD,
         machine=MACHINE,
