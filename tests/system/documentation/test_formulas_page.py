@@ -18,4 +18,4 @@ def test_the_file(tmp_path: Path) -> None:
     file = load_formulas(path)
     assert [formula.name for formula in file.formulas] == ["short", "long"]
     (measured,) = file.measured
-    assert measured.at == {"P": 16.0, "m": 1024.0}
+    assert measured.at == {"P": 16.0, "n": 4096.0}
