@@ -10,7 +10,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from tests import ROOT
-from validation.measured import hpl, lulesh, osu_clusters, ping_pongs
+from validation.measured import collective_sizes, hpl, lulesh, osu_clusters, ping_pongs
 
 LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
 ROWS = [
@@ -106,8 +106,10 @@ def test_clusters_by_their_benchmark_output(row: list[str]) -> None:
         used = polls and (operation, ranks) == ("allreduce", 16)
         kept = [one for one in measured if not used or one.parameters["bytes"] > osu_clusters.POLLING_ROWS[1]]
         assert len(kept) == int(count)
-        points = [{"P": ranks, "m": one.parameters["bytes"]} for one in kept]
-        times_s = [float(forecast(osu_clusters.workload(operation), machine, point).makespan_s) for point in points]
+        points = [{"P": ranks, "size": one.parameters["bytes"]} for one in kept]
+        times_s = [
+            float(forecast(collective_sizes.workload(operation, "auto"), machine, point).makespan_s) for point in points
+        ]
         errors = [time_s / one.value - 1 for time_s, one in zip(times_s, kept, strict=True)]
         assert statistics.median(map(abs, errors)) == pytest.approx(percent(median), abs=0.0051)
         assert max(errors, key=abs) == pytest.approx(percent(worst), abs=0.0051)
