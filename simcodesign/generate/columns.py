@@ -34,8 +34,7 @@ class Column:
     ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
     are paired by (source, target, tag) in program order instead. ``until``: how many columns later the operation
     follows that waits for it; those before it are posted together with it. The end of its step of the program at most.
-    ``who``: ranks in ascending order; None for all. ``extra``: what the prices of the machine add.
-    ``train``: number of messages that travel together; ``size_bytes``
+    ``extra``: what the prices of the machine add. ``train``: number of messages that travel together; ``size_bytes``
     covers all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
     of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN if that is not
