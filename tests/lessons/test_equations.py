@@ -25,7 +25,7 @@ TYPED = [
 #: Formulas with dots, units or functions, which this test does not compute.
 NOT_COMPUTED = re.compile(r"\.\.\.|max|T ≥|\d m?s\b|\d Operationen")
 #: Functions that formulas have, by the names that this test gives them.
-FUNCTIONS = {"log": np.log2, "exp": np.exp}
+FUNCTIONS = {"log": np.log2, "ln": np.log, "exp": np.exp}
 DIGITS = str.maketrans("₀₁₂₃ₛ²³", "0123s23")
 
 
@@ -54,7 +54,7 @@ def read_back(element: ET.Element) -> str:
 def plain_python(text: str) -> str:
     """What was typed, as an expression of Python."""
     text = text.replace("1 GFLOP/s", "GFLOP_s").replace("16 KiB", "KiB").replace("60 flops", "flops")
-    text = re.sub(r"log₂ (\w)", r"log(\1)", text)
+    text = re.sub(r"(log|ln)₂? (\w)", r"\1(\2)", text)
     text = re.sub(r"(²|³)", lambda match: f"**{match[1]}".translate(DIGITS), text)
     text = re.sub(r"(\w)([₀₁₂₃ₛ])", lambda match: f"{match[1]}_{match[2]}".translate(DIGITS), text)
     text = re.sub(r"\b([a-z]) (?=[a-z]\b)", r"\1*", text)  # single letters are factors
@@ -76,7 +76,7 @@ def as_python(text: str) -> str:
     """The formula of a page as an expression of Python."""
     joined = "".join(read_back(one) for one in paragraph(text).iter("math"))
     joined = joined.replace("1@GFLOP_s", "GFLOP_s").replace("16@KiB", "KiB").replace("60@flops", "flops")
-    return re.sub(r"log@(\w)", r"log(\1)", joined).replace("@", "*").replace("exp*(", "exp(")
+    return re.sub(r"(log|ln)@(\w)", r"\1(\2)", joined).replace("@", "*").replace("exp*(", "exp(")
 
 
 @pytest.mark.parametrize("text", [one for one in TYPED if not NOT_COMPUTED.search(str(one.values[0]))])

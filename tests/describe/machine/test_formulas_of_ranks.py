@@ -17,7 +17,7 @@ parameters: {poll: {default: 0.25}}
 processor: {rate: 1 FLOP/s}
 network: {topology: {kind: crossbar}, startup: %s, bandwidth: 1 GB/s}
 """
-STARTUP = "1 + poll*(P - 2)"
+STARTUP = '"1 + poll*max(P - 2, 0)"'  # a machine as large as the ranks need has one processor without a run
 PROGRAM = "- allreduce: {bytes: 0, algorithm: recursive_doubling}"
 
 

@@ -46,6 +46,7 @@ network:
   startup_per: hop
   packing: 20 ns
   packing_bandwidth: 8 GB/s
+  matching: 20 ns
   bandwidth: 100 MB/s
   receive_overhead: 2 us
   hop_latency: 100 ns
