@@ -83,7 +83,7 @@ class AspenMachine:
     def below(self, element: Element, socket: str | None = None) -> Iterator[Element]:
         """Yield the element and all components below it, each once, depth first.
 
-        Of sockets only ``socket`` if given.
+        Only ``socket`` among the sockets, if given.
         """
         pending, visited = [element], set()
         while pending:

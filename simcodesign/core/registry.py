@@ -143,7 +143,7 @@ def import_modules_of(package: str) -> None:
 def import_namesake(package: str, key: Hashable) -> None:
     """Import the module of this folder, if there is one, that has the name of a key.
 
-    Of the module of a class, of the first of several words, or of a word.
+    The key is the module of a class, the first of several words, or a word.
     """
     first = key[0] if isinstance(key, tuple) and key else key
     name = first.__module__.rpartition(".")[2] if isinstance(first, type) else first

@@ -242,8 +242,8 @@ def is_of_machine(name: str) -> bool:
 def differs_by_rank(workload: Workload, machine: Machine, ranks: FloatOrArray | None = None) -> bool:
     """Return whether the cost of some demand may differ from rank to rank.
 
-    By itself, like a message whose cost depends on its source and target, like accesses to caches that some share with
-    more ranks than others, or by its node. ``ranks``: how many there are; None: any number.
+    It may differ by itself, like a message whose cost depends on its source and target, like accesses to caches that
+    some share with more ranks than others, or by its node. ``ranks``: how many there are; None: any number.
     """
     if workload.differs_by_rank or machine.partitions_differ:
         return True

@@ -43,11 +43,11 @@ INSIDE = {"node.network.": "node_network", "socket.network.": "socket_network"}
 class Partition:
     """``nodes`` nodes that are alike, with ``constants`` of their own, in SI units.
 
-    By their paths (``OF_NODES``, and constants of the networks inside); all other constants are the machine's.
-    ``has_accelerator``: whether they have the accelerators of the machine. ``processors_per_node``: None for as many as
-    the machine states. ``inside``: the networks that join the processors of a node, outermost first, () for none; None:
-    the machine's. ``interfaces``: of a node to the network, no more than the network states; None: as many as that.
-    ``caches``: of its processors; ``noise`` of its ranks, without slow nodes and bursts; None: the machine's.
+    ``constants`` are by their paths (``OF_NODES``, and constants of the networks inside); all other constants are the
+    machine's. ``has_accelerator``: whether they have the accelerators of the machine. ``processors_per_node``: None for
+    as many as the machine states. ``inside``: the networks that join the processors of a node, outermost first, () for
+    none; None: the machine's. ``interfaces``: of a node to the network, no more than the network states; None: as many
+    as that. ``caches``: of its processors; ``noise`` of its ranks, without slow nodes and bursts; None: the machine's.
     """
 
     name: str
@@ -185,7 +185,7 @@ def check_partitions(
 ) -> None:
     """Raise InputError unless partitions have names of their own, all nodes, and constants of the machine.
 
-    Of a disk only if each node has one.
+    Constants of a disk are allowed only if each node has one.
     """
     names = [one.name for one in partitions]
     for one in partitions:

@@ -71,7 +71,7 @@ class Resource:
 class Component:
     """A part of the machine, ``count`` of it in the whole machine.
 
-    Of each: W, rack units, m2 of a die, price, kg of CO2 equivalent that making it emitted.
+    Each has: W, rack units, m2 of a die, price, kg of CO2 equivalent that making it emitted.
     """
 
     count: Expression = _ONE

@@ -111,7 +111,7 @@ def link_capacities(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def hops_of_flows(plan: Plan) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32]]]:
     """Yield the send and the station of every hop of every flow, by the number of the send, some at a time.
 
-    Of many messages all of them would be most of the memory that a run takes.
+    For many messages, all of them would be most of the memory that a run takes.
     """
     assert plan.routes is not None
     routes, fair = plan.routes, plan.routes.fair
@@ -161,7 +161,7 @@ def count_flows(
 def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
     """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving.
 
-    Of messages of others, grants and heads.
+    For messages of others, grants and heads.
 
     An operation takes no event of its own if it is a receive of no duration that nothing but its message holds up.
     """

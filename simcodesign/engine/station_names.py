@@ -53,8 +53,8 @@ class StationNames:
 class StationsOfOperations:
     """The names of what serves an operation, and of what its message passes.
 
-    Of two routes to choose from the minimal one. ``station``: (N,) that serves it; ``route``: (N,) of its message;
-    ``start`` and ``passed`` as in ``Routes``.
+    If there are two routes to choose from, the minimal one. ``station``: (N,) that serves it; ``route``: (N,) of its
+    message; ``start`` and ``passed`` as in ``Routes``.
     """
 
     names: StationNames

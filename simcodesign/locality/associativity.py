@@ -111,8 +111,8 @@ def _check_lines(profile: StackDistanceProfile, geometry: CacheGeometry) -> None
 def shared_distance(distance: ArrayLike, sharers: FloatOrArray) -> NDArray[np.float64]:
     """Return the stack distance in a cache of one of ``sharers`` equal streams that alternate.
 
-    Of a distance that is 0 or more in the stream itself; the streams alternate access by access. Exact for whole
-    distances: see the head of this module.
+    The distance is 0 or more in the stream itself; the streams alternate access by access. Exact for whole distances:
+    see the head of this module.
     """
     return np.asarray(sharers * (np.asarray(distance, dtype=np.float64) + 1) - 1)
 

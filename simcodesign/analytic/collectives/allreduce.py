@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -123,43 +125,22 @@ def sent_both_ways(ranks: FloatOrArray) -> FloatOrArray:
     return sent
 
 
-register_algorithm_form(
-    "allreduce",
-    "recursive_doubling",
-    AlgorithmForm(
-        allreduce_recursive_doubling,
-        ordered_steps.hypercube,
-        "log2(P)",
-        "log2(P)",
-        sent_by_doubling,
-        "Allreduce",
-        least_in_loggops=some_fold,
-        synchronises=True,
-        folds=True,
-        succession=Succession(
-            ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
-        ),
-        doubling=Doubling.EXCHANGE,
+_DOUBLING = AlgorithmForm(
+    allreduce_recursive_doubling,
+    ordered_steps.hypercube,
+    "log2(P)",
+    "log2(P)",
+    sent_by_doubling,
+    "Allreduce",
+    least_in_loggops=some_fold,
+    synchronises=True,
+    folds=True,
+    succession=Succession(
+        ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
     ),
 )
-register_algorithm_form(
-    "allreduce",
-    "bine",
-    AlgorithmForm(
-        allreduce_recursive_doubling,
-        ordered_steps.bine_exchange,
-        "log2(P)",
-        "log2(P)",
-        sent_by_doubling,
-        "Allreduce",
-        least_in_loggops=some_fold,
-        synchronises=True,
-        folds=True,
-        succession=Succession(
-            ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
-        ),
-    ),
-)
+register_algorithm_form("allreduce", "recursive_doubling", replace(_DOUBLING, doubling=Doubling.EXCHANGE))
+register_algorithm_form("allreduce", "bine", replace(_DOUBLING, steps=ordered_steps.bine_exchange))
 register_algorithm_form(
     "allreduce",
     "rabenseifner",

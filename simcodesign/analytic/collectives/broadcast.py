@@ -65,7 +65,8 @@ def broadcast_interleaved_binary_tree(size: FloatOrArray, p: MessageCosts) -> Co
 def broadcast_chains(size: FloatOrArray, p: MessageCosts, chains: int) -> Cost:
     """Price a broadcast from the root to the heads of chains, ``apart_s`` apart, and down each.
 
-    Of P - 1 = c n + k ranks, k < c, the first k of c chains have n + 1, and the last of these or of all is done last.
+    Among P - 1 = c n + k ranks, k < c, the first k of c chains have n + 1, and the last of these or of all is done
+    last.
     """
     m, others = p.message(size), np.asarray(p.ranks) - 1.0
     short, longer = np.floor(others / chains), others % chains

@@ -193,7 +193,7 @@ def cost_of_members(
 ) -> Refined:
     """Return the cost of one operation of members (n,), from its root on.
 
-    By an algorithm that does not look at nodes.
+    The algorithm does not look at nodes.
     """
     ((levels, pattern),) = patterns_of(machine, ranks, members[None, :])
     on = OnLevels(machine, float(ranks), LevelGroups(float(len(members)), 1.0, levels, (pattern,)))

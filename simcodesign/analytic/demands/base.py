@@ -33,9 +33,9 @@ D = TypeVar("D", bound=Demand)
 class Count:
     """Amount of ``name`` for each rank.
 
-    Of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses by cache level), ``prefetched`` (accesses
-    of ``memory`` that were fetched ahead), ``used`` (amounts of resources), ``limits`` (seconds, by what limits the
-    work).
+    ``name`` is ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses by cache level), ``prefetched``
+    (accesses of ``memory`` that were fetched ahead), ``used`` (amounts of resources), ``limits`` (seconds, by what
+    limits the work).
     """
 
     group: str
@@ -47,8 +47,8 @@ class Count:
 class Draw:
     """Energy of a demand done once, and the power meanwhile, of one part of the machine.
 
-    Of each rank, or of all ranks together if ``of_all``. ``is_resource``: the part is a resource that the machine file
-    defines.
+    They are of each rank, or of all ranks together if ``of_all``. ``is_resource``: the part is a resource that the
+    machine file defines.
     """
 
     part: str
@@ -156,7 +156,7 @@ class ClosedForm(Generic[D]):
     def ordered(self, demand: D, step: EvaluatedStep) -> Ordered | None:
         """Its messages with their prices, in the order in which every rank sends and receives them.
 
-        Of one design point. None for what a rank does by itself.
+        At one design point. None for what a rank does by itself.
         """
         return None
 

@@ -1,7 +1,7 @@
 """Links that messages pass, for closed forms, if they differ.
 
-Of one pair of ranks, of neighbours along a dimension of a process grid, and of any pair. Messages within a node may
-have a startup and a bandwidth of their own instead.
+Links of one pair of ranks, of neighbours along a dimension of a process grid, and of any pair. Messages within a node
+may have a startup and a bandwidth of their own instead.
 
 A message pays its startup, the latency of every hop, and its bytes at the bandwidth of the slowest link of its route
 (with store-and-forward: at the first link, and again at every other one). The distance law gives the number of hops
@@ -270,7 +270,7 @@ def links_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) 
 def _levels_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> tuple[LevelLinks, ...]:
     """Return the links of every level on the routes of messages (n,), of those that use it.
 
-    Of others in their place some that no message passes.
+    Messages that do not use a level have links there that no message passes.
     """
     of_message, found = machine.level_of(ranks, source, target), list[LevelLinks]()
     for level, network in zip(machine.numbered_levels, machine.levels, strict=True):

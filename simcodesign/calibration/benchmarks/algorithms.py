@@ -191,7 +191,7 @@ def _log_ratios(operation: str, algorithm: str, times: Sequence[_Time], machine:
 def _sums_of_squares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the least sums of squared deviations from a mean, of any algorithm, (rows + 1, rows + 1).
 
-    Of rows low to high - 1.
+    Each is of the rows low to high - 1.
     """
     count = logs.shape[1]
     sums, squares = (

@@ -50,7 +50,7 @@ class Sample:
     def median_interval(self, level: float) -> tuple[float, float]:
         """Return the order statistics between which the median is at this level or above.
 
-        Of few, the least and the most.
+        For few values, the least and the most.
         """
         ordered = np.sort(self.values)
         below = max(int(binom.ppf((1 - level) / 2, len(ordered), 0.5)) - 1, 0)

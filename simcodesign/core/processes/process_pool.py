@@ -118,8 +118,8 @@ class ProcessExecutor(Executor):
     def stop(self, future: Future[Any]) -> None:
         """End the work on a task of an executor without ``ahead``: one that waits is cancelled.
 
-        Of one that is worked on the process is ended, and it fails with WorkerDied. What is done stays so; another
-        process takes over.
+        If it is worked on, its process is ended, and it fails with WorkerDied. What is done stays so; another process
+        takes over.
         """
         if future.cancel() or future.done():
             return

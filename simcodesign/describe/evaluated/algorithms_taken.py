@@ -39,7 +39,7 @@ def algorithms_taken(
 ) -> tuple[ChosenAlgorithm, ...]:
     """One row for each phase, operation and algorithm, in the order of the program.
 
-    Of programs in Python at a single design point only. InputError for bytes that cannot be.
+    For programs in Python, at a single design point only. InputError for bytes that cannot be.
     """
     if not any(_may_choose(step) for step in walk(program.block.body)):
         return ()

@@ -73,7 +73,7 @@ def check_size_segments(network: Network, place: Place) -> None:
 def _check_segments(part: MessageModel | LocalMessages, model: MessageModel, path: str, place: Place) -> None:
     """Raise InputError for segments that cannot be used.
 
-    Of another model, together with constants they replace, and for values that none can have.
+    They are of another model, together with constants they replace, and for values that none can have.
     """
     for number, segment in enumerate(part.segments, start=1):
         if not isinstance(segment, model.segment):

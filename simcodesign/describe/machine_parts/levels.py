@@ -192,8 +192,8 @@ def level_of_ends(source: Ints, target: Ints) -> NDArray[np.int8]:
 def host_of_ranks(level: Level, node: Ints, place: Ints) -> Ints:
     """Return the host of every rank on a level, among all hosts of all levels.
 
-    By its node and its place among the processors there, which fill socket after socket; the first one for ranks on
-    nodes of other kinds.
+    It follows from the rank's node and its place among the processors there, which fill socket after socket; the first
+    one for ranks on nodes of other kinds.
     """
     if level.depth == 0:
         return node

@@ -268,7 +268,7 @@ MEMORY = Section(
 def caches_of(memory: Memory, node: Ints, place: Ints, per_node: int) -> Ints:
     """Return the number of the cache that each rank has at each level, (levels, P).
 
-    By its node and its ``place`` there, among ``per_node`` processors at most.
+    It follows from the rank's node and its ``place`` there, among ``per_node`` processors at most.
     """
     return np.array(
         [node * -(-per_node // level.shared_by) + place // level.shared_by for level in memory.caches], dtype=np.int64

@@ -62,10 +62,10 @@ class MeasuredValue:
 class MeasuredTimes:
     """Measured times, in seconds.
 
-    Of the whole, of phases, of components and of components of a phase (``parts``), as far as known. ``at``: the values
-    of parameters, ``P`` among them (of a machine file words too), and ``machine`` the name of the machine, at which: a
-    design point must have all of these; any has an empty name. ``role``: ``calibration`` for what constants of the
-    machine or workload were made of, which is no evidence.
+    Times of the whole, of phases, of components and of components of a phase (``parts``), as far as known. ``at``: the
+    values of parameters, ``P`` among them (of a machine file words too), and ``machine`` the name of the machine, at
+    which: a design point must have all of these; any has an empty name. ``role``: ``calibration`` for what constants of
+    the machine or workload were made of, which is no evidence.
     """
 
     total: MeasuredValue | None = None

@@ -58,7 +58,7 @@ class Interfaces:
     def stations(self, nodes: int) -> int:
         """Return the number of stations of the interfaces of ``nodes`` nodes.
 
-        Of all nodes for injection, then for ejection.
+        Those of all nodes for injection come first, then those for ejection.
         """
         return nodes * self.count * (2 if self.is_full_duplex else 1)
 

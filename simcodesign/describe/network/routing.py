@@ -113,7 +113,7 @@ class Ugal(Routing):
     def check(self, model: MessageModel, sharing: Sharing, by_direction: bool, place: Place) -> None:
         """Raise InputError unless messages queue for links one after another.
 
-        By an interface that does not depend on the route.
+        The interface must not depend on the route.
         """
         super().check(model, sharing, by_direction, place)
         if self.queues not in QUEUES:

@@ -187,7 +187,7 @@ def _check_numbers(recording: Recording, sent: NDArray[np.float64], received: ND
 def as_demand(recording: Recording, op: int, ranks: int, decisions: Decisions) -> Collective:
     """Return a collective operation of ``ranks`` ranks as a demand, under which both readings know its algorithm.
 
-    By the rules of a machine if it is left to it.
+    The rules of the machine choose the algorithm if it is left to them.
     """
     entries = np.flatnonzero(recording.op == op)
     _, name, size_bytes, algorithm, *_ = recording.operations[op]

@@ -81,7 +81,7 @@ class SlowNodes:
 class Bursts:
     """The operating system takes ``length_s`` out of every ``period_s`` of a node's processors.
 
-    Of all nodes at the same time (``together``), or of each at a time of its own. Raises InputError unless 0 <= length
+    On all nodes at the same time (``together``), or on each at a time of its own. Raises InputError unless 0 <= length
     < period.
     """
 

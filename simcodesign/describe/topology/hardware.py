@@ -60,7 +60,7 @@ class Hardware:
 def hosts_on_switches(topology: Built) -> Hardware:
     """Count the hardware of a network in which each host has one cable, to a switch.
 
-    By the closed forms of its numbers of vertices and links.
+    Use the closed forms of its numbers of vertices and links.
 
     Cables of hosts are never fewer than hosts: a taper there is a slower cable.
     """

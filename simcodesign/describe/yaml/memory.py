@@ -92,7 +92,7 @@ def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, Floa
 def _cache_bandwidth(items: Mapping[str, Entry], processor: Processor) -> tuple[float | None, FloatOrArray | None]:
     """Return the time per byte of a cache, None if it is not stated, and the clock if it is in cycles.
 
-    Of bytes per cycle (``32 B/cycle``), the clock then decides how long that is.
+    For bytes per cycle (``32 B/cycle``), the clock decides how long that is.
     """
     if "per_byte" in items:
         return CACHE.by_name["per_byte"].form.read(items["per_byte"]), None

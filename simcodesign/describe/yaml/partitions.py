@@ -219,7 +219,7 @@ class PartitionReader:
     def _constants_inside(self, given: Mapping[str, Entry], inside: Sequence[Network]) -> dict[str, FloatOrArray]:
         """Return the constants of these networks that a partition states, or that the machine has not.
 
-        By their paths.
+        Keys are their paths.
         """
         own: dict[str, FloatOrArray] = {}
         for network, prefix in zip(inside, INSIDE, strict=False):

@@ -22,8 +22,8 @@ from simcodesign.fitting.selection.term_basis import Array
 def forms_by_branch(form: Form, points: Array) -> Iterator[Form]:
     """Yield the form with a case distinction instead of every ``min`` and ``max``.
 
-    By whether a parameter is above a value between its values at points (K, m); none if no non-linear coefficient is in
-    one.
+    Cases differ in whether a parameter is above a value between its values at points (K, m); none if no non-linear
+    coefficient is in one.
     """
     if not _in_extremes(form.tree) & {*form.nonlinear}:
         return

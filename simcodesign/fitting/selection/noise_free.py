@@ -78,7 +78,7 @@ def _is_noise_free(best: Pool, block: Block, basis: Basis, share: Array) -> Flag
 def _within_levels(best: Pool, block: Block, basis: Basis) -> Array:
     """Return the residual sum (S,) of the best models that a mean for each value of one parameter leaves.
 
-    Of any parameter.
+    Any parameter counts.
     """
     residuals = solve(weighted_columns(best, block, basis)[:, 0], block.scaled).residuals
     rss = (residuals**2).sum(1)

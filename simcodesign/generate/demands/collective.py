@@ -18,16 +18,6 @@ from simcodesign.generate.messages.collectives.algorithm_messages import message
 from simcodesign.generate.messages.group_columns import EqualGroups, equal_groups
 from simcodesign.generate.plan_builder import StepWriter
 
-#: Algorithms that copy blocks to pack them.
-COPYING = frozenset(
-    {
-        ("all_to_all", "bruck"),
-        ("allgather", "bruck"),
-        ("allgather", "recursive_doubling"),
-        ("reduce_scatter", "recursive_halving"),
-    }
-)
-
 
 class CollectiveLowering(Lowering[Collective]):
     """Sends and receives of all ranks, or of every group."""
@@ -40,10 +30,10 @@ class CollectiveLowering(Lowering[Collective]):
 
         def of_group(ranks: int, names: Mapping[str, FloatOrArray] | None = None) -> float:
             way = demand.choices(float(ranks), writer.amount(demand.bytes, "bytes", names))[0][0]
+            messages = messages_of(way)
             # Send, receive, operator, and copies after each round and before the first one.
-            copies = 2.0 * (copies_take_time and way.key in COPYING)
-            each = 2.0 + (costs.reduction_s_per_byte > 0) + copies
-            return each * messages_of(way).most(ranks) * _segments(way, writer, names)
+            each = 2.0 + (costs.reduction_s_per_byte > 0) + 2.0 * (copies_take_time and messages.packs)
+            return each * messages.most(ranks) * _segments(way, writer, names)
 
         if demand.group is None:
             return of_group(writer.builder.ranks)

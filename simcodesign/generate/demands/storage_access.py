@@ -75,7 +75,7 @@ class StorageAccessLowering(Lowering[StorageAccess]):
 class _EvenShares:
     """The bytes of all ranks in even shares of the servers that they use.
 
-    Of each rank ``own_bytes`` at its first server, in ``turns`` requests.
+    Each rank has ``own_bytes`` at its first server, in ``turns`` requests.
     """
 
     storage: Storage

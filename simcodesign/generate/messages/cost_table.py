@@ -82,7 +82,7 @@ class CostTable:
     ) -> Int32s | int:
         """Return the row of the table of costs for every message, or train of messages, on the level ``at``.
 
-        Of ``size_bytes`` each, which occupies a memory controller this long per byte.
+        Each has ``size_bytes`` and occupies a memory controller this long per byte.
         """
         network = at.network
         if self.shared.links(at.number) and not network.message_model.starts_at_every_hop and train == 1:
@@ -139,7 +139,7 @@ class CostTable:
     ) -> NDArray[np.float64]:
         """Return the times of the table of costs, (W, ...).
 
-        Of its way, then service and latency of each group of links, and of memory controllers.
+        The time of its way, then service and latency of each group of links, and of memory controllers.
         """
         network, again, has_links = at.network, np.zeros(()), self.shared.links(at.number)
         messages = simulated(network)

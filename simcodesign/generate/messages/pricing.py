@@ -423,7 +423,7 @@ def _each_bytes(column: Column) -> FloatOrArray:
 def _words_of_sends(steps: Sequence[Step]) -> set[str]:
     """How messages of demands are sent if that is not left to the machine.
 
-    Of programs in Python, as any algorithm may send them.
+    Programs in Python may send them as any algorithm does.
     """
     recorded = any(isinstance(step, RecordedProgram) for step in steps)
     words = {step.sends_as for step in steps if isinstance(step, Demand)} | (

@@ -289,7 +289,7 @@ class RouteTable:
     def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s, Int64s | None]]:
         """Yield sources and targets of many routes at a time.
 
-        By which interfaces they leave and arrive, and through which nodes they go.
+        Also by which interfaces they leave and arrive, and through which nodes they go.
         """
         turns = [(np.zeros(1, np.int64),) * 2] * len(self._pairs) if self._turns is None else self._turns
         every = [None] * len(self._pairs) if self._through is None else self._through

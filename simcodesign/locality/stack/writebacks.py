@@ -30,8 +30,8 @@ _LARGEST_MASK = np.uint64(2**31 - 1)
 def profiles_with_writebacks(trace: Trace, line_bytes: int) -> tuple[StackDistanceProfile, StackDistanceProfile]:
     """Return the stack distances of a trace, and the largest distances of its dirty intervals.
 
-    Of up to ``MOST`` accesses: a cache of C lines writes back as many lines as have one of C or more. Accesses without
-    kinds are loads.
+    The trace has at most ``MOST`` accesses. A cache of C lines writes back as many lines as have one of C or more.
+    Accesses without kinds are loads.
     """
     counter, intervals = stack_counter(line_bytes), DirtyIntervals(line_shift(line_bytes))
     for chunk in trace.by_line(line_bytes):

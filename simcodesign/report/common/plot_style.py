@@ -231,7 +231,7 @@ def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
 def ratio_ticks(low: float, high: float) -> list[float]:
     """Return round ratios within the ends, 1 among them.
 
-    Of many decades the roundest numbers, otherwise 1 and steps from it.
+    For many decades, the roundest numbers, otherwise 1 and steps from it.
     """
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for digits in _DIGITS_OF_TICKS[:-1]:

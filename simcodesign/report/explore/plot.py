@@ -111,7 +111,7 @@ def solution_plot(solution: Solution, path: str | Path) -> None:
 def draw_slice(mpl: Any, axis: Any, solution: Solution, over: str = "") -> None:
     """Draw the first curve through the best point, over a variable, the others fixed.
 
-    By default over the first one. InputError for what is no variable.
+    The first one by default. InputError for what is no variable.
     """
     names = [*solution.problem.space.names]
     if over and over not in names:

@@ -121,7 +121,7 @@ class Findings:
     def interval(self, lines: NDArray[np.int64]) -> tuple[Numbers, Numbers] | None:
         """Lowest and highest miss ratio at these sizes: with 95 % confidence of a sample.
 
-        Of bursts, as what reaches out of a burst may hit or miss. None where the curve is exact.
+        For bursts: what reaches out of a burst may hit or miss. None where the curve is exact.
         """
         if self.sample and not self.sample.exact:
             return self.sample.interval(lines)

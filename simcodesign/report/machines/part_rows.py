@@ -75,7 +75,7 @@ def storage_rows(storage: Storage) -> Rows:
 def mapping_text(machine: Machine) -> str:
     """Return the mapping by its name.
 
-    Of a list the nodes, or how many ranks after one another are on each partition.
+    For a list, the nodes, or how many ranks after one another are on each partition.
     """
     if not isinstance(machine.mapping, tuple):
         return str(machine.mapping)

@@ -356,7 +356,7 @@ def _power(result: Result) -> list[tuple[str, str]]:
 def footprint_facts(result: Result) -> list[tuple[str, str]]:
     """Return the memory that a rank needs, and whether it has it, as far as either is stated.
 
-    Of its node, and of its accelerator.
+    The memory of its node, and of its accelerator.
     """
     node = ("memory", result.footprint_bytes, result.capacity_bytes, result.fits_node)
     of_accelerator = result.accelerator_footprint_bytes, result.accelerator_capacity_bytes

@@ -196,7 +196,7 @@ def _short_names(columns: Sequence[str]) -> dict[str, str]:
 def _column(name: str, table: pd.DataFrame) -> str:
     """Return the column of a quantity.
 
-    Of an open stream the response time is what it is about, and not the makespan.
+    For an open stream, the response time is what it is about, and not the makespan.
     """
     column = _short_names([*map(str, table.columns)]).get(name, name)
     response = column.replace("makespan", "response")

@@ -82,7 +82,7 @@ def _counts(every: Sequence[MeasuredValue]) -> str:
 def measured_summary(outcomes: Sequence[CaseOutcome]) -> list[RenderableType]:
     """Return a table of cases with measured values.
 
-    Of formula, forecast and simulation the median size of the error, and the largest error of the simulation. Nothing
+    For formula, forecast and simulation, the median size of the error, and the largest error of the simulation. Nothing
     if nothing was measured.
     """
     shown = with_measured(outcomes)

@@ -28,8 +28,8 @@ MachineWith = Callable[[Mapping[str, object]], Machine]
 class MeasuredRow:
     """A measured time on fewer ``ranks``.
 
-    Of ``scenario``, with sizes ``at``, which differ by these ``factors`` from the sizes of the prediction. ``changes``:
-    of the machine's file. ``phase``: the only one, empty for all that run.
+    It is of ``scenario``, with sizes ``at``, which differ by these ``factors`` from the sizes of the prediction.
+    ``changes``: of the machine's file. ``phase``: the only one, empty for all that run.
     """
 
     ranks: float

@@ -113,7 +113,7 @@ class Candidate(PlainResult):
     def steps(self) -> tuple[LadderStep, ...]:
         """Return the ladder in the mean of the replications, and on to the measured total.
 
-        Of the rungs that have anything to act on, with shares of the whole gap.
+        It has the rungs that have anything to act on, with shares of the whole gap.
         """
         times_s, at_s = {}, self.forecast_s
         for rung in self.comparison.rungs:

@@ -34,8 +34,8 @@ OnCost = Callable[[int], None]
 class Improvement:
     """``what`` gets better, of which ``part``.
 
-    By what fraction of the time before forecast and simulation get longer (negative: shorter); ``reason``: why the
-    simulation does not change.
+    The fractions of the time before by which forecast and simulation get longer (negative: shorter); ``reason``: why
+    the simulation does not change.
     """
 
     what: str

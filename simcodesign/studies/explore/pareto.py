@@ -101,7 +101,7 @@ def pareto_front(
 def nondominated(objectives: FloatArray) -> NDArray[np.bool_]:
     """Mask (n,) of the rows (n, objectives), all to be minimized, that no other row dominates.
 
-    Of equal rows only the first.
+    Only the first of equal rows.
     """
     order = np.lexsort(objectives.T[::-1])  # a row can only be dominated by an earlier one
     rows = objectives[order]
@@ -186,7 +186,7 @@ def _dominates(
 def _survivors(objectives: FloatArray, violation: FloatArray, size: int) -> NDArray[np.int64]:
     """Return indices of the ``size`` best points: feasible first, front by front.
 
-    Of the last front, points far apart.
+    Points of the last front that are far apart.
     """
     survivors: list[int] = []
     candidates = np.lexsort((violation,)) if np.any(violation > 0) else np.arange(len(violation))

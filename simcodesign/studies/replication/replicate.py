@@ -269,7 +269,7 @@ def gathered(
 def _is_judged(count: int) -> bool:
     """Return whether the half-width so far is computed after ``count`` replications.
 
-    Of large numbers only those with two significant digits, since it takes a time proportional to the number.
+    Among large numbers, only those with two significant digits, since it takes a time proportional to the number.
     """
     return count % int(10 ** max(len(str(count)) - 2, 0)) == 0
 

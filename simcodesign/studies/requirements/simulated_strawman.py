@@ -73,7 +73,7 @@ class SimulatedStrawMan:
     def ratios(self) -> dict[str, tuple[float, ...]]:
         """Return times over the least of all systems.
 
-        Of the whole systems (``full``), of the smaller ones (``small``), both of computation alone, and simulated
+        Times of the whole systems (``full``), of the smaller ones (``small``), both of computation alone, and simulated
         (``simulated``).
         """
         rows = {"full": _least_times(self.full), "small": _least_times(self.small), "simulated": self.times_s}

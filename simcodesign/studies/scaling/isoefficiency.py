@@ -138,7 +138,7 @@ def isoefficiency(
 ) -> Isoefficiency:
     """Return the least value of ``parameter`` at which each number of ``ranks`` has this ``efficiency``.
 
-    By each formula of the workload, by the given formulas, by the forecast, and by the simulation.
+    It is found by each formula of the workload, by the given formulas, by the forecast, and by the simulation.
 
     The parameter is a real number here, also where the workload takes whole ones only, so that curves are smooth. It is
     looked for over its whole range, and found to a fraction of 1e-6; values that the workload refuses are too small. A

@@ -191,7 +191,8 @@ def condition_of(coordinates: Sequence[Coordinate], holds: Truth) -> Condition |
 def box_condition(coordinates: Sequence[Coordinate], holds: Truth) -> Condition | None:
     """Return a box that is true at exactly these points, or all but one, with the fewest sides.
 
-    Of equally many the box, and the coordinates that come first. None where no box of up to ``MOST_SIDES`` sides is.
+    If several have as few, the box, and the coordinates that come first. None where no box of up to ``MOST_SIDES``
+    sides is.
     """
     box, rest = _box(coordinates, holds), _box(coordinates, ~holds)
     if rest is not None and (box is None or len(rest) < len(box)):

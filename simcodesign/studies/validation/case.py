@@ -54,7 +54,7 @@ class Collection:
 class Tolerance:
     """How far a value may be from what is expected, and why.
 
-    By ``relative`` of that or by ``absolute`` in the unit of the case, whichever is more. ``sense``: where only
+    The limit is ``relative`` of that or ``absolute`` in the unit of the case, whichever is more. ``sense``: where only
     ``at_least`` or ``at_most`` is claimed. InputError without a reason, and for what would let everything or nothing
     pass.
     """

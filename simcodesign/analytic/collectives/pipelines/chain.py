@@ -131,8 +131,8 @@ def _received_s(sent: Floats, m: _Times, segments: Floats) -> Floats:
 def _passed_on(sent: Floats, m: _Times, segments: Floats) -> Floats:
     """Return when a rank sends each segment, (n, N), from the sends of the previous rank.
 
-    Of a message and a send that could begin at the same time, the one that came into the queue first begins: a message
-    when it was sent and a send when its segment was received.
+    If a message and a send could begin at the same time, the one that came into the queue first begins: a message when
+    it was sent and a send when its segment was received.
     """
     points = np.arange(sent.shape[1])
     passed, taken = np.full(sent.shape, np.inf), np.full(sent.shape, np.inf)

@@ -23,25 +23,29 @@ WriterT = TypeVar("WriterT", bound=Writer)
 class Messages:
     """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send.
 
-    If it has segments, ``write(ranks, size_bytes, segments)``, and as many of each.
+    If it has segments, ``write(ranks, size_bytes, segments)``, and as many of each. ``packs``: whether ranks copy
+    blocks to pack or unpack them.
     """
 
     write: Writer
     most: Callable[[int], int]
+    packs: bool = False
 
 
 #: Messages by operation and algorithm.
 MESSAGES: Registry[tuple[str, str], Messages] = Registry("collective algorithm", __name__, ENTRY_POINTS)
 
 
-def register_messages(operation: str, algorithm: str, most: Callable[[int], int]) -> Callable[[WriterT], WriterT]:
+def register_messages(
+    operation: str, algorithm: str, most: Callable[[int], int], *, packs: bool = False
+) -> Callable[[WriterT], WriterT]:
     """Return a decorator: the function writes the messages of this algorithm.
 
-    P ranks send ``most(P)`` of them at most.
+    P ranks send ``most(P)`` of them at most. ``packs``: they copy blocks to pack or unpack them.
     """
 
     def decorate(write: WriterT) -> WriterT:
-        MESSAGES.add((operation, algorithm), Messages(write, most))
+        MESSAGES.add((operation, algorithm), Messages(write, most, packs))
         return write
 
     return decorate

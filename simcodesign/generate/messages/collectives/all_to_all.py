@@ -29,7 +29,7 @@ def all_to_all_pairwise(ranks: Ranks, size_bytes: FloatOrArray) -> None:
         ranks.receive(source, of_ranks(size_bytes, source))
 
 
-@register_messages("all_to_all", "bruck", lambda p: p * len(powers_of_two(p)))
+@register_messages("all_to_all", "bruck", lambda p: p * len(powers_of_two(p)), packs=True)
 def all_to_all_bruck(ranks: Ranks, size_bytes: float) -> None:
     """At distance 1, 2, 4, ...: send on every block whose remaining way has that bit, packed into a message.
 

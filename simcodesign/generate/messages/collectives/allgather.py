@@ -21,7 +21,7 @@ def allgather_ring(ranks: Ranks, size_bytes: FloatOrArray) -> None:
         ranks.receive(left, of_ranks(size_bytes, block[left]))
 
 
-@register_messages("allgather", "bruck", lambda p: p * len(powers_of_two(p)))
+@register_messages("allgather", "bruck", lambda p: p * len(powers_of_two(p)), packs=True)
 def allgather_bruck(ranks: Ranks, size_bytes: float) -> None:
     """At distance 1, 2, 4, ...: pass on all that was gathered so far, in the last round only what is missing.
 
@@ -34,7 +34,7 @@ def allgather_bruck(ranks: Ranks, size_bytes: float) -> None:
         ranks.copy(ranks.count, size_bytes)
 
 
-@register_messages("allgather", "recursive_doubling", lambda p: p * len(powers_of_two(p)))
+@register_messages("allgather", "recursive_doubling", lambda p: p * len(powers_of_two(p)), packs=True)
 def allgather_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
     """Pairs exchange, at distance 1, 2, 4, ..., all that they have; by Bruck's algorithm if P is no power of two."""
     if ranks.count & (ranks.count - 1):

@@ -25,7 +25,7 @@ def allreduce_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
 def allreduce_bine(ranks: Ranks, size_bytes: float) -> None:
     """Let pairs of a Bine butterfly exchange all bytes, at distance 1, 1, 3, 5, 11, ...
 
-    By recursive doubling if P is no power of two.
+    Use recursive doubling if P is no power of two.
 
     Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality",
     SC25.

@@ -52,7 +52,7 @@ def chain_edges(ranks: Ranks, segments: int) -> list[tuple[Int32s, Int32s]]:
 def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
     """Return parents and children of a binary tree in which rank r has the children 2 r + 1 and 2 r + 2.
 
-    Of each level, from the root on, first all left children, then all right ones.
+    In each level, from the root on, first all left children, then all right ones.
     """
     edges = []
     for bit in powers_of_two(ranks.count + 1)[:-1]:

@@ -7,7 +7,7 @@ from simcodesign.generate.messages.collectives.algorithm_messages import registe
 from simcodesign.generate.messages.collectives.patterns import powers_of_two
 
 
-@register_messages("reduce_scatter", "recursive_halving", lambda p: p * len(powers_of_two(p)))
+@register_messages("reduce_scatter", "recursive_halving", lambda p: p * len(powers_of_two(p)), packs=True)
 def reduce_scatter_recursive_halving(ranks: Ranks, size_bytes: float) -> None:
     """At distance ..., 4, 2, 1: send the half of what is left that is not one's own, reduce the other half.
 
