@@ -1,7 +1,7 @@
 """Lessons on pages of the site: ``{lessons}`` shows a gallery of all lessons, ``{lesson} NAME`` shows one in a frame.
 
-All bundled lessons are built when a build of the site begins. Results that are kept of earlier computations are used
-again if nothing has changed.
+All bundled lessons are built in each of their languages when a build of the site begins. Results that are kept of
+earlier computations are used again if nothing has changed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.page import build_lesson
 from simcodesign.lessons.yaml.lesson import read_lesson
+from simcodesign.lessons.yaml.translation import in_language, languages_of
 
 #: What is copied to the top of the site (``html_extra_path``), and the folder of lessons in it.
 EXTRA, FOLDER = "_lessons", "lessons"
@@ -37,22 +38,33 @@ class EmbeddedLesson(SphinxDirective):
 
 
 class Gallery(SphinxDirective):
-    """Show a card for each bundled lesson, which opens the built lesson: its title, subject, name and minutes."""
+    """Show a card for each bundled lesson, which opens the built lesson: its title, subject, name and minutes.
+
+    Below it are the titles in its other languages, which open these.
+    """
 
     def run(self) -> list[nodes.Node]:
         lines = ["::::{grid} 1 2 2 3", ":gutter: 3", ""]
         for name in available():
             lesson = read_lesson(lesson_folder(name))
             lines += [f":::{{grid-item-card}} {lesson.title}", f":link: {_address(self, name)}", ":link-type: url"]
-            lines += ["", lesson.about, "", f"`{name}`, {lesson.minutes} minutes", ":::"]
+            lines += ["", lesson.about, "", f"`{name}`, {lesson.minutes} minutes", "+++"]
+            for language in languages_of(lesson)[1:]:
+                title = in_language(lesson, language).title
+                lines.append(f'<a href="{_address(self, name, language)}" lang="{language}">{html.escape(title)}</a>')
+            lines.append(":::")
         holder = nodes.container()
         self.state.nested_parse(StringList([*lines, "::::"], "lessons"), 0, holder)
         return holder.children
 
 
-def _address(directive: SphinxDirective, name: str) -> str:
+def _address(directive: SphinxDirective, name: str, language: str | None = None) -> str:
     """Return the address of a built lesson, relative to the page of the directive."""
-    return f"{'../' * directive.env.docname.count('/')}{FOLDER}/{name}.html"
+    return f"{'../' * directive.env.docname.count('/')}{FOLDER}/{_file(name, language)}"
+
+
+def _file(name: str, language: str | None) -> str:
+    return f"{name}.{language}.html" if language else f"{name}.html"
 
 
 def _build_lessons(app: Sphinx) -> None:
@@ -60,7 +72,9 @@ def _build_lessons(app: Sphinx) -> None:
     folder = Path(app.srcdir) / EXTRA / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name in available():
-        build_lesson(lesson_folder(name), folder / f"{name}.html", workers=app.parallel)
+        own = lesson_folder(name)
+        for language in (None, *languages_of(read_lesson(own))[1:]):
+            build_lesson(own, folder / _file(name, language), workers=app.parallel, language=language)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
