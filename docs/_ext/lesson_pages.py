@@ -48,7 +48,7 @@ class Gallery(SphinxDirective):
         for name in available():
             lesson = read_lesson(lesson_folder(name))
             lines += [f":::{{grid-item-card}} {lesson.title}", f":link: {_address(self, name)}", ":link-type: url"]
-            lines += ["", lesson.about, "", f"`{name}`, {lesson.minutes} minutes", "+++"]
+            lines += ["", lesson.about, "", f"`{name}`, {lesson.minutes} minutes", ""]
             for language in languages_of(lesson)[1:]:
                 title = in_language(lesson, language).title
                 lines.append(f'<a href="{_address(self, name, language)}" lang="{language}">{html.escape(title)}</a>')

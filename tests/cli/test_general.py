@@ -154,6 +154,17 @@ def test_show_a_machine(files: tuple[str, str]) -> None:
         assert part in text
 
 
+def test_show_with_other_values() -> None:
+    constants = json.loads(run("show", "xeon-cluster", "--set", "network.startup=3us", "--json").stdout)["constants"]
+    assert constants["network.startup"]["value"] == 3e-6
+    sheet = run("show", "xeon-cluster with nodes=7", "--set", "network.startup=3 us").stdout
+    assert "network.startup=3 us, nodes=7" in sheet
+    shown = json.loads(run("show", "jacobi", "--set", "n=3000", "--json").stdout)
+    assert {one["name"]: one["default"] for one in shown["parameters"]}["n"] == 3000
+    for wrong in (["jacobi", "-P", "3", "--set", "P=4"], ["jacobi", "--set", "P=4"], ["jacobi", "--set", "nodes=7"]):
+        assert run("show", *wrong).exit_code == 2
+
+
 @pytest.mark.parametrize("name", simcodesign.bundled()["machines"])
 def test_every_shipped_machine_can_be_shown(name: str) -> None:
     assert name in run("show", name, "--kind", "machine").stdout

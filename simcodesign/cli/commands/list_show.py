@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options.shared import AsJson, Ranks, Write
+from simcodesign.cli.options.shared import AsJson, Ranks, Settings, Write
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
@@ -77,6 +77,7 @@ class ShowOptions:
     kind: Annotated[
         str | None, Option(metavar="KIND", help="Read NAME as a machine or as a workload, if there are both.")
     ] = None
+    settings: Settings = field(default_factory=list)
     ranks: Ranks = None
     as_json: AsJson = False
     write: Write = field(default_factory=list)
@@ -111,15 +112,13 @@ SHOWN_FILES = Outputs(
 def run_show(options: ShowOptions) -> None:
     """Print a machine or a workload as a data sheet.
 
-    For a Python program, -P also counts what its ranks yield, with its parameters at their defaults. For a machine
-    whose number of nodes is P, it sets P.
+    --set shows it with other values. For a Python program, -P also counts what its ranks yield, with its parameters
+    at their defaults or as set. For a machine whose number of nodes is P, it sets P.
     """
     from simcodesign.cli.run.scenario import kind_of
 
     if options.kind not in (None, *KINDS):
         raise InputError("unknown kind", Place("--kind"), value=options.kind, allowed=", ".join(KINDS))
-    if options.ranks is not None and options.ranks < 1:
-        raise InputError("the number of ranks", Place("-P"), value=options.ranks, allowed="1 or more")
     files = SHOWN_FILES.requested(options.write)
     if files.prints and options.as_json:
         raise InputError("--json and --write equations:- exclude each other", allowed="one of them")
@@ -139,45 +138,57 @@ def run_show(options: ShowOptions) -> None:
 def _show_aspen(options: ShowOptions) -> None:
     from simcodesign.report.aspen.data_sheet import aspen_sheet
 
-    if options.as_json:
-        what = "--json: for machines and workloads that are no Aspen models"
-        raise InputError(what, value=options.name, allowed="without --json")
+    for option, is_given in (("--json", options.as_json), ("--set", options.settings)):
+        if is_given:
+            what = f"{option}: for machines and workloads that are no Aspen models"
+            raise InputError(what, value=options.name, allowed=f"without {option}")
     print_all(aspen_sheet(Path(options.name)))
 
 
 def _show_machine(options: ShowOptions, files: RequestedFiles) -> None:
-    from simcodesign.cli.run.scenario import note_assumed_copies, note_shared_link
+    from simcodesign.cli.run.scenario import note_assumed_copies, note_shared_link, parsed_settings
     from simcodesign.describe.yaml.files import load_machine
     from simcodesign.report.descriptions.to_json import machine_json
     from simcodesign.report.machines.machine_sheet import machine_sheet
 
-    machine = load_machine(options.name)
-    if options.ranks is not None:
+    changes = parsed_settings(options.settings)
+    ranks = _ranks_in(changes, options)
+    machine = load_machine(options.name, changes)
+    if ranks is not None:
         if machine.nodes_by_ranks is None:
             raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
-        machine = replace(machine.for_ranks(options.ranks), nodes_by_ranks=None)
+        machine = replace(machine.for_ranks(ranks), nodes_by_ranks=None)
     files.show(machine, lambda: machine_sheet(machine), options.as_json, lambda: machine_json(machine))
     if not options.as_json:
-        note_shared_link(machine, options.name)
+        note_shared_link(machine, options.name, changes)
         note_assumed_copies(machine)
 
 
 def _show_workload(options: ShowOptions, files: RequestedFiles) -> None:
-    from simcodesign.cli.run.scenario import is_in_python, note_execution
-    from simcodesign.describe.yaml.files import load_workload
+    from simcodesign.cli.run.scenario import is_in_python, note_execution, parsed_settings
+    from simcodesign.describe.yaml.files import load_workload, workload_variant
     from simcodesign.report.descriptions.to_json import workload_json
     from simcodesign.report.results.workload_sheet import workload_sheet
 
-    if options.ranks is not None and not is_in_python(options.name):
+    changes = parsed_settings(options.settings)
+    ranks = _ranks_in(changes, options)
+    if ranks is not None and not is_in_python(options.name):
         raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
     note_execution(options.name)
-    workload = load_workload(options.name)
+    workload = workload_variant(load_workload(options.name), changes)
     files.show(
-        workload,
-        lambda: workload_sheet(workload, options.ranks),
-        options.as_json,
-        lambda: workload_json(workload, options.ranks),
+        workload, lambda: workload_sheet(workload, ranks), options.as_json, lambda: workload_json(workload, ranks)
     )
+
+
+def _ranks_in(changes: dict[str, str], options: ShowOptions) -> int | None:
+    """Take the number of ranks out of what is set, and return it; None if it is not set."""
+    if options.ranks is not None and "P" in changes:
+        raise InputError("set twice", Place("--set"), value="P", allowed="one value per name")
+    value = changes.pop("P", options.ranks)
+    if value is not None and (not str(value).isdigit() or int(value) < 1):
+        raise InputError("the number of ranks", Place("-P"), value=value, allowed="1 or more")
+    return None if value is None else int(value)
 
 
 @dataclass(frozen=True, kw_only=True)

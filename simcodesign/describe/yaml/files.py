@@ -122,7 +122,9 @@ _WHOLE_PARTS: dict[str, tuple[str, ...]] = {
 def _changed(tree: Entry, changes: Mapping[str, object]) -> Entry:
     """Return the tree of a machine with ``changes``."""
     check_parts(tree, changes, "set")
-    return merged(tree, nested(changes, "set"), _replacing()) if changes else tree
+    if not changes:
+        return tree
+    return replace(merged(tree, nested(changes, "set"), _replacing()), place=tree.place)
 
 
 def check_parts(tree: Entry, changes: Iterable[str], file: str) -> None:

@@ -59,6 +59,7 @@ def head(kind: str, described: Machine | Workload) -> RenderableType:
         ("about", described.about),
         ("source", described.source),
         ("file", described.place.file),
+        ("changed", ", ".join(getattr(described, "changes", ()))),
     ]
     return section("", ((name, one_line(text)) for name, text in rows if text))
 
