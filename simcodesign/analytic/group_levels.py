@@ -109,7 +109,7 @@ def patterns_of(
 def members_at_points(step: EvaluatedStep, root: Expression | None) -> Iterator[tuple[int, Ints, Bools | None]]:
     """All ranks, and members (G, n) of the groups of each size, for each set of values on which they depend.
 
-    And the design points that have these.
+    Also return the design points that have these.
     """
     for own, where in _settings(step, root):
         for members in _members(step, root, own):

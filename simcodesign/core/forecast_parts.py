@@ -122,7 +122,7 @@ class LongestPath:
 class ChosenAlgorithm:
     """An algorithm that a collective operation with ``algorithm: auto`` takes in a phase.
 
-    And the fewest and the most ranks and bytes with which it takes it.
+    It has the fewest and the most ranks and bytes with which the operation takes it.
     """
 
     phase: str

@@ -288,7 +288,7 @@ class Result(PlainResult, Drawn):
     def memory_bound(self) -> bool | NDArray[np.bool_] | None:
         """Return whether processors spend more time on memory than on computation; None if nothing uses memory.
 
-        Or the fullest memory controller is busy for longer than a rank computes.
+        It is also true if the fullest memory controller is busy for longer than a rank computes.
         """
         if not self.processor_limits_s:
             return None

@@ -186,7 +186,7 @@ class Machine(MachineNodes, ShownInNotebooks):
     def noises_of(self, part: str, ranks: int) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
         """Return the distributions of a part of noise, None for none.
 
-        And which of ranks 0..ranks-1 have each, None for all.
+        Also return which of ranks 0..ranks-1 have each, None for all.
         """
         return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 

@@ -286,7 +286,7 @@ class MachineNodes(Variant):
     def caches_differ(self, ranks: FloatOrArray) -> bool:
         """Return whether some of ``ranks`` ranks share a cache with more of them than others do.
 
-        Or may find other lines in it, as each stream goes through its sets by itself.
+        They also differ if a rank may find other lines in it, as each stream goes through its sets by itself.
         """
         if self.memory is None or not self.has_shared_caches:
             return False

@@ -133,7 +133,7 @@ def noises_of(
 ) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
     """Return the distributions of a part of noise, None for none.
 
-    And which ranks on these nodes (P,) have each, None for all.
+    Also return which ranks on these nodes (P,) have each, None for all.
     """
     law = common.parts.get(part)
     if all(one.noise is None for one in partitions):

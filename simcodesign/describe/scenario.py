@@ -71,7 +71,7 @@ class Scenario:
     ) -> Scenario:
         """Return the scenario of workload and machine, which are read if they are names or paths of files.
 
-        Or a complete scenario as it is. ``parameters``, ``preset`` and ``phases`` are as in the class.
+        A complete scenario is returned as it is. ``parameters``, ``preset`` and ``phases`` are as in the class.
 
         Raises InputError for files that cannot be read, and for a machine that is missing or that comes twice.
         """

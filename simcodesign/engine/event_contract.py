@@ -134,7 +134,7 @@ def count_flows(
 ) -> None:
     """Add to the statistics of stations what the flows of a finished run did there.
 
-    a station that is shared fairly has served each flow once and been busy for as long as it would take for all their
+    A station that is shared fairly has served each flow once and been busy for as long as it would take for all their
     bytes. Flows of other jobs count if they begin before the job ends.
     """
     assert plan.routes is not None

@@ -52,7 +52,8 @@ class Prediction:
 
     It lies there with probability ``level``: the mean of as many repetitions as the points have.
 
-    In the unit of the metric. ``low`` and ``high`` are not numbers where the points leave nothing to judge by.
+    Values are in the unit of the metric. ``low`` and ``high`` are not numbers where the points leave nothing to judge
+    by.
     """
 
     value: float

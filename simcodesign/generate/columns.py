@@ -135,7 +135,7 @@ class Ranks:
     ) -> None:
         """Let every rank (of ``who``) wait for the message that its source sent.
 
-        Or for the ``train``: ``-match`` columns before this one.
+        With a ``train``, wait for all of it. It was sent ``-match`` columns before this one.
         """
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
 

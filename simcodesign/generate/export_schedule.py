@@ -71,7 +71,7 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
 def _postings(plan: Plan) -> Flags:
     """Return operations that only show when the receive after them is posted.
 
-    Or for how long its message holds its rank: in a schedule, that is its start.
+    Also return those that show for how long its message holds its rank: in a schedule, that is its start.
     """
     posts: Flags = plan.kind == HELD
     if plan.station is None:

@@ -96,7 +96,8 @@ def _waits_of_groups(segment: Segment, rank: Int32s) -> tuple[Ints, Ints]:
 def as_in_loggopsim(schedule: Schedule, tag: Ints, shared: Ints, segment: Segment) -> Dependencies:
     """Return the dependencies of a schedule, each in the order of the file, and its processors and queues.
 
-    And its interfaces. ``shared``: (N,) the number of the queue of messages and receives of several kinds, or NONE.
+    Also return its interfaces. ``shared``: (N,) the number of the queue of messages and receives of several kinds, or
+    NONE.
 
     A message keeps the numbers of its send's processor and interface at its target, as in LogGOPSim.
     """

@@ -46,7 +46,7 @@ class Served(NamedTuple):
     def lines_between(self) -> tuple[FloatOrArray, ...]:
         """Lines per access that move between each level and the next one, in either direction.
 
-        Without memory traffic.
+        Traffic of the memory is not among them.
         """
         caches = len(self.shares) - 1
         missed = [sum(self.shares[place:], start=np.zeros(())) for place in range(1, caches)]

@@ -100,7 +100,7 @@ def _profiles_of_kernel(
 ) -> tuple[StackDistanceProfile, StackDistanceProfile | None, float]:
     """Return the stack distances of a kernel, which are the same for all caches.
 
-    And the distances of its dirty intervals if ``writebacks``, and the fraction of loads.
+    Also return the distances of its dirty intervals if ``writebacks``, and the fraction of loads.
     """
     trace = _trace_of(name, sizes)
     loads = 1 - trace.stores / trace.accesses

@@ -58,7 +58,7 @@ def group_charge(
 ) -> Charge:
     """Return a charge by the costs of a group of each size.
 
-    And the time for which its ranks are at work on them: the group that takes longest counts.
+    The time for which its ranks are at work on them is that of the group that takes longest.
     """
     if step.demand.communicator is None and len(sizes) == 1:
         return message_charge(step, *of_group(sizes[0]))

@@ -167,7 +167,7 @@ def _present(step: EvaluatedStep, names: Mapping[str, FloatOrArray]) -> Ints:
 def peers_of(step: EvaluatedStep, what: str, peer: Expression, here: Ints) -> Ints:
     """Return the peer of each rank in ``here``, by its number in its group if the step names one.
 
-    At one design point.
+    All is of one design point.
     """
     if step.demand.communicator is None:
         return checked_peers(what, peer, step.evaluation.names, here)

@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 def at_size(network: Network, size_bytes: FloatOrArray) -> Network:
     """Return the network without segments whose messages all cost what messages of ``size_bytes`` do.
 
-    At every point.
+    There is one cost for every design point.
     """
     if not network.has_segments:
         return network

@@ -154,7 +154,7 @@ def _message(
 ) -> tuple[Message, FloatOrArray]:
     """Return the message of every rank, or where links differ of every pair of ranks.
 
-    And how many of each there are.
+    Also return how many of each there are.
     """
     machine, ranks = evaluation.machine, np.asarray(float(evaluation.ranks))
     if not machine.paths_differ:

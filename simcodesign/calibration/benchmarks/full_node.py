@@ -129,7 +129,7 @@ def _holds_receiver(
 ) -> tuple[bool | None, str, Lines]:
     """Return whether messages hold both ends, by how much longer both ways take than one way.
 
-    And the words for it, and the rows that show it.
+    Also return the words for it, and the rows that show it.
     """
     largest = SMALL_BYTES if cache is None else cache / 2  # a Sendrecv touches twice its bytes
     both, alone = _taken(tables, "sendrecv", machine), _in_node(tables, "ping_pong", machine)

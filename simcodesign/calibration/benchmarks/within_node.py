@@ -52,7 +52,7 @@ class WithinNode:
 def with_levels(name: str | Path, machine: Machine, tables: Sequence[BenchmarkTable]) -> tuple[Machine, bool, str]:
     """Return the machine with a network inside nodes if rows of a full node need one.
 
-    And whether it was added, and a note if they cannot have one.
+    Also return whether it was added, and a note if they cannot have one.
     """
     if machine.has_levels or not has_full_node(tables, machine):
         return machine, False, ""

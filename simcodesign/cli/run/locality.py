@@ -171,7 +171,7 @@ def _distances(
 ) -> tuple[_Distances, Mapping[int, StackDistanceProfile]]:
     """Return the profile of all accesses, a sample or bursts.
 
-    And the profiles of groups by their address if there are.
+    Also return the profiles of groups by their address if there are any.
     """
     if options.sampled_lines is not None:
         sample = sampled_profile(trace, line_bytes, options.sampled_lines, options.seed)

@@ -255,7 +255,7 @@ class Collective(MessageDemand):
     def choices(self, ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[Collective, Bools]]:
         """Return the demand with every algorithm that it takes for any of these ranks and bytes.
 
-        And a mask for each.
+        With each comes a mask of the ranks and bytes for which it is taken.
         """
         if not self.is_open:
             return [(self, np.asarray(True))]

@@ -321,7 +321,7 @@ class _Lookup:
     def _synthetic(self, in_sets: Served, key_bytes: int) -> Served:
         """Return the result for such a stream.
 
-        Also if keys are elements, a miss moves the line that holds it.
+        A miss moves the line that holds the element, also if keys are elements.
         """
         traffic_bytes = in_sets.traffic_bytes / key_bytes * self.memory.line_bytes
         return Served(in_sets.shares, traffic_bytes, (SYNTHETIC,) * (len(in_sets.shares) - 1))

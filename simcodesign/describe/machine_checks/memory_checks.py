@@ -20,8 +20,8 @@ MOST_STREAMS = 1024
 def check_memory(memory: Memory, per_node: int, sockets: int, place: Place) -> None:
     """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits.
 
-    And for caches and controllers that do not fit a node of ``per_node`` processors, and of ``sockets`` sockets by its
-    messages.
+    InputError also for caches and controllers that do not fit a node of ``per_node`` processors, and of ``sockets``
+    sockets by its messages.
     """
     if memory.hits not in HITS:
         raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))

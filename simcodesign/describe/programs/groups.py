@@ -105,7 +105,7 @@ class Membership:
     def members(self) -> list[Ints]:
         """Return the ranks of the groups of each size that there is, (groups, members), the smallest first.
 
-        At one design point.
+        The groups are those of one design point.
         """
         begins = np.flatnonzero(self._begins & (self.colour[self.order] >= 0))
         size = self.group_size[self.order[begins]]

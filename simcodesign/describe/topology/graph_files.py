@@ -205,7 +205,7 @@ def _numbered_edges(data: bytes) -> bytes:
 def _with_defaults(graph: nx.Graph) -> nx.Graph:
     """Return the graph with the defaults of its keys, which NetworkX leaves with the graph.
 
-    At every vertex and edge.
+    They are set at every vertex and edge.
     """
     parts = {"node_default": graph.nodes(data=True), "edge_default": graph.edges(data=True)}
     for kind, rows in parts.items():

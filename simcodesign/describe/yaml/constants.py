@@ -34,9 +34,9 @@ def with_formulas_evaluated(
 ) -> tuple[dict[str, Entry], Custom]:
     """Return the items of a machine file with numbers instead of the formulas of constants.
 
-    And ``custom`` with these formulas, by the paths of the constants. A formula uses what ``custom`` defines, the
-    ``counts`` and the number of ranks P, which is the number of processors until a run has another one; of a bandwidth
-    it is kept as the formula of its inverse.
+    Also return ``custom`` with these formulas, by the paths of the constants. A formula uses what ``custom`` defines,
+    the ``counts`` and the number of ranks P, which is the number of processors until a run has another one; of a
+    bandwidth it is kept as the formula of its inverse.
 
     InputError for a name that is neither.
     """

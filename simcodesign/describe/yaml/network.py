@@ -194,7 +194,7 @@ def network_from(
 ) -> Network:
     """Return the network of ``nodes`` nodes, or the smallest possible one if the nodes follow the ranks.
 
-    Or with the network between the nodes, ``outer``, the network of a level inside, with ``nodes`` hosts.
+    With the network between the nodes, ``outer``, return the network of a level inside, with ``nodes`` hosts.
     """
     items = entry.mapping()
     before = Network if outer is None else outer

@@ -284,7 +284,7 @@ def processors_of_nodes(partitions: Sequence[Partition], per_node: int) -> int |
 def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node: int) -> tuple[int, ...]:
     """Return the node of every rank of ``{partitions: [gpu, cpu]}``.
 
-    Or of ``{partitions: {gpu: 128, cpu: 64}}``: the nodes of one partition after another are filled, with as many ranks
+    With ``{partitions: {gpu: 128, cpu: 64}}``, the nodes of one partition after another are filled, with as many ranks
     as they have processors, or as stated. ``per_node``: processors of a node of the machine.
     """
     if not partitions:

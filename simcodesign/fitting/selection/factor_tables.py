@@ -88,7 +88,7 @@ class FactorTables:
     def starts(self) -> tuple[Index, Array, Index]:
         """Return the products of a coarse set of factors (J, m), and their values (J, K).
 
-        And a number (J,) for the set of parameters of each.
+        Also return a number (J,) for the set of parameters of each.
         """
         coarse = [_spread_out(table) for table in self.tables]
         rows = [row for row in itertools.product(*coarse) if any(row)]

@@ -243,7 +243,7 @@ def _between_sockets_s(memory: Memory) -> FloatOrArray:
 def _before_memory_s(accesses: ServedAccesses, memory: Memory) -> NDArray[np.float64]:
     """Return the time for which bytes go between the core and each cache, (caches, ...).
 
-    Or between the cache and the previous one.
+    For each cache but the first, it is the time between the previous cache and this one.
     """
     served, rows = accesses.served, []
     for place, level in enumerate(memory.caches):

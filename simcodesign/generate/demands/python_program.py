@@ -373,7 +373,7 @@ class _Layout:
     def _by_machine(self, collective: NDArray[np.bool_]) -> Iterator[tuple[Machine, NDArray[np.bool_]]]:
         """Yield the operations of the Plan that are in no ``collective``.
 
-        And operations of collectives by the machine that sends messages as their algorithms do.
+        Then yield operations of collectives, by the machine that sends messages as their algorithms do.
         """
         machine, entry = self._builder.machine, self._calls.entry
         yield machine, ~collective

@@ -25,7 +25,7 @@ AT_ONCE = 2**15
 class Matches:
     """For each operation: other end of its message, or NONE, and its mailbox (None if there are ``boxes`` = 0).
 
-    And its tag (``Plan.tag``), if messages of a mailbox do not suit all receives there.
+    There is also its tag (``Plan.tag``), if messages of a mailbox do not suit all receives there.
     """
 
     match: Int32s

@@ -59,7 +59,7 @@ class MemoryStations:
     def visits(self, source: Int64s, target: Int64s, loads: Flags) -> tuple[Int64s, Int64s, Int64s]:
         """Return how many stations each message visits here, between hosts.
 
-        And of those that load the memory, the first and the last one of each.
+        Also return the first and the last station of those that load the memory.
         """
         visits = np.zeros(len(source), np.int64)
         own, other = self.of_hosts(source[loads]), self.of_hosts(target[loads])

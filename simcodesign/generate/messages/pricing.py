@@ -332,7 +332,7 @@ class MessagePricing:
     def _ways_of(self, column: Column, machine: Machine) -> Sequence[LevelWay]:
         """Return the way of every message: counted on its route, without hops on the same node.
 
-        Or by the law over it.
+        With a law of distances, it is counted by the law.
         """
         target, source = self._ends(column.who, column.peer)
         size = _each_bytes(column)

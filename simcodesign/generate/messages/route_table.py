@@ -226,7 +226,7 @@ class RouteTable:
     def _by_message(self, route: Int32s) -> tuple[Int32s, Int32s | None]:
         """Return the routes again, of each message through a random node.
 
-        Or the routes of pairs, and these as others that messages may take.
+        Where messages may choose, return the routes of pairs, and these as others that messages may take.
         """
         sends = np.flatnonzero(route != NONE)
         pair = route[sends]
@@ -289,7 +289,7 @@ class RouteTable:
     def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s, Int64s | None]]:
         """Yield sources and targets of many routes at a time.
 
-        Also by which interfaces they leave and arrive, and through which nodes they go.
+        Also yield by which interfaces they leave and arrive, and through which nodes they go.
         """
         turns = [(np.zeros(1, np.int64),) * 2] * len(self._pairs) if self._turns is None else self._turns
         every = [None] * len(self._pairs) if self._through is None else self._through

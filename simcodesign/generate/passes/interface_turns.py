@@ -45,7 +45,7 @@ def interface_turns(machine: Machine, draft: Draft, route: Int32s, used: Int16s 
 def _numbers(draft: Draft, sends: Int64s) -> tuple[Int64s, Int64s]:
     """Return the number of each message among those that its sender sends.
 
-    And among those that its receiver receives.
+    Also return its number among those that its receiver receives.
     """
     source, target = draft.rank[sends], draft.peer[sends]
     named = None if draft.loggops is None else within(draft.rank, draft.loggops.interface)

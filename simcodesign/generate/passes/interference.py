@@ -67,7 +67,7 @@ def _columns(draft: Draft) -> dict[str, NDArray[Any]]:
 def _regions(draft: Draft) -> list[slice]:
     """Return the stretches of ranks in which several operations may continue at the same time.
 
-    From a start to the last wait.
+    A region begins with a start, and ends with the last wait.
     """
     number, first = np.arange(len(draft)), draft.segment.first
     spans = np.zeros(len(draft) + 1, np.int64)

@@ -45,8 +45,8 @@ Visits = tuple[int, Int64s, Int64s]
 def served_at(draft: Draft, elsewhere: Int64s) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
     """Return the units of each kind that serve operations, in the order of stations.
 
-    And (N,) the station of each operation, or NONE, None if there is none. ``elsewhere``: controllers that messages
-    pass, which follow other stations.
+    Also return (N,) the station of each operation, or NONE, None if there is none. ``elsewhere``: controllers that
+    messages pass, which follow other stations.
     """
     served: list[tuple[int, Int64s]] = []
     station, count = None, 0

@@ -18,7 +18,7 @@ OF_STATIONS = ("stations", "served", "served_times")
 def station_names(run: Run, stops: Stops, trace: Mapping[str, NDArray[np.generic]]) -> dict[str, list[str]]:
     """Return the names of the stations that served any operation, for every rung and draw of it.
 
-    In their order in the trace.
+    The names are in the order of the trace.
     """
     machine = scenario_at(run, stops).bind().machine
     return {

@@ -46,8 +46,8 @@ class Future(futures.Future[Any]):
 class MPIPoolExecutor(futures.Executor):
     """Hands tasks to the other ranks; without others, or with ``max_workers=0``, to none: it does them itself.
 
-    As under ``python -m mpi4py.futures`` rank 0 continues and the others are workers; here they run the program up to
-    this call, and end with it.
+    Under ``python -m mpi4py.futures``, too, rank 0 continues and the others are workers; here they run the program up
+    to this call, and end with it.
     """
 
     def __init__(

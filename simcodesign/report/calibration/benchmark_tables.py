@@ -27,7 +27,7 @@ from simcodesign.report.common.tables import new_table, paragraph
 def benchmark_tables(calibration: MachineCalibration) -> Iterator[RenderableType]:
     """Yield the constants, how the number of segments was chosen, and the rows used.
 
-    And the constants that cannot be separated.
+    Sentences name the constants that cannot be separated.
     """
     yield paragraph(f"{calibration.machine.name}: constants from benchmarks", bold=True)
     if calibration.all_constants or not calibration.choices:

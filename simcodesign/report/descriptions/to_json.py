@@ -53,7 +53,7 @@ def overview_json(
 def machine_json(machine: Machine) -> dict[str, Any]:
     """Return a machine: what it is, ``constants`` by their paths in a file, its parts.
 
-    Also what is ``derived`` from them.
+    Its values that are computed are in ``derived``.
     """
     parts = {each.name: getattr(machine, each.name) for each in fields(machine) if each.name not in _HEAD}
     return {

@@ -72,7 +72,7 @@ def note_on_withheld(withheld: Sequence[Withheld]) -> str:
 def marks_tables(marks: Marks) -> list[RenderableType]:
     """Return how many files there are of each state, and the mean of the points of each question.
 
-    And remarks on files that a teacher should look at.
+    Also return remarks on files that a teacher should look at.
     """
     graded = [row for row in marks.rows if row.answers]
     table = new_table(f"Marks of {marks.lesson}", "question", "points", "mean")

@@ -1,6 +1,6 @@
 """The rooflines of a machine: operations per second over operations per byte, of its processors and accelerators.
 
-And where the kernels of a workload are below them.
+Kernels of a workload are points below them.
 
 S. Williams, A. Waterman, D. Patterson, Roofline (CACM 52(4), 2009).
 """

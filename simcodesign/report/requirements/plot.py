@@ -119,7 +119,7 @@ def _baseline(axes: Any, study: UpgradeStudy, groups: Iterable[str]) -> None:
 def straw_man_plot(studies: Sequence[StrawManStudy], path: str | Path) -> None:
     """Draw the largest problems, and the least times for the benchmark problem.
 
-    For every workload on every system.
+    There is a bar for every workload on every system.
     """
     names = [system.machine.name for system in studies[0].systems]
     with plot_style.styled(path) as mpl:

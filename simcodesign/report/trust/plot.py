@@ -200,7 +200,7 @@ def _number(
 ) -> None:
     """Write the signed error in percent in the middle of its cell.
 
-    With a decimal if it would look like the fraction.
+    It has a decimal if it would look like the fraction otherwise.
     """
     x, y = (
         np.sqrt(each[at] * each[at + 1]) if axis.log else (each[at] + each[at + 1]) / 2

@@ -82,8 +82,8 @@ def _counts(every: Sequence[MeasuredValue]) -> str:
 def measured_summary(outcomes: Sequence[CaseOutcome]) -> list[RenderableType]:
     """Return a table of cases with measured values.
 
-    For formula, forecast and simulation, the median size of the error, and the largest error of the simulation. Nothing
-    if nothing was measured.
+    It has the median size of the error of formula, forecast and simulation, and the largest error of the simulation.
+    Nothing if nothing was measured.
     """
     shown = with_measured(outcomes)
     return [_summary(shown)] if shown else []

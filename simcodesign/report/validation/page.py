@@ -154,7 +154,7 @@ def parameter_text(name: str, value: str) -> str:
 def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
     """Return rows of effect, simulated, change and share as texts, and the unit of the times.
 
-    And which effects change nothing or have nothing to act on.
+    Also return which effects change nothing or have nothing to act on.
     """
     show = Seconds([ladder.start_s, *(step.simulated_s for step in ladder.steps)])
     rows = [(ladder.start, show(ladder.start_s), "", "")]

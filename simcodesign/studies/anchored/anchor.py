@@ -54,7 +54,7 @@ class Anchors:
     def anchored(self, reading: str, predict: Predict, scenario: Scenario, predicted_s: float) -> Anchored:
         """Return the prediction ``predicted_s`` of a reading for a single design point, anchored.
 
-        Or refused, with the reason.
+        It may be refused, with the reason.
         """
         ranks = float(scenario.bind().ranks)
         rows, others = rows_nearby(self.times, scenario, self.machine_with, self.read)

@@ -96,8 +96,8 @@ def rows_nearby(
 ) -> tuple[list[MeasuredRow], str]:
     """Return the measured times that can anchor a prediction of a single design point.
 
-    And in words why others cannot: they are of another machine or other choices, of as many ranks or more, of sizes
-    more than a factor of 8 away, or of a single node where the prediction is of several, which is another regime.
+    Also return in words why others cannot: they are of another machine or other choices, of as many ranks or more, of
+    sizes more than a factor of 8 away, or of a single node where the prediction is of several, which is another regime.
     ``read``: rows read for other design points of the same workload and machine, which are not read again.
     """
     target = _Target(scenario, machine_with, read)

@@ -207,8 +207,8 @@ def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
 def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
     """Rank a group, with machines together that are equally fast (except for rounding).
 
-    Or between which and the fastest of them the replications show no difference: the paired interval of their times
-    includes 0.
+    Machines are also together if the replications show no difference between them and the fastest: the paired interval
+    of their times includes 0.
     """
     candidates = {one.machine: one for one in group}
     ranks: list[list[str]] = []
@@ -242,7 +242,7 @@ def _faster(one: Candidate, other: Candidate, reading: str) -> bool:
 def same_order(group: Sequence[Candidate]) -> bool:
     """Return whether both readings order any two machines alike, equally fast ones included.
 
-    Or the simulation leaves open which of the two is faster.
+    Two machines are also alike if the simulation leaves open which of the two is faster.
     """
     return all(
         is_open(one, other) or _faster(one, other, "forecast") == _faster(one, other, "simulated")

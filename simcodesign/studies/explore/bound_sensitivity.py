@@ -114,7 +114,7 @@ def _sensitivity(
 ) -> tuple[BoundSensitivity, Solution | None]:
     """Return the sensitivity to one bound.
 
-    And the solution under the tighter bound if it also solves the original problem.
+    Also return the solution under the tighter bound if it also solves the original problem.
     """
     problem = solution.problem
     constraint = problem.constraints[at]

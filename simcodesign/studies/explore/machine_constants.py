@@ -83,8 +83,8 @@ def constants_of(machine: Machine) -> dict[str, float]:
 def varied_constant(path: str, machine: Machine) -> float | None:
     """Return the value in force of a constant, power or parameter that may be varied.
 
-    Or of a bandwidth instead of one; None if the machine has none of that name. A constant that its file leaves out has
-    its default.
+    It may also be a bandwidth instead of a constant. Return None if the machine has none of that name. A constant that
+    its file leaves out has its default.
     """
     stated = constants_of(machine)
     if path in stated:

@@ -198,7 +198,7 @@ class Constraint:
     def with_slack(self, slack: float) -> Constraint:
         """Return the constraint with its right side relaxed by this fraction of itself.
 
-        Or shifted up for an equality.
+        An equality is shifted up.
         """
         return replace(self, slack=slack)
 

@@ -288,7 +288,7 @@ def _some(values: Mapping[str, Any], count: int, model: Any) -> Mapping[str, Any
 def _on_reference(model: NativeModel, machine: Machine) -> NativeModel:
     """Return the workload on the reference machine, with its parameters and P.
 
-    And with the constants that are set if that is the same machine.
+    The constants that are set apply if that is the same machine.
     """
     scenario: Scenario = model.scenario
     if machine is model.machine:

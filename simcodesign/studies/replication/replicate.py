@@ -156,7 +156,7 @@ class Replicated(PlainResult):
     def interval(self, *key: str) -> Interval:
         """Return the mean of a quantity, e.g. ``interval("makespan_s")``.
 
-        Or ``interval("phases_s", "iterate", "disk")``.
+        Several names lead into parts: ``interval("phases_s", "iterate", "disk")``.
         """
         if key == RESPONSE and self.batches is not None:
             return self.batches.interval

@@ -51,7 +51,7 @@ BLOCK = 20_000
 class SweepOutcome:
     """Number of points ``stored`` of all ``count`` points, of these the ``failed`` ones.
 
-    And those stored by this run, and whether it was ``stopped`` before the end.
+    Also says how many this run stored, and whether it was ``stopped`` before the end.
     """
 
     stored: int

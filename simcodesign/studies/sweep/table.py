@@ -60,8 +60,8 @@ def check_table_file(path: str | Path) -> None:
 def write_table(table: pd.DataFrame, path: str | Path, meta: Mapping[str, object] | None = None) -> None:
     """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix.
 
-    And next to it, in ``FILE.meta.json``, what all of its rows have in common (``meta``: of the sweep), unless that is
-    nothing.
+    Write next to it, in ``FILE.meta.json``, what all of its rows have in common (``meta``: of the sweep), unless that
+    is nothing.
 
     InputError for another suffix, if it cannot be written, and for Parquet without PyArrow.
     """

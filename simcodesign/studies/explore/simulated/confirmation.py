@@ -27,7 +27,7 @@ DEFAULT_BEST = 3
 class Confirmation:
     """All confirmed points in the order of the forecast.
 
-    And those that overtake its best one, if they are explained.
+    ``overtakings`` are those that overtake its best one, if they are explained.
     """
 
     points: tuple[Confirmed, ...]

@@ -174,7 +174,7 @@ def descend(evaluator: Evaluator, rounds: int = 200) -> None:
 def _steps(evaluator: Evaluator) -> FloatArray:
     """Return points that differ from the best one in one discrete variable.
 
-    Also points that differ by steps of 1, 2, 4 ... in two variables, or by up to 1 in each of a few.
+    Also return points that differ by steps of 1, 2, 4 ... in two variables, or by up to 1 in each of a few.
     """
     assert evaluator.best is not None
     base, points = evaluator.best, []
