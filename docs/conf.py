@@ -85,5 +85,6 @@ html_theme_options = {
 }
 html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
+html_sidebars = {"lesson-pages": [], "changelog": []}  # pages of no section
 html_css_files = ["site.css"]
 html_extra_path = ["_lessons"]
