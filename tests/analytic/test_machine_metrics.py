@@ -8,8 +8,8 @@ import pytest
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.studies.explore.machine_model import MachineModel
-from simcodesign.studies.explore.model_interfaces import Extra
+from simcodesign.studies.explore.models.machine_model import MachineModel
+from simcodesign.studies.explore.models.model_interfaces import Extra
 from tests.describe.test_resources import machine, using
 
 

@@ -9,8 +9,8 @@ import yaml
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
-from simcodesign.studies.explore.machine_model import MachineModel
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.machine_model import MachineModel
+from simcodesign.studies.explore.models.native_model import NativeModel
 from simcodesign.studies.sweep.evaluate import SweepEvaluator, forecast_frame, result_columns
 from simcodesign.studies.sweep.sweep import sweep_of
 

@@ -14,7 +14,7 @@ from simcodesign.aspen.machine import load_machine
 from simcodesign.aspen.part_costs import part_costs, stated_costs
 from simcodesign.cli.app import main
 from simcodesign.core.errors import InputError
-from simcodesign.studies.explore.aspen_model import AspenMachineModel
+from simcodesign.studies.explore.models.aspen_model import AspenMachineModel
 from tests import ROOT
 
 MACHINE = """

@@ -24,7 +24,7 @@ from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.machines.machine_sheet import machine_sheet
-from simcodesign.studies.explore.machine_constants import constant_parameter, constants_of, without_bandwidths
+from simcodesign.studies.explore.models.machine_constants import constant_parameter, constants_of, without_bandwidths
 from simcodesign.studies.requirements.scaled_machine import varied_machine
 from tests import builders, examples
 from tests.builders import network, read_machine

@@ -11,7 +11,7 @@ import simcodesign as sc
 from simcodesign.core.units import parse_quantity, rounded_toward, told_apart
 from simcodesign.report.explore.words import bound_shown, in_print
 from simcodesign.report.results.tables import footprint_facts
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.native_model import NativeModel
 from simcodesign.studies.explore.planners import plan
 from simcodesign.studies.explore.problem import FormulaModel, Objective, formula
 from simcodesign.studies.explore.problem_parser import constraint

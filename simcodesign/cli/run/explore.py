@@ -27,11 +27,11 @@ from simcodesign.report.explore.simulated_plot import simulated_plot
 from simcodesign.report.explore.simulated_tables import metrics_table, simulated_dict, simulated_tables
 from simcodesign.report.explore.tables import front_tables, solution_tables
 from simcodesign.report.explore.to_json import front_dict, solution_dict
-from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, bound_sensitivities
 from simcodesign.studies.explore.evaluator import write_trace
-from simcodesign.studies.explore.machine_model import MachineModel
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.aspen_model import AspenMachineModel, AspenModel
+from simcodesign.studies.explore.models.machine_model import MachineModel
+from simcodesign.studies.explore.models.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, pareto_front
 from simcodesign.studies.explore.problem import Model, Problem
 from simcodesign.studies.explore.simulated.confirmation import DEFAULT_BEST, Confirmation, confirm, confirm_front

@@ -18,20 +18,20 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
-from simcodesign.studies.explore.model_interfaces import Explorable, Ranged, apply_model_limits
-from simcodesign.studies.explore.native_model import (
+from simcodesign.studies.explore.models.aspen_model import AspenModel
+from simcodesign.studies.explore.models.model_interfaces import Explorable, Ranged, apply_model_limits
+from simcodesign.studies.explore.models.native_model import (
     ACCELERATOR_CAPACITY,
     ACCELERATOR_FOOTPRINT,
     CAPACITY_METRIC,
     FOOTPRINT,
     NativeModel,
 )
+from simcodesign.studies.explore.models.system_model import SystemModel
 from simcodesign.studies.explore.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
 from simcodesign.studies.explore.problem_parser import constraint
 from simcodesign.studies.explore.space import Space, Variable
-from simcodesign.studies.explore.system_model import SystemModel
 
 #: The parameter that is the size of a problem, unless the workload or the user names another.
 SIZE = "n"

@@ -33,19 +33,19 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.yaml.files import named_source
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
-from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
-from simcodesign.studies.explore.machine_model import MachineModel
-from simcodesign.studies.explore.model_interfaces import Explorable, Ranged
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.aspen_model import AspenModel
+from simcodesign.studies.explore.models.machine_model import MachineModel
+from simcodesign.studies.explore.models.model_interfaces import Explorable, Ranged
+from simcodesign.studies.explore.models.native_model import NativeModel
+from simcodesign.studies.explore.models.serving_metrics import PREFIX as SERVING_PREFIX
+from simcodesign.studies.explore.models.structure import is_structural, structural
+from simcodesign.studies.explore.models.system_model import SLOWDOWN, SystemModel
 from simcodesign.studies.explore.planners import capacity_constraints, plan, runs_workloads, size_of
 from simcodesign.studies.explore.problem import FormulaModel, Model, Problem, check_dimension, plain_name
 from simcodesign.studies.explore.problem_parser import VARY_FORMS, constraint, limits, objective
-from simcodesign.studies.explore.serving_metrics import PREFIX as SERVING_PREFIX
 from simcodesign.studies.explore.solvers.solve import SOLVERS
 from simcodesign.studies.explore.space import Variable
-from simcodesign.studies.explore.structure import is_structural, structural
-from simcodesign.studies.explore.system_model import SLOWDOWN, SystemModel
 from simcodesign.studies.sweep.machine_source import MachineFile
 
 #: A constraint: that every footprint fits the memory that it is of.

@@ -10,8 +10,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.studies.explore.machine_model import MachineModel
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.machine_model import MachineModel
+from simcodesign.studies.explore.models.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, Front, pareto_front
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 from simcodesign.studies.explore.study import ExplorationStudy, Statement, statements_of

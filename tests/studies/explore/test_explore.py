@@ -15,8 +15,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.studies.explore.machine_model import MachineModel
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.machine_model import MachineModel
+from simcodesign.studies.explore.models.native_model import NativeModel
 from simcodesign.studies.explore.planners import plan
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.problem_parser import constraint, objective, variable

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from simcodesign.describe.scenario import Scenario
-from simcodesign.studies.explore.model_interfaces import apply_model_limits
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.model_interfaces import apply_model_limits
+from simcodesign.studies.explore.models.native_model import NativeModel
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.problem_parser import constraint, objective, variable
 from simcodesign.studies.explore.solvers.infeasibility_proof import excluded_boxes

@@ -26,8 +26,8 @@ from simcodesign.describe.schema.key_table import key_table
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.yaml import lesson
-from simcodesign.studies.explore import aspen_model, machine_model, native_model
-from simcodesign.studies.explore.serving_metrics import SERVING_METRICS
+from simcodesign.studies.explore.models import aspen_model, machine_model, native_model
+from simcodesign.studies.explore.models.serving_metrics import SERVING_METRICS
 from simcodesign.studies.sweep import evaluate
 from tests import ROOT
 from tests.system.documentation import site_extension

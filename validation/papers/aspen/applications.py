@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from simcodesign.aspen.run.comparison import simulate_aspen
-from simcodesign.studies.explore.aspen_model import AspenModel
+from simcodesign.studies.explore.models.aspen_model import AspenModel
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
+from simcodesign.studies.explore.models.aspen_model import AspenMachineModel, AspenModel
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from simcodesign.aspen.application import Application, load_application
 from simcodesign.aspen.machine import AspenMachine, load_machine
-from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
-from simcodesign.studies.explore.model_interfaces import Explorable
+from simcodesign.studies.explore.models.aspen_model import AspenMachineModel, AspenModel
+from simcodesign.studies.explore.models.model_interfaces import Explorable
 from simcodesign.studies.explore.planners import plan
 from simcodesign.studies.explore.problem import Model
 from simcodesign.studies.explore.problem_parser import constraint, objective, variable

@@ -10,12 +10,12 @@ import numpy as np
 from simcodesign.aspen.run.comparison import aspen_effects
 from simcodesign.core.errors import InputError, Place, SimcodesignError
 from simcodesign.core.units import FloatOrArray
-from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, point_of
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.aspen_model import AspenModel
+from simcodesign.studies.explore.models.native_model import NativeModel
+from simcodesign.studies.explore.models.system_model import SystemModel
 from simcodesign.studies.explore.problem import Constraint, Problem
 from simcodesign.studies.explore.space import FloatArray
-from simcodesign.studies.explore.system_model import SystemModel
 from simcodesign.studies.requirements.simulated_systems import useful_effects
 
 

@@ -12,7 +12,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.studies.explore.evaluator import point_of
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.native_model import NativeModel
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.simulated import parallel
 from simcodesign.studies.explore.simulated.point_simulator import PointSimulator, simulator_of

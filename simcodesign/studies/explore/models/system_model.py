@@ -21,15 +21,15 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
-from simcodesign.studies.explore.machine_model import MachineModel
-from simcodesign.studies.explore.native_model import (
+from simcodesign.studies.explore.models.machine_model import MachineModel
+from simcodesign.studies.explore.models.native_model import (
     ACCELERATOR_CAPACITY,
     CAPACITY_METRIC,
     NativeModel,
 )
+from simcodesign.studies.explore.models.structure import Structural, changes_at
 from simcodesign.studies.explore.problem import RefusedPointsError
 from simcodesign.studies.explore.space import FloatArray
-from simcodesign.studies.explore.structure import Structural, changes_at
 from simcodesign.studies.sweep.machine_source import MachineFile
 
 #: The metric that compares with the reference machine.

@@ -17,7 +17,7 @@ from simcodesign.aspen.power import energy_j, machine_max_power_w, max_power_w
 from simcodesign.aspen.timing import run_time
 from simcodesign.cli.app import main
 from simcodesign.core.errors import InputError
-from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
+from simcodesign.studies.explore.models.aspen_model import AspenMachineModel, AspenModel
 from simcodesign.studies.explore.planners import plan
 from simcodesign.studies.explore.problem_parser import constraint, objective, variable
 from simcodesign.studies.explore.simulated.confirmation import confirm

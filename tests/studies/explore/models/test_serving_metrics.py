@@ -10,7 +10,7 @@ import simcodesign as sc
 from simcodesign.cli.app import main
 from simcodesign.core.errors import InputError
 from simcodesign.core.serving_result import TIMES
-from simcodesign.studies.explore.serving_metrics import SERVING_METRICS, simulated_serving
+from simcodesign.studies.explore.models.serving_metrics import SERVING_METRICS, simulated_serving
 
 MODEL = {"layers": 2, "hidden": 1024, "heads": 16, "vocabulary": 8192, "prompt_tokens": 300, "output_tokens": 20}
 P99 = "serving.first_token_p99"

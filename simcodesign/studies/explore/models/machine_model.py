@@ -13,7 +13,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.studies.explore.machine_constants import (
+from simcodesign.studies.explore.models.machine_constants import (
     constant_parameter,
     constants_of,
     nothing_to_vary,
@@ -21,7 +21,7 @@ from simcodesign.studies.explore.machine_constants import (
     without_bandwidths,
     without_varied,
 )
-from simcodesign.studies.explore.model_interfaces import Extra
+from simcodesign.studies.explore.models.model_interfaces import Extra
 from simcodesign.studies.explore.space import FloatArray
 
 #: Metrics of a machine alone.

@@ -15,7 +15,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.schema.key_table import key_table
 from simcodesign.describe.yaml.files import in_file
-from simcodesign.studies.explore.machine_constants import BANDWIDTHS, is_constant, varied_constant
+from simcodesign.studies.explore.models.machine_constants import BANDWIDTHS, is_constant, varied_constant
 from simcodesign.studies.explore.problem_parser import limits
 from simcodesign.studies.explore.space import Variable
 from simcodesign.studies.sweep.design.grid import split

@@ -10,11 +10,11 @@ import pytest
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
-from simcodesign.studies.explore.native_model import NativeModel
+from simcodesign.studies.explore.models.native_model import NativeModel
+from simcodesign.studies.explore.models.structure import Structural
+from simcodesign.studies.explore.models.system_model import SystemModel
 from simcodesign.studies.explore.problem import RefusedPointsError
 from simcodesign.studies.explore.solvers.solve import Solution
-from simcodesign.studies.explore.structure import Structural
-from simcodesign.studies.explore.system_model import SystemModel
 from simcodesign.studies.sweep.machine_source import source_of
 from tests.command_line import command
 

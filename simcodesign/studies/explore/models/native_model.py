@@ -37,7 +37,7 @@ from simcodesign.describe.programs.program import indices_of, walk
 from simcodesign.describe.scenario import OfScenario, Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
-from simcodesign.studies.explore.machine_constants import (
+from simcodesign.studies.explore.models.machine_constants import (
     constant_parameter,
     constants_of,
     is_constant,
@@ -46,9 +46,9 @@ from simcodesign.studies.explore.machine_constants import (
     without_bandwidths,
     without_varied,
 )
-from simcodesign.studies.explore.model_interfaces import Extra
+from simcodesign.studies.explore.models.model_interfaces import Extra
+from simcodesign.studies.explore.models.serving_metrics import SERVING_METRICS, forecast_serving, simulated_serving
 from simcodesign.studies.explore.problem import RefusedPointsError
-from simcodesign.studies.explore.serving_metrics import SERVING_METRICS, forecast_serving, simulated_serving
 from simcodesign.studies.explore.space import FloatArray
 
 #: Metrics of a forecast and their dimensions.
