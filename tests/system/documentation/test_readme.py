@@ -97,6 +97,7 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
         pytest.skip("needs valgrind")
     (tmp_path / "runs.csv").write_text(blocks("csv")[0])
     (tmp_path / "my-cluster.yaml").write_text(next(text for text in blocks("yaml") if "extends:" in text))
+    (tmp_path / "sweep.yaml").write_text(next(text for text in blocks("yaml") if "program:" in text))
     shutil.copytree(ROOT / "validation" / "aspen", tmp_path / "validation" / "aspen")
     if "times.csv" in arguments:
         names: dict[str, object] = {"sc": simcodesign}
