@@ -12,6 +12,7 @@ from sphinx.highlighting import lexers
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
+os.environ["PYTHONPATH"] = str(HERE / "_ext")  # of the kernels that draw docs/effects.md
 os.environ |= {"COLUMNS": "80", "OPENBLAS_NUM_THREADS": "1"}
 
 lexers["csv"] = TextLexer()  # of which Pygments knows nothing

@@ -20,6 +20,29 @@ SECTIONS = {
 }
 FILE = re.compile(r"^```(?:yaml|text|python)\n((?:#|//) (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: A torus of three dimensions, and an all-reduce by rings along one dimension after another.
+CUBE = {
+    "cube.yaml": """\
+simcodesign: 1
+name: cube
+nodes: 64
+processor: {rate: 100 TFLOP/s}
+network: {topology: {kind: torus, shape: [4, 4, 4]}, startup: 500 ns, bandwidth: 50 GB/s}
+""",
+    "by-dimension.yaml": """\
+simcodesign: 1
+name: by-dimension
+parameters: {size: 1048576, k: 4}
+groups: {x: rank // k, y: "rank // k**2 * k + rank % k", z: "rank % k**2"}
+program:
+  - reduce_scatter: {bytes: size, group: x, algorithm: ring}
+  - reduce_scatter: {bytes: size/k, group: y, algorithm: ring}
+  - allreduce: {bytes: size/k**2, group: z, algorithm: ring}
+  - allgather: {bytes: size/k**2, group: y, algorithm: ring}
+  - allgather: {bytes: size/k, group: x, algorithm: ring}
+""",
+}
+LARGER = "-P 4096 --set k=16 --set nodes=4096 --set network.topology.shape='[16, 16, 16]'"
 
 
 def test_every_program_has_a_table_and_an_example() -> None:
@@ -55,14 +78,15 @@ def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_the_commands_of_the_table_of_speed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three all-reduces take what rings take by hand: 2 (k - 1) steps of a dimension, of its startup and n/k bytes."""
     monkeypatch.chdir(tmp_path)
-    for text, file in FILE.findall(TEXT):
+    for file, text in [*CUBE.items(), *((file, text) for text, file in FILE.findall(TEXT))]:
         (tmp_path / file).write_text(text, encoding="utf-8")
     section = TEXT.partition("\n## Speed next to published figures\n")[2]
     (block,) = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     commands = block.splitlines()
     assert len(commands) == len(re.findall(r"^\| \d\. ", section, re.MULTILINE))
+    by_dimension = [f"simcodesign simulate by-dimension.yaml cube.yaml {options}" for options in ("", LARGER)]
     times_s = []
-    for command in commands:
+    for command in (commands[0], *by_dimension, *commands[1:]):
         _, *arguments = shlex.split(command)
         result = CliRunner().invoke(app, [*arguments, "--json"])
         assert result.exit_code == 0, result.output

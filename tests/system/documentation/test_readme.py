@@ -96,6 +96,7 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
     if "--run" in arguments and shutil.which("valgrind") is None:
         pytest.skip("needs valgrind")
     (tmp_path / "runs.csv").write_text(blocks("csv")[0])
+    write_descriptions(tmp_path)
     shutil.copytree(ROOT / "validation" / "aspen", tmp_path / "validation" / "aspen")
     if "times.csv" in arguments:
         names: dict[str, object] = {"sc": simcodesign}
@@ -115,10 +116,16 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
             assert Path(file.rpartition(":")[2]).stat().st_size > (1000 if is_drawn else 0)
 
 
-def test_descriptions(tmp_path: Path) -> None:
-    workload, machine = tmp_path / "sweep.yaml", tmp_path / "my-cluster.yaml"
+def write_descriptions(folder: Path) -> tuple[Path, Path]:
+    """Write the workload and the machine of the pages on describing them."""
+    workload, machine = folder / "sweep.yaml", folder / "my-cluster.yaml"
     workload.write_text(next(text for text in blocks("yaml") if "simcodesign: 1" in text and "program:" in text))
     machine.write_text(next(text for text in blocks("yaml") if "extends:" in text))
+    return workload, machine
+
+
+def test_descriptions(tmp_path: Path) -> None:
+    workload, machine = write_descriptions(tmp_path)
     comparison = compare(load_workload(workload), load_machine(machine), {"P": 64}, preset="tiny", effects="hops")
     assert comparison.simulation.makespan_s > 0
 
