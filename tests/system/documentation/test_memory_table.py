@@ -1,4 +1,4 @@
-"""The table of docs/memory.md: a stencil on one core of sandy-bridge, in cycles for the update of a line."""
+"""The table docs/tables/stencil-cycles.csv: a stencil on one core of sandy-bridge, in cycles for the update of a line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
 from simcodesign.engine.simulate import simulate
-from tests import ROOT
 from tests.shipped_pairs import load_machine
+from tests.system.documentation import csv_rows
 
 CLOCK_HZ = 2.7e9
 #: Title of a row -> points of a row, (rows, sweeps) of less and more work, and the published contributions.
@@ -47,9 +47,7 @@ def row(title: str) -> list[str]:
 
 
 def shown(title: str) -> list[str]:
-    text = (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
-    (line,) = (line for line in text.splitlines() if line.startswith(f"| {title} |"))
-    return [cell.strip() for cell in line.strip("|").split("|")]
+    return next([*row.values()] for row in csv_rows("stencil-cycles") if row["grid"] == title)
 
 
 QUICK = ("in L1", "in L2", "in L3")

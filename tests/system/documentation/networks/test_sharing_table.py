@@ -1,4 +1,4 @@
-"""The table of docs/sharing.md: four patterns under the three sharings of links, on a shipped machine."""
+"""The table docs/tables/link-sharing.csv: patterns under the three sharings of links, on a shipped machine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
 from simcodesign.describe.network.sharing import SHARINGS
 from simcodesign.engine.simulate import simulate
-from tests import ROOT, builders
+from tests import builders
 from tests.builders import network_with
 from tests.shipped_pairs import load_machine
+from tests.system.documentation import csv_rows
 
 RANKS = 64
 PATTERNS = {
@@ -49,13 +50,8 @@ def time_us(pattern: str, result: Result) -> float:
 
 
 def rows() -> list[list[str]]:
-    """Those of the table, by column."""
-    text = (ROOT / "docs" / "sharing.md").read_text(encoding="utf-8")
-    return [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in text.splitlines()
-        if any(line.startswith(f"| {pattern} |") for pattern in PATTERNS)
-    ]
+    """Return the cells of the table by row."""
+    return [[*row.values()] for row in csv_rows("link-sharing")]
 
 
 def test_every_pattern_has_its_row() -> None:
