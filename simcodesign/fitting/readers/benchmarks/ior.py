@@ -142,5 +142,5 @@ def sniff(start: FileStart) -> Match:
     return Match.CERTAIN if known else Match.NONE
 
 
-BEGINS = re.compile(r"IOR-|access,?\s*bw\(MiB/s\)|.*MPI Coordinated Test of Parallel I/O")
+BEGINS = re.compile(r"IOR-|access,?\s*bw\(MiB/s\)|(?:\S+: )?MPI Coordinated Test of Parallel I/O")
 add_benchmark("ior", read_ior, sniff, begins=BEGINS)

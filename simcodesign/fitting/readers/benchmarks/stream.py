@@ -35,13 +35,15 @@ def read_stream(path: Path) -> BenchmarkTable:
     repetitions, unit, section = 1, 1e6, ""
     ranks: dict[str, float] = {}
     others: list[str] = []
+    failed: set[int] = set()
+    begun = 0
     for line, text in numbered_lines(path, "stream"):
         place = Place(str(path), line)
         if found := SECTION.match(text):
             section = found[1].removesuffix("STREAM").lower()
             others += [found[1]] if found[1] not in TAKEN else []
         elif text.startswith("STREAM version"):
-            section = ""
+            section, begun = "", line
         elif text.startswith("Function "):
             unit = 1e9 if "GB/s" in text else 1e6
         elif found := SIZE.search(text):
@@ -55,11 +57,14 @@ def read_stream(path: Path) -> BenchmarkTable:
             if found[1] in ("Maximum", "Single STREAM"):
                 rows.append(_of_ranks(f"{section}_stream {found[2].lower()}", ranks, parameters, repetitions, line))
                 ranks = {}
+        elif text.startswith("Failed Validation"):
+            failed.update(row.line for row in rows if row.line > begun and row.operation.startswith("stream "))
         elif not section and (found := KERNEL.fullmatch(text)):
             rows.append(_row(found[1].lower(), found[2], parameters, (repetitions, unit), place))
     notes = [NOTE] if any(row.operation.startswith("star_stream") for row in rows) else []
     notes += [f"parts of HPC Challenge that are not read: {', '.join(others)}."] if others else []
-    return BenchmarkTable(str(path), "stream", tuple(rows), tuple(notes))
+    notes += [f"line {line}: the validation of STREAM failed; the row is left out." for line in sorted(failed)]
+    return BenchmarkTable(str(path), "stream", tuple(row for row in rows if row.line not in failed), tuple(notes))
 
 
 def _of_ranks(
