@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.formula_cells import escaped
@@ -23,6 +24,9 @@ from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements
 from simcodesign.fitting.readers.benchmarks.text import BEGINS, benchmarks_in, notes_on, unpacked_start
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader, read_measurements, recognised, start_of
 from simcodesign.fitting.readers.rows import Rows, pair
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Measured quantities and their units; ``time`` is per operation (one direction of a ping-pong). For a non-blocking
 #: operation, ``time`` is communication alone, ``overall_time`` includes a concurrent computation of ``compute_time``,
@@ -163,6 +167,20 @@ def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTabl
         if not abs(row.value) <= MOST:
             raise InputError("a measurement out of range", Place(str(path), row.line), value=row.value)
     return table
+
+
+def is_benchmark(path: Path) -> bool:
+    """Return whether the first bytes of a file show that a benchmark printed it."""
+    return isinstance(READERS.recognised(unpacked_start(start_of(path))), BenchmarkReader)
+
+
+def rows_frame(table: BenchmarkTable) -> pd.DataFrame:
+    """Return the rows as a DataFrame of texts, for ``measured=``: the table of ``tidy_text``, all rows evidence."""
+    import pandas as pd
+
+    text = tidy_text([table], {"role": ["evidence"] * len(table.rows)})
+    titles, *rows = csv.reader(io.StringIO(text))
+    return pd.DataFrame(rows, columns=titles, dtype=object)
 
 
 def read_table(
