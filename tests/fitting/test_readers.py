@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkReader
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkReader
 from simcodesign.fitting.readers.cube import find_runs, run_of
 from simcodesign.fitting.readers.formats import READERS, read_measurements
 from tests import examples

@@ -78,7 +78,7 @@ SLOW = {
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",
     "simcodesign.describe.measured_tables.table",
-    "simcodesign.fitting.readers.benchmarks.table",
+    "simcodesign.fitting.readers.benchmarks.output.table",
     "simcodesign.locality.hierarchy.engine",
     "simcodesign.locality.hierarchy.counts",
     "simcodesign.locality.hierarchy.prefetch",

@@ -30,7 +30,7 @@ from simcodesign.describe.machine_parts.evidence import Evidence
 from simcodesign.describe.network.algorithm_choice import AUTO
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 #: Rows that a range has at least, and ranges of an operation at most.
 LEAST_ROWS, MOST_RANGES = 3, 4

@@ -16,7 +16,6 @@ from simcodesign.calibration.benchmarks.algorithms import (
     notes_without_ranks,
 )
 from simcodesign.calibration.benchmarks.evidence import evidence_notes
-from simcodesign.calibration.benchmarks.full_node import CACHE, HOLDS_RECEIVER, full_node
 from simcodesign.calibration.benchmarks.kernels import kernel_constants
 from simcodesign.calibration.benchmarks.levels import (
     NODE,
@@ -26,9 +25,19 @@ from simcodesign.calibration.benchmarks.levels import (
     notes_of_waiting,
     placed,
 )
-from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
-from simcodesign.calibration.benchmarks.loaded_interfaces import loaded_interfaces
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
+from simcodesign.calibration.benchmarks.nodes.full_node import CACHE, HOLDS_RECEIVER, full_node
+from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import PATH as LOADED
+from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import loaded_interfaces
+from simcodesign.calibration.benchmarks.nodes.within_node import (
+    TOPOLOGY,
+    WithinNode,
+    level_changes,
+    notes_within_node,
+    unused_within_node,
+    with_levels,
+    within_node,
+)
 from simcodesign.calibration.benchmarks.packing import packing_times
 from simcodesign.calibration.benchmarks.point_to_point import (
     HOPS,
@@ -58,22 +67,13 @@ from simcodesign.calibration.benchmarks.saturation import (
     windows_of_any_nodes,
 )
 from simcodesign.calibration.benchmarks.storage import storage_constants
-from simcodesign.calibration.benchmarks.within_node import (
-    TOPOLOGY,
-    WithinNode,
-    level_changes,
-    notes_within_node,
-    unused_within_node,
-    with_levels,
-    within_node,
-)
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.constants import check_constant
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.evidence import Evidence
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, read_benchmark
 
 #: Constants that may be given as known.
 KNOWN = (LATENCY, RECEIVE, OVERHEAD, CACHE)

@@ -21,7 +21,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.measurements import FloatArray
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
 PATH = "network.reduction_per_byte"
 OPERATIONS = ("reduce", "allreduce")

@@ -127,7 +127,7 @@ def _constants_text(calibration: Any, path: Path) -> str:
 
 
 def _rows_text(calibration: Any, _: Path) -> str:
-    from simcodesign.fitting.readers.benchmarks.table import tidy_text
+    from simcodesign.fitting.readers.benchmarks.output.table import tidy_text
 
     return tidy_text(calibration.tables, {"role": calibration.roles})
 

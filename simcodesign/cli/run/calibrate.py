@@ -13,7 +13,7 @@ from simcodesign.cli.written_files import PRINTED, RequestedFiles, write_text
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark, tidy_text
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark, tidy_text
 from simcodesign.report.calibration.benchmark_tables import benchmark_dict, benchmark_tables
 from simcodesign.report.calibration.what_to_measure import command_lines, what_to_measure
 from simcodesign.report.common.terminal import write, write_json

@@ -62,7 +62,7 @@ def _of_benchmark(path: Path) -> pd.DataFrame | None:
     """Return the rows of a file that a benchmark printed; None for tables, and for files of no known format."""
     if path.suffix.lower() in TABLES or not path.is_file():
         return None
-    from simcodesign.fitting.readers.benchmarks.table import is_benchmark, read_benchmark, rows_frame
+    from simcodesign.fitting.readers.benchmarks.output.table import is_benchmark, read_benchmark, rows_frame
 
     return rows_frame(read_benchmark(path)) if is_benchmark(path) else None
 

@@ -20,7 +20,7 @@ from simcodesign.calibration.benchmarks.algorithms import (
     collective_evidence,
 )
 from simcodesign.describe.machine import Machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 from tests.builders import read_machine, workload
 from tests.command_line import command
 

@@ -16,7 +16,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark, tidy_text
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark, tidy_text
 from tests.fitting.benchmarks.outputs import ALL
 
 PLACEABLE = re.compile(r"[A-Za-z_]\w*")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
-from simcodesign.fitting.readers.benchmarks.text import BEGINS
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import BEGINS
 from simcodesign.fitting.readers.formats import read_measurements
 from tests.fitting.benchmarks import outputs
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import text_of
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import text_of
 
 #: Ends of keys -> parameters.
 PARAMETERS = {

@@ -11,8 +11,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines
 
 #: NVIDIA's HPL adds the rate of each GPU in parentheses.
 RUN = re.compile(r"(W[RC]\w+(?:\s+[0-9]+){4}\s+[0-9.eE+-]+\s+[0-9.eE+-]+)(?:\s+\(\s*[0-9.eE+-]+\s*\))?")

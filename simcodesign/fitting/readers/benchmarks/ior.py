@@ -17,8 +17,8 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines, text_of
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines, text_of
 
 MIB, KIB = float(2**20), 1024.0
 OPERATIONS = ("write", "read")

@@ -22,10 +22,10 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.runs import check_runs
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines, prose_note, text_of
+from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.output.runs import check_runs
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines, prose_note, text_of
 
 NAMED = re.compile(r"#\s*Collective test starting:\s*(\w+?)_perf")
 #: A command that runs a test, as shells and batch systems print it.

@@ -25,10 +25,10 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.runs import check_runs, is_command, ranks_of_command
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import is_prose, numbered_lines, prose_note
+from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.output.runs import check_runs, is_command, ranks_of_command
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import is_prose, numbered_lines, prose_note
 
 TITLE = re.compile(
     r"#?\s*OSU (?P<library>MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?P<device>(?:-[A-Z]+)*)[ _]?"

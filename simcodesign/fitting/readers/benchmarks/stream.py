@@ -13,8 +13,8 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines
 
 BEGINS = re.compile(r"STREAM version|Function\s+(?:Best )?Rate \(?[MG]B/s|Begin of (?:Star|Single)STREAM section")
 SECTION = re.compile(r"Begin of (\w+) section")

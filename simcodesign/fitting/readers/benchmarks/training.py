@@ -15,8 +15,8 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import number
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines
 
 FORMAT = "training"
 #: The operation of a step: the whole program.

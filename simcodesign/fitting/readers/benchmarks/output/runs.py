@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow
 
 #: A command that starts a test of OSU.
 COMMAND = re.compile(

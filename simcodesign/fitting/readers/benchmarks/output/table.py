@@ -21,7 +21,7 @@ from simcodesign.core.files.readers import FileStart, Match, no_match
 from simcodesign.core.files.text_files import number
 from simcodesign.core.units import MOST
 from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements
-from simcodesign.fitting.readers.benchmarks.text import BEGINS, benchmarks_in, notes_on, unpacked_start
+from simcodesign.fitting.readers.benchmarks.output.text import BEGINS, benchmarks_in, notes_on, unpacked_start
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader, read_measurements, recognised, start_of
 from simcodesign.fitting.readers.rows import Rows, pair
 

@@ -19,7 +19,7 @@ from simcodesign.core.errors import InputError, Place, shorten
 from simcodesign.core.files.input_files import DATA_BYTES, check_size, encoding_of, open_bytes
 from simcodesign.core.files.readers import FileStart
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.launchers import Line, by_rank, without_colours
+from simcodesign.fitting.readers.benchmarks.output.launchers import Line, by_rank, without_colours
 
 #: How the output of each benchmark begins, by the name of its format: what a line without blanks around matches.
 BEGINS: dict[str, re.Pattern[str]] = {}
