@@ -13,6 +13,7 @@ from simcodesign.calibration.benchmarks.algorithms import (
     AlgorithmChoice,
     algorithm_choices,
     collective_evidence,
+    notes_of_placement,
     notes_without_ranks,
 )
 from simcodesign.calibration.benchmarks.evidence import evidence_notes
@@ -155,6 +156,7 @@ def calibrate_machine(
     level: float = 0.9,
     robust: bool = False,
     algorithms: bool = False,
+    simulate: bool = False,
 ) -> MachineCalibration:
     """Determine constants from benchmarks, as ``studies.verbs.calibrate`` describes. ``known``: some of ``KNOWN``."""
     loaded = load_machine(machine)
@@ -165,6 +167,7 @@ def calibrate_machine(
         check_constant(path, value, loaded.place)
     notes = [note for table in every for note in (f"{table.file}: {one}" for one in table.notes)]
     notes += notes_without_ranks(every)
+    notes += notes_of_placement(every, loaded)
     tables, more = _usable(every, loaded)
     notes += more
     base, has_new_levels, note = with_levels(machine, loaded, tables)
@@ -202,7 +205,7 @@ def calibrate_machine(
     if not done.all_constants and kind is None and done.holds_receiver is None and not done.choices:
         raise _no_constant(done)
     calibrated = _calibrated(done)  # reports measured constants that contradict the machine
-    return replace(done, evidence=collective_evidence(tables, calibrated, done.lines))
+    return replace(done, evidence=collective_evidence(tables, calibrated, done.lines, simulated=simulate))
 
 
 def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[BenchmarkTable, ...], list[str]]:

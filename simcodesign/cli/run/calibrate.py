@@ -47,6 +47,10 @@ class BenchmarkOptions(Protocol):
         """Return whether algorithms are chosen."""
 
     @property
+    def simulate(self) -> bool:
+        """Return whether evidence is by simulations."""
+
+    @property
     def robust(self) -> bool:
         """Return whether outlying times weigh less."""
 
@@ -70,6 +74,7 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
             level=parsed_level(options.level, FIT_LEVEL),
             robust=options.robust,
             algorithms=options.algorithms,
+            simulate=options.simulate,
         )
     except NoConstantError:
         rows = tidy_text(tables, {"role": ["evidence" for table in tables for _ in table.rows]})
