@@ -103,7 +103,7 @@ _HOMES = {
     "phase": "mpi.marks",
     "plot": "report.pictures.plot",
     "program": "describe.python_programs.workload",
-    "read_table": "fitting.readers.benchmarks.table",
+    "read_table": "fitting.readers.benchmarks.output.table",
     "requirements": "studies.recorded.requirements",
     "run": "mpi.run",
     "serve": "studies.serving.serve",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from simcodesign.fitting.between_exponents import between_exponents
+from simcodesign.fitting.extrapolation.between_exponents import between_exponents
 from simcodesign.fitting.measurements import point_text
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.outlier_repetitions import OutlierRepetition

@@ -17,7 +17,7 @@ from simcodesign.fitting.batch_predictions import default_target
 from simcodesign.fitting.diagnostics import Outlier
 from simcodesign.fitting.fits import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, as_point
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, as_measurements
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, as_measurements
 from simcodesign.fitting.selection.candidates import Limits, coefficient_limit
 from simcodesign.fitting.selection.exponent_sets import ExponentSet, exponent_set
 from simcodesign.fitting.selection.factor_search import search_factors

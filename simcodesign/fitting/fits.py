@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.shown_answers import Drawn, ShownInNotebooks
-from simcodesign.fitting.another_regime import LEVEL, outside, regime_text, smallest_values, without
 from simcodesign.fitting.diagnostics import (
     REGIME,
     FitSettings,
@@ -22,12 +21,13 @@ from simcodesign.fitting.diagnostics import (
     repetition_warnings,
     series_warnings,
 )
+from simcodesign.fitting.extrapolation.another_regime import LEVEL, outside, regime_text, smallest_values, without
+from simcodesign.fitting.extrapolation.prediction_intervals import Prediction, Predictions, predict, predict_all
 from simcodesign.fitting.measurements import Measurements, as_point, point_text
 from simcodesign.fitting.model_of_shapes import model_of, without_unused_terms
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.outlier_repetitions import LEAST, OutlierRepetition, outlier_repetitions
 from simcodesign.fitting.point_errors import PointErrors, point_errors
-from simcodesign.fitting.prediction_intervals import Prediction, Predictions, predict, predict_all
 from simcodesign.fitting.selection.candidate_fits import Block
 from simcodesign.fitting.selection.least_squares import Family, symmetric_error
 from simcodesign.fitting.selection.model_ranking import Ranked

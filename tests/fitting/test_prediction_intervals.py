@@ -11,11 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from simcodesign.fitting.between_exponents import between_exponents
 from simcodesign.fitting.diagnostics import BETWEEN
+from simcodesign.fitting.extrapolation.between_exponents import between_exponents
+from simcodesign.fitting.extrapolation.prediction_intervals import (
+    Mixture,
+    _quantiles,
+    mixture,
+    of_models,
+    predict,
+    weights_of,
+)
 from simcodesign.fitting.fit import fit
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.prediction_intervals import Mixture, _quantiles, mixture, of_models, predict, weights_of
 from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.term_basis import Shapes
 from tests import examples

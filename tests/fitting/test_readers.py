@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkReader
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkReader
 from simcodesign.fitting.readers.cube import find_runs, run_of
 from simcodesign.fitting.readers.formats import READERS, read_measurements
 from tests import examples
@@ -162,6 +162,27 @@ def test_text_of_one_parameter_needs_no_parentheses(tmp_path: Path) -> None:
         assert (measured.regions, measured.metrics) == (("<root>",), ("",))
 
 
+def test_repetitions_of_text_may_be_parted_by_commas(tmp_path: Path) -> None:
+    text = "PARAMETER p\nPOINTS 1 2\nDATA 1,2,6\nDATA 2.5,3.5, 6\n"
+    assert read(tmp_path, text).values[0].tolist() == [[1, 2, 6], [2.5, 3.5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("titles", "cells"),
+    [("low,high", "1,9"), ("spread,count", "1,30"), ("low,high,count,interval,source,role", "1,9,30,t,log,evidence")],
+)
+def test_the_spread_of_measured_times_is_no_parameter(tmp_path: Path, titles: str, cells: str) -> None:
+    rows = "".join(f"{p},,,{2 * p},{cells}\n{p},solve,disk,{p},{cells}\n" for p in (1, 2, 4))
+    found = read(tmp_path, f"p,phase,component,value,{titles}\n{rows}", "a.csv")
+    assert found.parameters == ("p",)
+    assert (found.regions, found.metrics) == (("<root>", "solve"), ("<default>", "disk"))
+    assert found.values[:, :, 0].tolist() == [[2, 4, 8], [1, 2, 4]]
+
+
+def test_a_count_without_a_spread_is_a_parameter(tmp_path: Path) -> None:
+    assert read(tmp_path, "count,value\n1,2\n2,4\n", "a.csv").parameters == ("count",)
+
+
 def test_names_that_are_not_given(tmp_path: Path) -> None:
     for text, name in (('{"params": {"p": 1}, "value": 2}', "a.jsonl"), ("p,value\n1,2\n", "a.csv")):
         measured = read(tmp_path, text, name)
@@ -215,7 +236,8 @@ HEAD = "PARAMETER p n\nPOINTS (16 1000) (32 1000)\n"
         ("PARAMETER p\nDATA 1\n", "a.txt:2: data before any point"),
         (HEAD + "REGION r\nDATA 1\n", r"a.txt:3: wrong number of DATA lines for region 'r', metric '', got '1'"),
         (HEAD + "REGION r\nDATA 1\nDATA 2\nDATA 3\n", r"a.txt:6: wrong number .* got 'at least 3' \(allowed: 2, one"),
-        (HEAD + "DATA 1 2,5 x\n", "a.txt:3: not a number, got 'x'"),
+        (HEAD + "DATA 1 2.5 x\n", "a.txt:3: not a number, got 'x'"),
+        (HEAD + "DATA 1 2,5\n", r"a.txt:3: a number with a comma, or two numbers, got '2,5' \(allowed: 2.5, or 2 5\)"),
         (HEAD + "DATA 1_000\n", "a.txt:3: not a number, got '1_000'"),
         (HEAD + "DATA nan\n", "a.txt:3: not a number, got 'nan'"),
         (HEAD + "DATA 1e999\n", "a.txt:3: not a number, got '1e999'"),

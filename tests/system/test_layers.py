@@ -64,7 +64,7 @@ OPTIONAL = {
 POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,
 # modules of the library of C functions, and what some workloads have: ranks that differ, open streams, recordings of programs, traces of memory
-# accesses, tables of measurements.
+# accesses, tables of measurements, outputs of benchmarks.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
     "difflib",
@@ -78,6 +78,7 @@ SLOW = {
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",
     "simcodesign.describe.measured_tables.table",
+    "simcodesign.fitting.readers.benchmarks.output.table",
     "simcodesign.locality.hierarchy.engine",
     "simcodesign.locality.hierarchy.counts",
     "simcodesign.locality.hierarchy.prefetch",

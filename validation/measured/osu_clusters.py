@@ -23,7 +23,7 @@ import simcodesign as sc
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.describe.scenario import Scenario
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 from simcodesign.report.calibration.machine_file import machine_file_text
 from simcodesign.studies.validation.case import Case
 

@@ -11,7 +11,7 @@ independent normal errors, with three numbers for each range: its end, its algor
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -20,18 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.calibration.benchmarks.reductions import OPERATIONS
+from simcodesign.calibration.benchmarks.reductions import OPERATIONS, is_as_placed
 from simcodesign.calibration.benchmarks.samples import Lines
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import SIGNALS, Collective, every_algorithm
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.evidence import Evidence
+from simcodesign.describe.machine_parts.evidence import FORECAST, SIMULATION, Evidence
 from simcodesign.describe.network.algorithm_choice import AUTO
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.engine.simulate import simulate
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
+Predict = Callable[[Workload, Machine, Mapping[str, float]], float]
+"""The time of a workload on a machine at values of its parameters, in seconds."""
 #: Rows that a range has at least, and ranges of an operation at most.
 LEAST_ROWS, MOST_RANGES = 3, 4
 #: Numbers that a range is described by.
@@ -77,7 +80,7 @@ def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tup
     Rows count that state bytes and ranks P (or nodes, with one rank on each), and that the machine can hold. Operations
     with fewer than three such rows are left out.
     """
-    times = _times(tables)
+    times = _times(tables, machine)
     return tuple(
         choice
         for operation, every in times.items()
@@ -86,16 +89,17 @@ def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tup
     )
 
 
-def _times(tables: Iterable[BenchmarkTable]) -> dict[str, list[_Time]]:
-    """Return the measured times of each collective operation that has bytes.
+def _times(tables: Iterable[BenchmarkTable], machine: Machine) -> dict[str, list[_Time]]:
+    """Return the measured times of each collective operation that has bytes, in the order of the registered operations.
 
-    In the order in which these are registered.
+    Without rows whose ranks were on another number of nodes than the machine places them on.
     """
     times: dict[str, list[_Time]] = {}
     for table in tables:
         for row in table.rows:
             ranks = row.parameters.get("P", row.parameters.get("nodes"))
-            if row.quantity == "time" and ranks is not None and "bytes" in row.parameters and row.value > 0:
+            is_time = row.quantity == "time" and row.value > 0 and is_as_placed(row, machine)
+            if is_time and ranks is not None and "bytes" in row.parameters:
                 one = _Time(row.parameters["bytes"], int(ranks), row.value, table.file, row.line)
                 times.setdefault(row.operation, []).append(one)
     known = dict.fromkeys(operation for operation, _ in every_algorithm() if operation not in SIGNALS)
@@ -121,24 +125,44 @@ def notes_without_ranks(tables: Iterable[BenchmarkTable]) -> list[str]:
     return notes
 
 
-def collective_evidence(tables: Iterable[BenchmarkTable], machine: Machine, used: Lines) -> tuple[Evidence, ...]:
+def notes_of_placement(tables: Iterable[BenchmarkTable], machine: Machine) -> list[str]:
+    """Return a note for each collective operation with ranks on another number of nodes than the machine uses."""
+    known = {operation for operation, _ in every_algorithm()} - {*SIGNALS}
+    lacking = dict.fromkeys(
+        (table.file, row.operation, row.parameters["P"], row.parameters["nodes"])
+        for table in tables
+        for row in table.rows
+        if row.operation in known and row.quantity == "time" and not is_as_placed(row, machine)
+    )
+    return [
+        f"{file}: {operation} of {ranks:g} ranks on {nodes:g} nodes is not used: {machine.name} places them on "
+        f"{machine.placement.nodes_used(ranks):g} (mapping)."
+        for file, operation, ranks, nodes in lacking
+    ]
+
+
+def collective_evidence(
+    tables: Iterable[BenchmarkTable], machine: Machine, used: Lines, *, simulated: bool = False
+) -> tuple[Evidence, ...]:
     """Return how far forecasts on a calibrated ``machine`` are from the rows that are not among those ``used``.
 
     For each collective operation and number of ranks. The algorithm is the one that ``algorithm: auto`` takes there.
+    ``simulated``: simulations, with all effects, instead of forecasts.
     """
+    predict, reading = (_simulated_s, SIMULATION) if simulated else (_forecast_s, FORECAST)
     known = {file: {*lines} for file, lines in used.items()}
     found = []
-    for operation, every in _times(tables).items():
+    for operation, every in _times(tables, machine).items():
         by_ranks: dict[int, list[_Time]] = {}
         for one in sorted(every):
             if one.line not in known.get(one.file, ()):
                 by_ranks.setdefault(one.ranks, []).append(one)
         for ranks, times in sorted(by_ranks.items()):
-            if (logs := _log_ratios(operation, AUTO, times, machine)) is not None:
+            if (logs := _log_ratios(operation, AUTO, times, machine, predict)) is not None:
                 error = float(np.median(np.abs(np.expm1(-logs))))
                 ends = tuple(dict.fromkeys([times[0].size_bytes, times[-1].size_bytes]))
                 files = ", ".join(dict.fromkeys(Path(one.file).name for one in times))
-                found.append(Evidence(operation, (ranks,), len(times), error, ends, "forecast", files))
+                found.append(Evidence(operation, (ranks,), len(times), error, ends, reading, files))
     return tuple(found)
 
 
@@ -170,8 +194,18 @@ def _of_operation(operation: str, times: Sequence[_Time], machine: Machine) -> I
     return [_choice(operation, names, logs[:, low:high], times[low:high]) for low, high in ends]
 
 
-def _log_ratios(operation: str, algorithm: str, times: Sequence[_Time], machine: Machine) -> NDArray[np.float64] | None:
-    """Logarithms of measured over forecast; None where the machine has no forecast by this algorithm."""
+def _forecast_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
+    return float(forecast(workload, machine, at, longest_path=False).makespan_s)
+
+
+def _simulated_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
+    return float(simulate(workload, machine, at).makespan_s)
+
+
+def _log_ratios(
+    operation: str, algorithm: str, times: Sequence[_Time], machine: Machine, predict: Predict = _forecast_s
+) -> NDArray[np.float64] | None:
+    """Logarithms of measured over predicted; None where the machine has no prediction by this algorithm."""
     demand = Collective(None, machine.place, name=operation, algorithm=algorithm, bytes=parse("m"))
     workload = Workload(operation, {"m": Parameter("m", None)}, {}, (demand,))
     known: dict[tuple[float, int], float] = {}
@@ -179,13 +213,12 @@ def _log_ratios(operation: str, algorithm: str, times: Sequence[_Time], machine:
         for one in times:
             point = one.size_bytes, one.ranks
             if point not in known:
-                result = forecast(workload, machine, {"P": one.ranks, "m": one.size_bytes}, longest_path=False)
-                known[point] = float(result.makespan_s)
+                known[point] = predict(workload, machine, {"P": one.ranks, "m": one.size_bytes})
     except InputError:
         return None
-    forecasts = np.array([known[one.size_bytes, one.ranks] for one in times])
+    predicted = np.array([known[one.size_bytes, one.ranks] for one in times])
     measured = np.array([one.time_s for one in times])
-    return np.log(measured / forecasts) if np.all(forecasts > 0) else None
+    return np.log(measured / predicted) if np.all(predicted > 0) else None
 
 
 def _sums_of_squares(logs: NDArray[np.float64]) -> NDArray[np.float64]:

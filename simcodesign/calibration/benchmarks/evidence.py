@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from simcodesign.calibration.benchmarks.full_node import COPIES
-from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
+from simcodesign.calibration.benchmarks.nodes.full_node import COPIES
+from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import PATH as LOADED
 from simcodesign.describe.machine import Machine
 
 _ALONE = "messages alone show nothing of ranks that send at the same time"

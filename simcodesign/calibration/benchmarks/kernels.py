@@ -21,7 +21,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import Accelerator, needed_per_byte_s, needed_rate
 from simcodesign.describe.machine_parts.rates import FORMAT_BYTES
 from simcodesign.fitting.readers.benchmarks.gemm import OPERATION, SIZES, TYPE
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 Floats = NDArray[np.float64]
 EFFICIENCY, LAUNCH = "accelerator.efficiency", "accelerator.launch"

@@ -16,7 +16,7 @@ from simcodesign.calibration.benchmarks.samples import NODES, is_ring
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
 PER_NODE, SOCKETS, RANKS = "ranks_per_node", "sockets", "P"
 #: The network between nodes, inside a node, inside a socket; and the short form of messages within a node.

@@ -13,10 +13,10 @@ from simcodesign.calibration.benchmarks.algorithms import (
     AlgorithmChoice,
     algorithm_choices,
     collective_evidence,
+    notes_of_placement,
     notes_without_ranks,
 )
 from simcodesign.calibration.benchmarks.evidence import evidence_notes
-from simcodesign.calibration.benchmarks.full_node import CACHE, HOLDS_RECEIVER, full_node
 from simcodesign.calibration.benchmarks.kernels import kernel_constants
 from simcodesign.calibration.benchmarks.levels import (
     NODE,
@@ -26,9 +26,19 @@ from simcodesign.calibration.benchmarks.levels import (
     notes_of_waiting,
     placed,
 )
-from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
-from simcodesign.calibration.benchmarks.loaded_interfaces import loaded_interfaces
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
+from simcodesign.calibration.benchmarks.nodes.full_node import CACHE, HOLDS_RECEIVER, full_node
+from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import PATH as LOADED
+from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import loaded_interfaces
+from simcodesign.calibration.benchmarks.nodes.within_node import (
+    TOPOLOGY,
+    WithinNode,
+    level_changes,
+    notes_within_node,
+    unused_within_node,
+    with_levels,
+    within_node,
+)
 from simcodesign.calibration.benchmarks.packing import packing_times
 from simcodesign.calibration.benchmarks.point_to_point import (
     HOPS,
@@ -58,22 +68,13 @@ from simcodesign.calibration.benchmarks.saturation import (
     windows_of_any_nodes,
 )
 from simcodesign.calibration.benchmarks.storage import storage_constants
-from simcodesign.calibration.benchmarks.within_node import (
-    TOPOLOGY,
-    WithinNode,
-    level_changes,
-    notes_within_node,
-    unused_within_node,
-    with_levels,
-    within_node,
-)
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.constants import check_constant
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.evidence import Evidence
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, read_benchmark
 
 #: Constants that may be given as known.
 KNOWN = (LATENCY, RECEIVE, OVERHEAD, CACHE)
@@ -155,6 +156,7 @@ def calibrate_machine(
     level: float = 0.9,
     robust: bool = False,
     algorithms: bool = False,
+    simulate: bool = False,
 ) -> MachineCalibration:
     """Determine constants from benchmarks, as ``studies.verbs.calibrate`` describes. ``known``: some of ``KNOWN``."""
     loaded = load_machine(machine)
@@ -165,6 +167,7 @@ def calibrate_machine(
         check_constant(path, value, loaded.place)
     notes = [note for table in every for note in (f"{table.file}: {one}" for one in table.notes)]
     notes += notes_without_ranks(every)
+    notes += notes_of_placement(every, loaded)
     tables, more = _usable(every, loaded)
     notes += more
     base, has_new_levels, note = with_levels(machine, loaded, tables)
@@ -202,7 +205,7 @@ def calibrate_machine(
     if not done.all_constants and kind is None and done.holds_receiver is None and not done.choices:
         raise _no_constant(done)
     calibrated = _calibrated(done)  # reports measured constants that contradict the machine
-    return replace(done, evidence=collective_evidence(tables, calibrated, done.lines))
+    return replace(done, evidence=collective_evidence(tables, calibrated, done.lines, simulated=simulate))
 
 
 def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[BenchmarkTable, ...], list[str]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simcodesign.calibration.benchmarks.samples import MachineConstant, Sample, lines_of, samples, united
 from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 #: The kernel of STREAM that counts as the bandwidth of memory.
 KERNEL = "stream triad"

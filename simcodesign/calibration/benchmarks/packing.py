@@ -15,7 +15,7 @@ from simcodesign.calibration.benchmarks.samples import MachineConstant, Sample, 
 from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.measurements import FloatArray
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 PATHS = ("network.packing", "network.packing_per_byte")
 #: Operations and algorithms in which every rank copies blocks, whatever the number of ranks.

@@ -21,7 +21,7 @@ from simcodesign.calibration.segments import LEAST_SIZES, Segmentation, segmenta
 from simcodesign.describe.constants import required_paths
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.measurements import FloatArray
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 HOPS, LATENCY, RECEIVE = "hops", "network.hop_latency", "network.receive_overhead"
 OVERHEAD, PER_BYTE = "network.o", "network.O"

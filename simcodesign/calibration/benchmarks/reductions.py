@@ -21,7 +21,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.measurements import FloatArray
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
 PATH = "network.reduction_per_byte"
 OPERATIONS = ("reduce", "allreduce")
@@ -73,13 +73,13 @@ def reduction_rate(
 
 def usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
     """Return the samples with bytes and ranks that the machine can have."""
-    rows = [tuple(row for row in table.rows if _as_placed(row, machine)) for table in tables]
+    rows = [tuple(row for row in table.rows if is_as_placed(row, machine)) for table in tables]
     placed = [replace(table, rows=some) for table, some in zip(tables, rows, strict=True)]
     taken = samples(placed, operation, by=("bytes", "P"))
     return [one for one in taken if one.parameters["bytes"] > 0 and 2 <= one.parameters["P"] <= machine.most_ranks]
 
 
-def _as_placed(row: BenchmarkRow, machine: Machine) -> bool:
+def is_as_placed(row: BenchmarkRow, machine: Machine) -> bool:
     """Return whether the ranks were on as many nodes as the machine puts them on, if the row specifies how many."""
     nodes, ranks = (row.parameters.get(name) for name in (NODES, "P"))
     return nodes is None or ranks is None or bool(machine.placement.nodes_used(ranks) == nodes)

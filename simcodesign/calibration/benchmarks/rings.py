@@ -15,7 +15,7 @@ import numpy as np
 from simcodesign.calibration.benchmarks.levels import NODE, SOCKET, level_of
 from simcodesign.calibration.benchmarks.samples import PLACEMENT, RINGS, is_ring
 from simcodesign.describe.machine import Machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
 PING_PONG = "ping_pong"
 

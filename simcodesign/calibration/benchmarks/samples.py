@@ -12,7 +12,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import dimension_at
 from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.readers.benchmarks.osu import DERIVED
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
 #: Parameters that part rows into samples wherever they are stated: no sample pools different ones.
 PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window", "sockets")

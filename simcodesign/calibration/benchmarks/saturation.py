@@ -18,7 +18,7 @@ from simcodesign.calibration.benchmarks.samples import MachineConstant, Sample, 
 from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
 from simcodesign.calibration.segments import LEAST_SIZES, segmentation
 from simcodesign.fitting.measurements import FloatArray
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 PATH = "network.interfaces.per_byte"
 #: The operation in which several pairs have windows of messages.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from simcodesign.calibration.benchmarks.samples import MachineConstant, lines_of, samples
 from simcodesign.describe.machine import Machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 #: Operations of IOR -> the time per byte of a server that they tell.
 PATHS = {"read": "storage.per_byte", "write": "storage.write_per_byte"}

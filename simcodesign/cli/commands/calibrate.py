@@ -17,6 +17,7 @@ from simcodesign.cli.options.shared import (
     Preset,
     Robust,
     Settings,
+    Simulate,
     Value,
     WorkloadOnMachine,
     Write,
@@ -27,7 +28,7 @@ from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
 OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error", "value")
-OF_BENCHMARKS = ("segments", "given", "format", "algorithms")
+OF_BENCHMARKS = ("segments", "given", "format", "algorithms", "simulate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +112,7 @@ class CalibrateOptions:
             "off by the most constant factor; --write NAME.yaml states them as the machine's rules for algorithm: auto."
         ),
     ] = False
+    simulate: Simulate = False
     format: Format = None
     as_json: AsJson = False
     write: Write = field(default_factory=list)
@@ -127,7 +129,7 @@ def _constants_text(calibration: Any, path: Path) -> str:
 
 
 def _rows_text(calibration: Any, _: Path) -> str:
-    from simcodesign.fitting.readers.benchmarks.table import tidy_text
+    from simcodesign.fitting.readers.benchmarks.output.table import tidy_text
 
     return tidy_text(calibration.tables, {"role": calibration.roles})
 

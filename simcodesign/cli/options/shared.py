@@ -297,8 +297,8 @@ class VerdictOptions:
         list[str],
         Option(
             metavar="FILE",
-            help="Measured times (.csv: parameters, phase, component, value, low, high, n, ...; see "
-            "docs/measured.md), in addition to the workload's own. Repeatable.",
+            help="Measured times (.csv: parameters, phase, component, value, low, high, n, ...; or "
+            "output of a benchmark; see docs/measured.md), in addition to the workload's own. Repeatable.",
         ),
     ] = field(default_factory=list)
     value: Value = None

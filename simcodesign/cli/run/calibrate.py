@@ -13,7 +13,7 @@ from simcodesign.cli.written_files import PRINTED, RequestedFiles, write_text
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark, tidy_text
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark, tidy_text
 from simcodesign.report.calibration.benchmark_tables import benchmark_dict, benchmark_tables
 from simcodesign.report.calibration.what_to_measure import command_lines, what_to_measure
 from simcodesign.report.common.terminal import write, write_json
@@ -47,6 +47,10 @@ class BenchmarkOptions(Protocol):
         """Return whether algorithms are chosen."""
 
     @property
+    def simulate(self) -> bool:
+        """Return whether evidence is by simulations."""
+
+    @property
     def robust(self) -> bool:
         """Return whether outlying times weigh less."""
 
@@ -70,6 +74,7 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
             level=parsed_level(options.level, FIT_LEVEL),
             robust=options.robust,
             algorithms=options.algorithms,
+            simulate=options.simulate,
         )
     except NoConstantError:
         rows = tidy_text(tables, {"role": ["evidence" for table in tables for _ in table.rows]})

@@ -70,6 +70,8 @@ NODES_USED = "nodes_used"
 _TIMES = (VALUE, "low", "high", "spread")
 #: The columns that all rows of benchmarks have.
 OF_BENCHMARKS = frozenset(("phase", "component", VALUE, "low", "high", "count", "interval", "source", "role"))
+#: The component of rows that depend on the number of ranks.
+COMMUNICATION = "communication"
 #: Columns of rows of benchmarks: the size of a message, the nodes used, what was measured.
 BYTES, NODES, QUANTITY = "bytes", "nodes", "quantity"
 _FILE_AND_LINE = re.compile(r".+:[0-9]+")
@@ -167,7 +169,8 @@ def _rows(
 def _of_phases(columns: _Columns, head: Place, lines: Lines, workload: Workload) -> Lines:
     """Return the rows of benchmarks that are times of a phase or of the whole program.
 
-    Raises InputError if there are none, and if they have sizes that no parameter, or one of several, could be.
+    Raises InputError if there are none, if a time of communication has no number of ranks, and if rows have sizes that
+    no parameter, or one of several, could be.
     """
     kept = []
     left_out: dict[str, None] = {}
@@ -177,6 +180,8 @@ def _of_phases(columns: _Columns, head: Place, lines: Lines, workload: Workload)
         if (operation and operation not in (*workload.phases(), TOTAL)) or quantity not in ("", "time"):
             left_out[operation if quantity in ("", "time") else f"{operation} ({quantity})"] = None
             continue
+        if entries.get("component") == COMMUNICATION and not entries.get("P"):
+            raise _no_ranks(place, operation)
         kept.append((place, cells))
         if entries.get(BYTES) and BYTES not in workload.parameters:
             raise _no_size(head, workload)
@@ -186,6 +191,12 @@ def _of_phases(columns: _Columns, head: Place, lines: Lines, workload: Workload)
         allowed = f"a workload with a phase named as one of them; {workload.name} has {phases}"
         raise InputError(what, head, value=", ".join(left_out), allowed=allowed)
     return kept
+
+
+def _no_ranks(place: Place, operation: str) -> InputError:
+    """Return the error for a row of a benchmark that would be compared at any number of ranks."""
+    allowed = "a number of ranks in the column P, which calibrate takes from --given FILE:P=16"
+    return InputError(f"the row of {operation or TOTAL} has no number of ranks", place, value="", allowed=allowed)
 
 
 def _sizes(workload: Workload) -> list[str]:

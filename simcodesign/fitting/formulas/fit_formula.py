@@ -17,7 +17,7 @@ from simcodesign.fitting.formulas.formula_fit import FormulaFit, FormulaFits
 from simcodesign.fitting.formulas.known_names import KnownNames, names_of_machine
 from simcodesign.fitting.formulas.variable_projection import Problem, solve
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, as_measurements
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, as_measurements
 from simcodesign.fitting.selection.candidate_fits import Block
 from simcodesign.fitting.weights import block_of
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.to_json import PlainResult, attributes_of
+from simcodesign.fitting.extrapolation.prediction_intervals import Prediction
 from simcodesign.fitting.fits import checked_level, explained
 from simcodesign.fitting.formulas.form import Form
 from simcodesign.fitting.formulas.starts import EXPONENT_BOUND
@@ -18,7 +19,6 @@ from simcodesign.fitting.formulas.uncertainty import Uncertainty, listed, studen
 from simcodesign.fitting.formulas.variable_projection import Problem, Solution
 from simcodesign.fitting.measurements import Measurements, as_point
 from simcodesign.fitting.point_errors import PointErrors, point_errors
-from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.fitting.selection.least_squares import further_measurement, symmetric_error
 from simcodesign.fitting.selection.term_basis import Array
 

@@ -23,6 +23,7 @@ from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows, pair
 
 ROOT, UNNAMED = "<root>", ""
 PARAMETER, POINTS, METRIC, REGION, DATA = KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
+AMBIGUOUS = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 TOKEN = re.compile(r"[()]|[^\s(),;]+")
 
 
@@ -111,7 +112,7 @@ class TextReader:
             )
         if self.at_point == len(self.rows.points):
             raise self.wrong_count(place, f"at least {self.at_point + 1}")
-        given = [number(word, place) for word in rest.replace(",", " ").split()]
+        given = [number(word, place) for word in _values(rest, place)]
         if not given:
             raise InputError("DATA without a value", place, allowed="DATA and one number for each repetition")
         self.values.extend(given)
@@ -164,6 +165,19 @@ def read_extrap_text(path: Path, partial: bool = False) -> Measurements:
     return reader.rows.measurements(tuple(reader.parameters))
 
 
+def _values(text: str, place: Place) -> list[str]:
+    """Return the numbers of a line DATA, between blanks or commas.
+
+    Raises InputError for ``1,5`` among other numbers: one number with a decimal comma, or two.
+    """
+    words = text.split()
+    for word in words:
+        if AMBIGUOUS.fullmatch(word):
+            allowed = f"{word.replace(',', '.')}, or {word.replace(',', ' ')}"
+            raise InputError("a number with a comma, or two numbers", place, value=word, allowed=allowed)
+    return text.replace(",", " ").split()
+
+
 def no_data(keyword: str, place: Place) -> InputError:
     """Return the error for a keyword that no line ``DATA`` follows."""
     return InputError(f"{keyword} without DATA", place, allowed="DATA, one line for each point")
@@ -213,10 +227,11 @@ def wrong_length(given: str, parameters: int, place: Place) -> InputError:
 
 
 def sniff(start: FileStart) -> Match:
-    """Return a keyword at the beginning of the first line that is no comment; also any .txt file that is no JSON."""
-    first = next((line for line in start.lines if not line.startswith("#")), "")
-    is_text = start.suffix == ".txt" and not start.text.startswith("{")
-    return Match.POSSIBLE if is_text or first.split(None, 1)[:1] in ([word] for word in KEYWORDS) else Match.NONE
+    """Recognise a keyword at the beginning of the first line that is no comment; in a .txt file, of any line."""
+    words = [line.split(None, 1)[0] for line in start.lines if not line.startswith("#")]
+    is_open = not words or "\ufffd" in start.text  # only comments so far, or no text in UTF-8: reading tells more
+    in_text = start.suffix == ".txt" and (is_open or any(word.upper().startswith(KEYWORDS) for word in words))
+    return Match.POSSIBLE if in_text or words[:1] in ([word] for word in KEYWORDS) else Match.NONE
 
 
 READERS.add_reader(MeasurementReader("text", read_extrap_text, sniff=sniff))

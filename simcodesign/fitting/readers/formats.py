@@ -94,7 +94,7 @@ def recognised(start: FileStart, path: Path) -> MeasurementReader:
             "a file of no known format" if start.text else "the file is empty",
             Place(str(path), 1 if start.text else None),
             value=start.text[:40] or None,
-            allowed=f"one of {READERS.names}; --format (format=) names it",
+            allowed=f"a table in CSV, or one of {READERS.names}; --format (format=) names it",
         )
     return reader
 

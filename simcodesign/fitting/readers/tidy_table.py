@@ -1,12 +1,14 @@
 """Tidy tables: one measurement a row. What their columns mean, and their rows taken in from frames of pandas.
 
-How columns are recognised: ``region`` (or ``callpath``), ``metric`` and ``repetition`` by their names, in
-small or capital letters; the values are in the column ``value``, otherwise in ``seconds`` or ``time``, or in the one
-that the caller names; every other column is a parameter, and must hold positive numbers. Only values and a parameter
-are needed: without a region column the region is ``<root>``, without a metric column the metric is ``<default>``. A
-title may have a unit (``time (ms)``, ``size [KiB]``), from which numbers are converted to SI units. An empty value, or
-``nan``, is a missing measurement. With a ``repetition`` column a value keeps its place among the
-repetitions; without one, rows of the same region, metric and point are successive repetitions.
+How columns are recognised: ``region`` (or ``callpath``, ``phase``), ``metric`` (or ``component``) and ``repetition`` by
+their names, in small or capital letters; the values are in the column ``value``, otherwise in ``seconds`` or ``time``,
+or in the one that the caller names. Left out are the spread of a value (``low`` and ``high``, or ``spread``, with
+``count``), and ``interval``, ``source``, ``role`` and ``comment``. Every other column is a parameter, and must hold
+positive numbers. Only values and a parameter are needed: without a region column the region is ``<root>``, without a
+metric column the metric is ``<default>``. A title may have a unit (``time (ms)``, ``size [KiB]``), from which numbers
+are converted to SI units. An empty value, or ``nan``, is a missing measurement. With a ``repetition`` column a value
+keeps its place among the repetitions; without one, rows of the same region, metric and point are successive
+repetitions.
 """
 
 from __future__ import annotations
@@ -28,7 +30,11 @@ from simcodesign.fitting.readers.rows import METRIC_BITS, Rows, check_coordinate
 
 REGION, METRIC, REPETITION = "region", "metric", "repetition"
 NAMED = (REGION, METRIC, VALUE, REPETITION)
-SYNONYMS = {"callpath": REGION}
+SYNONYMS = {"callpath": REGION, "phase": REGION, "component": METRIC}
+#: Columns of measured times (``describe.measured_tables``) that are no parameters: the spread of a value, if its ends
+#: or half of it are given, and what is said of a row.
+ENDS, HALF, COUNT = ("low", "high"), "spread", "count"
+REMARKS = ("interval", "source", "role", "comment")
 ROOT, DEFAULT = "<root>", "<default>"
 ALLOWED_COLUMNS = (
     f"region (or callpath), metric, value (or seconds, time, --value COLUMN), repetition, and 1 to {MAX_PARAMETERS} "
@@ -75,14 +81,19 @@ def columns_of(titles: Sequence[str], place: Place, value: str | None = None) ->
         raise InputError(error.what, place, value=error.value, allowed=allowed) from None
     if len(set(names)) < len(names):
         raise InputError("two columns with the same name", place, value=", ".join(names), allowed="each once")
-    meaning = {name: SYNONYMS.get(name.lower(), name.lower()) for name in names}
+    small = {name.lower() for name in names}
+    has_spread = HALF in small or small.issuperset(ENDS)
+    not_used = {*REMARKS, *((*ENDS, HALF, COUNT) if has_spread else ())}
+    # A word that another column has is no synonym for it.
+    synonyms = {word: meant for word, meant in SYNONYMS.items() if meant not in small or word == "callpath"}
+    meaning = {name: synonyms.get(name.lower(), name.lower()) for name in names}
     named = {meaning[name]: name for name in names if meaning[name] in (REGION, METRIC, REPETITION)}
     named[VALUE] = names[values]
     # Values that were not chosen are no parameters either.
     others = {*VALUES} if value is not None else {VALUE}
-    known = {REGION, METRIC, REPETITION, *others}
+    known = {REGION, METRIC, REPETITION, *others, *not_used}
     parameters = tuple(name for name in names if meaning[name] not in known and name != names[values])
-    left_out = sum(meaning[name] in others and name != names[values] for name in names)
+    left_out = sum(meaning[name] in {*others, *not_used} and name != names[values] for name in names)
     if len(named) + len(parameters) + left_out < len(names):
         raise InputError("two columns with the same name", place, value=", ".join(names), allowed="each once")
     check_parameters(parameters, place)
@@ -152,7 +163,7 @@ def names_of(
     order = by_appearance(codes, len(entries))
     numbers = np.zeros(len(entries), dtype=np.int64)
     for index in order:
-        numbers[index] = numbered(str(entries[index]))
+        numbers[index] = numbered(str(entries[index]) or default)
     numbers_of_rows: IntArray = numbers[codes]
     return numbers_of_rows
 

@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.calibration.benchmarks.algorithms import AlgorithmChoice
-from simcodesign.calibration.benchmarks.full_node import HOLDS_RECEIVER
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration
+from simcodesign.calibration.benchmarks.nodes.full_node import HOLDS_RECEIVER
 from simcodesign.calibration.benchmarks.point_to_point import PointToPoint
 from simcodesign.calibration.benchmarks.samples import MachineConstant
 from simcodesign.calibration.estimates import Combination

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.calibration.benchmarks.algorithms import decision_table
-from simcodesign.calibration.benchmarks.full_node import HOLDS_RECEIVER
 from simcodesign.calibration.benchmarks.levels import NODE
 from simcodesign.calibration.benchmarks.machine_constants import (
     MachineCalibration,
     constants_of_all,
     shared_by_segments,
 )
+from simcodesign.calibration.benchmarks.nodes.full_node import HOLDS_RECEIVER
+from simcodesign.calibration.benchmarks.nodes.within_node import TOPOLOGY
 from simcodesign.calibration.benchmarks.point_to_point import Segment
 from simcodesign.calibration.benchmarks.samples import MachineConstant
-from simcodesign.calibration.benchmarks.within_node import TOPOLOGY
 from simcodesign.core.units import shortest_quantity
 from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.machine_parts.evidence import Evidence

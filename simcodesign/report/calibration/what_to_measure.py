@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from simcodesign.calibration.benchmarks.full_node import COPIES, HOLDS_RECEIVER
 from simcodesign.calibration.benchmarks.levels import NODE
-from simcodesign.calibration.benchmarks.within_node import TOPOLOGY
+from simcodesign.calibration.benchmarks.nodes.full_node import COPIES, HOLDS_RECEIVER
+from simcodesign.calibration.benchmarks.nodes.within_node import TOPOLOGY
 from simcodesign.describe.machine import Machine
 
 #: Sendrecv goes up to this power of two, or to four times a rank's share of the last cache.

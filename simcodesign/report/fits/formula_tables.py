@@ -11,9 +11,9 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.core.to_json import attributes_of
+from simcodesign.fitting.extrapolation.prediction_intervals import Prediction
 from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.formulas.formula_fit import FormulaFit, FormulaFits
-from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.report.common.numbers import Digits
 from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.tables import (

@@ -16,11 +16,11 @@ from rich.table import Table
 from simcodesign.core.to_json import attributes_of, to_json
 from simcodesign.fitting.batch_predictions import BatchPredictions
 from simcodesign.fitting.diagnostics import OWN
+from simcodesign.fitting.extrapolation.prediction_intervals import Prediction
 from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, point_text
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.point_errors import PointErrors, together
-from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.report.common.numbers import Digits, ends_of
 from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.names import latex_name, python_names, renamed

@@ -20,6 +20,7 @@ class BenchmarkOptions(TypedDict, total=False):
 
     segments: int | None
     algorithms: bool
+    simulate: bool
 
 
 class TimesOptions(TypedDict, total=False):
@@ -80,7 +81,8 @@ def calibrate(
 
     With benchmarks: ``segments``: of sizes of messages; None to choose their number by cross-validation.
     ``algorithms``: whether to name, for each collective operation and range of sizes, the algorithm whose forecasts are
-    off by the most constant factor (``choices``).
+    off by the most constant factor (``choices``). ``simulate``: whether the errors of ``evidence`` are of simulations
+    instead of forecasts.
 
     With a ``workload``: least squares, no constant below 0. ``parameters`` and ``preset`` apply unless the table has
     its own. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``. ``unknown``: paths of
@@ -110,7 +112,7 @@ def calibrate(
     wrong = {*options} - {*(BenchmarkOptions if workload is None else TimesOptions).__annotations__}
     if wrong & {*BenchmarkOptions.__annotations__, *TimesOptions.__annotations__} or (workload is None and parameters):
         what = f"{', '.join(sorted(wrong)) or 'parameters'} {'without' if workload is None else 'with'} a workload"
-        raise InputError(what, allowed="segments and algorithms for benchmarks; others with workload=")
+        raise InputError(what, allowed="segments, algorithms and simulate for benchmarks; others with workload=")
     if workload is not None:
         return calibrate_by_times(workload, machine, files, parameters, fixed=known, **given)
     if isinstance(machine, Machine):

@@ -18,9 +18,11 @@ from simcodesign.calibration.benchmarks.algorithms import (
     _sums_of_squares,
     algorithm_choices,
     collective_evidence,
+    notes_of_placement,
 )
 from simcodesign.describe.machine import Machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 from tests.builders import read_machine, workload
 from tests.command_line import command
 
@@ -158,3 +160,56 @@ def test_rows_that_were_not_used_are_evidence() -> None:
         assert one.median_error == pytest.approx(1 - 1 / 1.25)
         assert (one.reading, one.source) == ("forecast", "made.txt")
     assert collective_evidence([made], MACHINE, {"made.txt": tuple(range(1, 7))}) == ()
+
+
+MESH = read_machine("""
+simcodesign: 1
+name: mesh
+nodes: 16
+processors_per_node: 4
+processor: {rate: 1 GFLOP/s}
+network: {startup: 5 us, bandwidth: 1 GB/s, sends: blocking, topology: {kind: mesh, shape: [4, 4]}}
+""")
+
+
+def test_evidence_by_simulations_has_what_forecasts_leave_out() -> None:
+    """Messages of 64 ranks share links: times of the simulation, a factor longer, have that error by simulations only."""
+    work = workload("- all_to_all: {bytes: 4096, algorithm: auto}\n")
+    value = 1.25 * float(sc.simulate(work, MESH, {"P": 64}).makespan_s)
+    forecast_s = float(sc.forecast(work, MESH, {"P": 64}).makespan_s)
+    row = BenchmarkRow("all_to_all", "time", value, 1, parameters={"bytes": 4096.0, "P": 64.0})
+    errors = {}
+    for simulated in (False, True):
+        (one,) = collective_evidence([BenchmarkTable("made.txt", "osu", (row,))], MESH, {}, simulated=simulated)
+        errors[one.reading] = one.median_error
+    assert errors == {
+        "forecast": pytest.approx(1 - forecast_s / value),
+        "simulation": pytest.approx(1 - 1 / 1.25),
+    }
+    assert errors["forecast"] > 0.3
+
+
+@pytest.mark.parametrize(("nodes", "is_used"), [(2.0, True), (8.0, False), (None, True)])
+def test_ranks_on_other_nodes_are_no_evidence(nodes: float | None, is_used: bool) -> None:
+    """The machine fills nodes: 8 ranks are on 2 of 4 processors each."""
+    parameters = {"bytes": 64.0, "P": 8.0} | ({} if nodes is None else {"nodes": nodes})
+    row = BenchmarkRow("allreduce", "time", 1e-5, 1, parameters=parameters)
+    tables = [BenchmarkTable("made.txt", "osu", (row,))]
+    assert bool(collective_evidence(tables, MESH, {})) == is_used
+    noted = ["made.txt: allreduce of 8 ranks on 8 nodes is not used: mesh places them on 2 (mapping)."]
+    assert notes_of_placement(tables, MESH) == ([] if is_used else noted)
+
+
+def test_the_command_writes_evidence_by_simulations(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pair.txt").write_text(
+        "# OSU MPI Latency Test v7.3\n# Size  Latency (us)\n8 1.00\n1024 2.00\n8192 9.00\n"
+    )
+    (tmp_path / "all.txt").write_text(
+        "mpirun -np 64 osu_alltoall\n# OSU MPI All-to-All Personalized Exchange Latency Test v7.3\n"
+        "# Size  Avg Latency(us)\n4096  2000.00\n"
+    )
+    files = (tmp_path / "pair.txt", tmp_path / "all.txt", "--given", "pair.txt:nodes=2")
+    for more, reading in (((), "forecast"), (("--simulate",), "simulation")):
+        command(capfd, "calibrate")("mesh-256", *files, *more, "--write", tmp_path / "mine.yaml")
+        assert "rows: 1, median_error: " in (tmp_path / "mine.yaml").read_text()
+        assert load_machine(tmp_path / "mine.yaml").evidence[0].reading == reading

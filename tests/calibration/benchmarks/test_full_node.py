@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import yaml
 
-from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
-from simcodesign.calibration.benchmarks.loaded_interfaces import PairwiseRounds
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
+from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import PATH as LOADED
+from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import PairwiseRounds
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark
 from simcodesign.report.calibration.machine_file import machine_file_text
 from tests.calibration.benchmarks import full_node_outputs as made
 from tests.calibration.benchmarks.full_node_outputs import GB, MIB, RANKS, SIZES, US

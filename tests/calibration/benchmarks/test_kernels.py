@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.core.errors import InputError
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
 #: FLOP/s in bf16 and bytes a second of the memory of ``a100-cluster``, as its file states them.
 ACCELERATOR = sc.Machine.load("a100-cluster").accelerator

@@ -13,7 +13,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 from simcodesign.report.calibration.benchmark_tables import benchmark_dict, benchmark_sentences
 from simcodesign.report.calibration.machine_file import lines_text, machine_file_text
 from tests.builders import workload

@@ -11,7 +11,7 @@ import pytest
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.calibration.benchmarks.samples import samples
 from simcodesign.core.errors import InputError
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, read_benchmark
 
 SIZES = [float(2**power) for power in range(21)]
 US, GB = 1e-6, 1e9

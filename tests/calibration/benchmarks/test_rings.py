@@ -10,7 +10,7 @@ import pytest
 from simcodesign import Machine, forecast, simulate
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.core.errors import InputError
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark
 from tests import ROOT
 from tests.builders import workload
 from tests.calibration.benchmarks.full_node_outputs import GB, US, nccl

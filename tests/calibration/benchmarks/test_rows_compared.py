@@ -9,13 +9,14 @@ import pytest
 
 from simcodesign.calibration.timings import read_timings
 from simcodesign.comparison.compare import compare
+from simcodesign.comparison.measured.sources import given_measurements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.measured_tables.table import read_measured
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark, tidy_text
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark, tidy_text
 from tests.fitting.benchmarks.outputs import ALL
 
 PLACEABLE = re.compile(r"[A-Za-z_]\w*")
@@ -23,7 +24,7 @@ PLACEABLE = re.compile(r"[A-Za-z_]\w*")
 
 def rows_file(folder: Path, name: str) -> Path:
     (folder / name).write_text(ALL[name][1], encoding="utf-8")
-    table = read_benchmark(folder / name, ALL[name][0])
+    table = read_benchmark(folder / name, ALL[name][0]).with_parameters({"P": 4})
     path = folder / f"{name}.rows.csv"
     path.write_text(tidy_text([table], {"role": ["evidence"] * len(table.rows)}), encoding="utf-8")
     return path
@@ -56,6 +57,37 @@ def test_rows_of_every_benchmark_are_read(tmp_path: Path, name: str) -> None:
     assert {row.operation for row in times} == {
         phase for one in read_measured(path, workload) for phase in [*one.phases, *(part[0] for part in one.parts)]
     }
+
+
+def test_rows_without_ranks_are_compared_at_no_number_of_ranks(tmp_path: Path) -> None:
+    """They would be compared with predictions for any number."""
+    (tmp_path / "osu.txt").write_text("# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)\n1024  4.50\n")
+    table = read_benchmark(tmp_path / "osu.txt")
+    rows = tmp_path / "rows.csv"
+    rows.write_text(tidy_text([table], {"role": ["evidence"]}))
+    for path in (rows, tmp_path / "osu.txt"):
+        with pytest.raises(InputError, match=rf"{path.name}.*the row of allreduce has no number of ranks"):
+            given_measurements(path, workload_of(["allreduce"]))
+
+
+def test_what_a_benchmark_printed_is_compared_directly(tmp_path: Path) -> None:
+    path = tmp_path / "osu.log"
+    command = "mpirun -np 4 osu_bcast\n# OSU MPI Broadcast Latency Test v7.3\n# Size  Avg Latency(us)\n"
+    path.write_text(command + "1024  4.50\n2048  5.50\n")
+    for ranks, size, time_s in ((4, 2048, 5.5e-6), (8, 2048, None)):
+        measured = compare("broadcast", "crossbar-16", {"P": ranks, "m": size}, measured=path).measured
+        assert (measured and measured.parts["broadcast", "communication"].value) == time_s
+    path.write_text(command)
+    with pytest.raises(InputError, match=r"osu.log: the file holds no measurement"):
+        compare("broadcast", "crossbar-16", {"P": 4}, measured=path)
+
+
+def test_steps_of_a_training_log_are_totals(tmp_path: Path) -> None:
+    (tmp_path / "training.log").write_text(ALL["training.log"][1])
+    (found,) = given_measurements(tmp_path / "training.log", load_workload("gpt"))
+    assert found.total is not None
+    assert (found.total.value, found.total.n) == (pytest.approx(5.0175), 2)
+    assert (found.at["P"], found.at["layers"], found.at["global_batch"]) == (256, 40, 512)
 
 
 @pytest.mark.parametrize(("more", "is_whole"), [("", True), (", {compute: {flops: 8}}", False)])

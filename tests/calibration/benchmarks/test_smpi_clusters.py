@@ -12,7 +12,7 @@ import pytest
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.calibration.benchmarks.samples import columns, samples
 from simcodesign.calibration.segments import Segmentation, segmentation
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark
 from tests.system.documentation import csv_rows
 
 pytestmark = pytest.mark.thorough

@@ -10,7 +10,7 @@ from simcodesign.calibration.benchmarks.machine_constants import MachineCalibrat
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 from simcodesign.report.calibration.machine_file import machine_file_text
 from tests.calibration.benchmarks.test_machine_constants import (
     GB,

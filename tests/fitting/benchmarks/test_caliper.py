@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simcodesign.core.errors import InputError
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, read_benchmark
 from simcodesign.fitting.readers.formats import read_measurements
 
 needs_package = pytest.mark.skipif(find_spec("caliperreader") is None, reason="caliper-reader is not installed")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.readers import FileStart
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, read_benchmark, tidy_text
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, read_benchmark, tidy_text
 from simcodesign.fitting.readers.formats import READERS, read_measurements
 from tests.fitting.benchmarks import outputs
 

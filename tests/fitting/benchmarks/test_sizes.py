@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from simcodesign.describe.demands.collective import ALGORITHMS
-from simcodesign.fitting.readers.benchmarks.operations import BYTES, PRINTED, operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.table import read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.operations import BYTES, PRINTED, operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark
 
 DOCS = Path(__file__).parents[3] / "docs"
 RANKS, BLOCK = 4, 1024

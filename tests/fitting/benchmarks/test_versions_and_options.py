@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simcodesign.core.errors import InputError
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, read_benchmark
 from simcodesign.fitting.readers.formats import read_measurements
 from tests.fitting.benchmarks import outputs
 

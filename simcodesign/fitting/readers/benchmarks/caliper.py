@@ -34,8 +34,8 @@ from simcodesign.fitting.readers.benchmarks.caliper_profiles import (
     read_cali,
     read_json_split,
 )
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import text_of
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import text_of
 
 REGIONS = ("region", "path", "name", "node", "function")
 #: Units by which a format is named.

@@ -15,8 +15,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import CsvRows, check_width, number
 from simcodesign.core.units import parse_quantity
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines, text_of
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines, text_of
 
 OPERATION = "gemm"
 SIZES = ("m", "n", "k")

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import text_of
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import text_of
 
 #: Ends of keys -> parameters.
 PARAMETERS = {
@@ -31,8 +31,12 @@ FINAL = re.compile(
 def read_hpcg(path: Path) -> BenchmarkTable:
     """Read a time and a rate for each part. A result that is not VALID is mentioned in the notes."""
     parameters: dict[str, float] = {}
-    found: list[tuple[str, str, float, int]] = []
+    rows: list[BenchmarkRow] = []
     notes: list[str] = []
+
+    def add(part: str, quantity: str, value: float) -> None:
+        rows.append(BenchmarkRow(f"hpcg {part.lower()}", quantity, value, line, "total", dict(parameters)))
+
     for line, key, value in _entries(path):
         name = PARAMETERS.get(key) or PARAMETERS.get("::".join(key.split("::")[-2:]))
         if "INVALID" in key:
@@ -42,15 +46,11 @@ def read_hpcg(path: Path) -> BenchmarkTable:
         if name:
             parameters[name] = float(value)
         elif TIMES in key:
-            found.append((key.rpartition("::")[2], "time", float(value), line))
+            add(key.rpartition("::")[2], "time", float(value))
         elif RATES in key:
-            found.append((key.rpartition("::")[2], "flop_rate", float(value) * 1e9, line))
+            add(key.rpartition("::")[2], "flop_rate", float(value) * 1e9)
         elif FINAL.search(key):
-            found.append(("rating", "flop_rate", float(value) * 1e9, line))
-    rows = [
-        BenchmarkRow(f"hpcg {part.lower()}", quantity, value, line, "total", dict(parameters))
-        for part, quantity, value, line in found
-    ]
+            add("rating", "flop_rate", float(value) * 1e9)
     return BenchmarkTable(str(path), "hpcg", tuple(rows), tuple(notes))
 
 

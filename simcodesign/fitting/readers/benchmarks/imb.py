@@ -6,9 +6,10 @@ t_pure[usec] t_CPU[usec] overlap[%]``) and rows. ``t[usec]`` of PingPong is half
 ``# Benchmarking Multi-NAME`` and ``# ( 8 groups of 2 processes each running simultaneous )``: P is the size of a
 group, and each group has a row of its own if there is a column ``Group``. Other ranks of the run wait: ``# ( 14
 additional processes waiting in MPI_Barrier)``. Bandwidths of Uniband and Biband add up all pairs together, P/2 of them.
-IMB-MT prints ``(threads: N)`` and the bytes of all threads. Rows that were not measured say why instead
-(``out-of-mem.``, ``int-overflow.``, ``time-out.``). Source: Intel MPI Benchmarks User Guide, "Output";
-src_c/IMB_output.c and src_cpp/MT/MT_benchmark.h of intel/mpi-benchmarks.
+``Mbytes`` are 10^6 bytes, in old versions 2^20: the messages per second tell. IMB-MT prints ``(threads: N)`` and the
+bytes of all threads. Rows that were not measured say why instead (``out-of-mem.``, ``int-overflow.``, ``time-out.``).
+Source: Intel MPI Benchmarks User Guide, "Output"; src_c/IMB_output.c and src_cpp/MT/MT_benchmark.h of
+intel/mpi-benchmarks.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines
+from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.output.runs import check_runs
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import is_prose, numbered_lines, prose_note
 
 BEGINS = re.compile(r"#\s*(Benchmarking\s+\S+|Intel ?\(R\) MPI Benchmarks)")
 BENCHMARK = re.compile(r"#\s*Benchmarking\s+(Multi-)?(\S+)")
@@ -44,6 +46,7 @@ TIMES = {
     "t_CPU[usec]": "compute_time",
 }
 #: Columns that count where a row has no time -> quantities, and the unit of the column.
+MEBI = 1 << 20
 RATES = {"Mbytes/sec": ("bandwidth", 1e6), "Msg/sec": ("operation_rate", 1.0)}
 
 
@@ -93,8 +96,11 @@ def read_imb(path: Path) -> BenchmarkTable:
         elif part.titles and NUMBER.fullmatch(text.split()[0]):
             if failed := FAILED.fullmatch(text):
                 notes.append(f"line {line}: {part.name} of {failed[1]} bytes was not measured ({failed[2]}).")
+            elif is_prose(text):
+                notes.append(prose_note(line, text))
             else:
                 rows += _rows(part, text, Place(str(path), line))
+    check_runs(rows, str(path))
     return BenchmarkTable(str(path), "imb", tuple(rows), tuple(notes))
 
 
@@ -170,7 +176,16 @@ def _values(cells: Mapping[str, float]) -> Iterator[tuple[str, float]]:
         yield "overlap", cells["overlap[%]"] / 100
     for name, (quantity, unit) in RATES.items():
         if not times and cells.get(name):
-            yield quantity, cells[name] * unit
+            yield quantity, cells[name] * (MEBI if quantity == "bandwidth" and _is_binary(cells) else unit)
+
+
+def _is_binary(cells: Mapping[str, float]) -> bool:
+    """Return whether the bandwidth of a row is in units of 2^20 bytes, as its bytes and messages show.
+
+    Bandwidths below 1 have too few digits to show it.
+    """
+    total, rate = cells.get("#bytes", 0.0) * cells.get("Msg/sec", 0.0), cells.get("Mbytes/sec", 0.0)
+    return rate >= 1 and abs(total / (rate * MEBI) - 1) < abs(total / (rate * 1e6) - 1)
 
 
 add_benchmark("imb", read_imb, begins=BEGINS)

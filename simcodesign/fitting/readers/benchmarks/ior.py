@@ -17,8 +17,8 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines, text_of
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines, text_of
 
 MIB, KIB = float(2**20), 1024.0
 OPERATIONS = ("write", "read")
@@ -142,5 +142,5 @@ def sniff(start: FileStart) -> Match:
     return Match.CERTAIN if known else Match.NONE
 
 
-BEGINS = re.compile(r"IOR-|access,?\s*bw\(MiB/s\)|.*MPI Coordinated Test of Parallel I/O")
+BEGINS = re.compile(r"IOR-|access,?\s*bw\(MiB/s\)|(?:\S+: )?MPI Coordinated Test of Parallel I/O")
 add_benchmark("ior", read_ior, sniff, begins=BEGINS)

@@ -22,9 +22,10 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines, text_of
+from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.output.runs import check_runs
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines, prose_note, text_of
 
 NAMED = re.compile(r"#\s*Collective test starting:\s*(\w+?)_perf")
 #: A command that runs a test, as shells and batch systems print it.
@@ -38,6 +39,8 @@ BEGINS = re.compile(rf"{NAMED.pattern}|{RUN.pattern}|{TITLES.pattern}.*busbw|# [
 STAMP = re.compile(r"\s+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
 #: Left of the times: size, count, type, redop and root.
 LEFT = re.compile(r"(\d+) (\d+) ([a-z]\w*)(?: ([a-z]\w*))?(?: (-?\d+))?")
+#: How a row begins; messages of libraries may begin with one number.
+ROW = re.compile(r"\d+\s+[\d.]+(?:\s|$)|\d+$")
 RIGHT = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?|N/A|-?nan|inf")
 OUT_OF_PLACE, IN_PLACE = "out-of-place", "in-place"
 #: Bytes of an element, by the name of its type.
@@ -117,6 +120,7 @@ def read_nccl(path: Path) -> BenchmarkTable:
         return _of_json(start, path)
     runs = [_Run()]
     command = ""
+    notes: dict[str, None] = {}
     for line, text in numbered_lines(path, "nccl"):
         if named := NAMED.match(text):
             runs.append(_Run(operation_of(named[1])))
@@ -128,17 +132,19 @@ def read_nccl(path: Path) -> BenchmarkTable:
             runs[-1].groups.append((device[2] or "0", device[3]))
         elif TITLES.match(text):
             runs[-1].titles = text.lstrip("# ").split()
+        elif runs[-1].titles and NUMBER.fullmatch(text.split()[0]) and not ROW.match(text):
+            notes[prose_note(line, text)] = None
         elif runs[-1].titles and NUMBER.fullmatch(text.split()[0]):
             place = Place(str(path), line)
             runs[-1].results.append((*_split(runs[-1].titles, text, place), place))
         elif (found := COMMAND.search(text)) and not text.startswith("#"):
             command = found[1]
-    return _table(path, runs)
+    return _table(path, runs, notes)
 
 
-def _table(path: Path, runs: Sequence[_Run]) -> BenchmarkTable:
-    notes: dict[str, None] = {}
+def _table(path: Path, runs: Sequence[_Run], notes: dict[str, None]) -> BenchmarkTable:
     rows = [row for run in runs if run.results for row in _rows(run, notes)]
+    check_runs(rows, str(path))
     return BenchmarkTable(str(path), "nccl", tuple(rows), tuple(notes))
 
 
@@ -237,7 +243,7 @@ def _of_json(text: str, path: Path) -> BenchmarkTable:
         place = Place(str(path), line)
         times = [_json_times(result, name) for name in ("out_of_place", "in_place")]
         run.results.append((_json_sizes(result, place), times, place))
-    return _table(path, [run])
+    return _table(path, [run], {})
 
 
 def _json_run(whole: Mapping[str, Any]) -> _Run:

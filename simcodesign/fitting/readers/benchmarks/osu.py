@@ -7,8 +7,9 @@ Each test prints ``# OSU MPI Latency Test v7.3``, the titles of columns (``# Siz
 Latency(us) Iterations``) and rows of numbers; a file may hold several tests. Non-blocking collectives have
 ``Overall(us) Compute(us) ... Pure Comm.(us) Min Comm.(us) Max Comm.(us) Overlap(%)``: the time is the communication
 time alone. A row whose validation failed is left out. ``Transmit Size``, with ``-D``, shows derived datatypes. MB/s are
-10^6 bytes a second; for ``osu_mbw_mr`` the sum over all pairs. The number of processes is not printed. Source: README
-of OMB 5 to 7, c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
+10^6 bytes a second; for ``osu_mbw_mr`` the sum over all pairs. The number of processes is not printed: it is taken from
+a command above the test, ``mpirun -np 4 ... osu_allreduce``, if there is one. Source: README of OMB 5 to 7,
+c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
 
 The versions in Python in mpi4py's folder ``demo`` print ``# MPI Latency Test``, without OSU and a version, and ``# Size
 [B]  Latency [us]``, also above the MB/s of ``osu_bw`` and ``osu_bibw``. Its ``osu_bibw`` counts the bytes of one
@@ -24,13 +25,14 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines
+from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.output.runs import check_runs, is_command, ranks_of_command
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import is_prose, numbered_lines, prose_note
 
 TITLE = re.compile(
     r"#?\s*OSU (?P<library>MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?P<device>(?:-[A-Z]+)*)[ _]?"
-    r"(?P<test>.*?)\s*(?:Test)?\s+v(?P<version>\d[\w.]*)"
+    r"(?P<test>.*?)\s*(?:Test)?\s+(?:v|\(Version )(?P<version>\d[\w.]*)"
     r"|# MPI (?P<in_python>\S.*?) Test\s*$"
 )
 #: Where the buffers are, of tests between two ranks with accelerators: MANAGED memory may be at either.
@@ -110,9 +112,12 @@ def read_osu(path: Path) -> BenchmarkTable:
     notes: list[str] = []
     test = _Test()
     above: dict[str, float] = {}
+    ranks: float | None = None
     for line, text in numbered_lines(path, "osu"):
         if title := TITLE.match(text):
-            test, above = _begun(title, above), {}
+            test, above, ranks = _begun(title, above, ranks), {}, None
+        elif is_command(text):
+            test, ranks = _Test(), ranks_of_command(text)
         elif buffers := BUFFERS.match(text):
             test.labels = _with_buffers(test.labels, *(word.lower() for word in buffers.groups()))
         elif one_sided := ONE_SIDED.match(text):
@@ -124,13 +129,17 @@ def read_osu(path: Path) -> BenchmarkTable:
         elif titles := _titles(text):
             test.columns = [_BY_TEST.get((test.is_in_python, test.operation, one), one) for one in titles]
             test.parameters, above = {**test.parameters, **above}, {}
+        elif test.operation and NUMBER.fullmatch(text.split()[0]) and is_prose(text):
+            notes.append(prose_note(line, text))
         elif test.operation and NUMBER.fullmatch(text.split()[0]):
             cells = _cells(test, text, Place(str(path), line))
             if cells is None:
                 notes.append(f"line {line}: the validation of {test.operation} failed; the row is left out.")
             else:
                 rows += _rows(test, cells, line)
-    return BenchmarkTable(str(path), "osu", _labelled(rows), tuple(notes))
+    labelled = _labelled(rows)
+    check_runs(labelled, str(path))
+    return BenchmarkTable(str(path), "osu", labelled, tuple(notes))
 
 
 def _labelled(rows: Sequence[BenchmarkRow]) -> tuple[BenchmarkRow, ...]:
@@ -145,8 +154,10 @@ def _labelled(rows: Sequence[BenchmarkRow]) -> tuple[BenchmarkRow, ...]:
     )
 
 
-def _begun(title: re.Match[str], above: dict[str, float]) -> _Test:
-    """Return the test that a title begins, with the parameters that were stated above it."""
+def _begun(title: re.Match[str], above: dict[str, float], ranks: float | None) -> _Test:
+    """Return the test that a title begins, with the parameters that were stated above it, and its command's ranks."""
+    if ranks:
+        above = {**above, "P": ranks}
     if in_python := title["in_python"]:
         return _Test(operation_of(in_python), (), above, is_in_python=True)
     return _Test(operation_of(title["test"].removesuffix(" Test")), (), above, _device(title))

@@ -15,9 +15,9 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import CsvRows, check_width, number
-from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
-from simcodesign.fitting.readers.benchmarks.text import text_of
+from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.output.text import text_of
 
 NEEDED = ("collective_type", "algo_name", "nnodes", "buffer_size", "n_iter", "median")
 LOW, HIGH = "percentile_10", "percentile_90"

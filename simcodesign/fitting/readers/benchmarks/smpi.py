@@ -16,8 +16,8 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines
 
 CALL = re.compile(r"(?:\d+,)?MPI_\w+,\d+,[0-9.eE+-]+,[0-9.eE+-]+")
 SINGLE = {"MPI_Isend": "isend", "MPI_Recv": "late_receive", "MPI_Send": "send"}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
-from simcodesign.fitting.readers.benchmarks.text import numbered_lines
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.output.text import numbered_lines
 
 BEGINS = re.compile(r"STREAM version|Function\s+(?:Best )?Rate \(?[MG]B/s|Begin of (?:Star|Single)STREAM section")
 SECTION = re.compile(r"Begin of (\w+) section")
@@ -35,13 +35,15 @@ def read_stream(path: Path) -> BenchmarkTable:
     repetitions, unit, section = 1, 1e6, ""
     ranks: dict[str, float] = {}
     others: list[str] = []
+    failed: set[int] = set()
+    begun = 0
     for line, text in numbered_lines(path, "stream"):
         place = Place(str(path), line)
         if found := SECTION.match(text):
             section = found[1].removesuffix("STREAM").lower()
             others += [found[1]] if found[1] not in TAKEN else []
         elif text.startswith("STREAM version"):
-            section = ""
+            section, begun = "", line
         elif text.startswith("Function "):
             unit = 1e9 if "GB/s" in text else 1e6
         elif found := SIZE.search(text):
@@ -55,11 +57,14 @@ def read_stream(path: Path) -> BenchmarkTable:
             if found[1] in ("Maximum", "Single STREAM"):
                 rows.append(_of_ranks(f"{section}_stream {found[2].lower()}", ranks, parameters, repetitions, line))
                 ranks = {}
+        elif text.startswith("Failed Validation"):
+            failed.update(row.line for row in rows if row.line > begun and row.operation.startswith("stream "))
         elif not section and (found := KERNEL.fullmatch(text)):
             rows.append(_row(found[1].lower(), found[2], parameters, (repetitions, unit), place))
     notes = [NOTE] if any(row.operation.startswith("star_stream") for row in rows) else []
     notes += [f"parts of HPC Challenge that are not read: {', '.join(others)}."] if others else []
-    return BenchmarkTable(str(path), "stream", tuple(rows), tuple(notes))
+    notes += [f"line {line}: the validation of STREAM failed; the row is left out." for line in sorted(failed)]
+    return BenchmarkTable(str(path), "stream", tuple(row for row in rows if row.line not in failed), tuple(notes))
 
 
 def _of_ranks(

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.analytic.messages.route_links import modelled_hops
-from simcodesign.calibration.benchmarks.full_node import has_full_node
 from simcodesign.calibration.benchmarks.levels import MESSAGES, NODE, OUTSIDE, SHORT, SOCKET, at_level, level_of
+from simcodesign.calibration.benchmarks.nodes.full_node import has_full_node
 from simcodesign.calibration.benchmarks.point_to_point import (
     HOPS,
     LATENCY,
@@ -29,7 +29,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
 PING_PONG = "ping_pong"
 #: The topology of a network inside nodes that a calibration makes: messages share no link that their ends do not.

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.formula_cells import escaped
@@ -20,9 +21,12 @@ from simcodesign.core.files.readers import FileStart, Match, no_match
 from simcodesign.core.files.text_files import number
 from simcodesign.core.units import MOST
 from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements
-from simcodesign.fitting.readers.benchmarks.text import BEGINS, benchmarks_in, unpacked_start
+from simcodesign.fitting.readers.benchmarks.output.text import BEGINS, benchmarks_in, notes_on, unpacked_start
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader, read_measurements, recognised, start_of
 from simcodesign.fitting.readers.rows import Rows, pair
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Measured quantities and their units; ``time`` is per operation (one direction of a ping-pong). For a non-blocking
 #: operation, ``time`` is communication alone, ``overall_time`` includes a concurrent computation of ``compute_time``,
@@ -130,13 +134,14 @@ def _all_parts(reader: BenchmarkReader, path: Path) -> BenchmarkTable:
     """Return the rows of all benchmarks in a file that ``reader`` recognises."""
     names = benchmarks_in(path) if reader.name in BEGINS else []
     if names in ([], [reader.name]):
-        return reader.rows_of(path)
+        table = reader.rows_of(path)
+        return replace(table, notes=(*table.notes, *notes_on(path)))
     parts = [one.rows_of(path) for one in map(READERS.get, names) if isinstance(one, BenchmarkReader)]
     notes = [note for part in parts for note in part.notes]
     notes += [f"the output of {part.format} holds no measurement." for part in parts if not part.rows]
     rows = sorted((row for part in parts for row in part.rows), key=lambda row: row.line)
     formats = " and ".join(part.format for part in parts if part.rows)
-    return BenchmarkTable(str(path), formats or reader.name, tuple(rows), tuple(notes))
+    return BenchmarkTable(str(path), formats or reader.name, tuple(rows), (*notes, *notes_on(path)))
 
 
 def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTable:
@@ -156,11 +161,26 @@ def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTabl
         raise InputError(what, Place(str(path)), value=reader.name, allowed=allowed)
     table = _all_parts(reader, path) if format is None else reader.rows_of(path)
     if not table.rows:
-        raise InputError("the file holds no measurement", Place(str(path)), allowed=f"output of {reader.name}")
+        what = " ".join(("the file holds no measurement", *(f"({note.rstrip('.')})" for note in table.notes[:3])))
+        raise InputError(what, Place(str(path)), allowed=f"output of {reader.name}")
     for row in table.rows:
         if not abs(row.value) <= MOST:
             raise InputError("a measurement out of range", Place(str(path), row.line), value=row.value)
     return table
+
+
+def is_benchmark(path: Path) -> bool:
+    """Return whether the first bytes of a file show that a benchmark printed it."""
+    return isinstance(READERS.recognised(unpacked_start(start_of(path))), BenchmarkReader)
+
+
+def rows_frame(table: BenchmarkTable) -> pd.DataFrame:
+    """Return the rows as a DataFrame of texts, for ``measured=``: the table of ``tidy_text``, all rows evidence."""
+    import pandas as pd
+
+    text = tidy_text([table], {"role": ["evidence"] * len(table.rows)})
+    titles, *rows = csv.reader(io.StringIO(text))
+    return pd.DataFrame(rows, columns=titles, dtype=object)
 
 
 def read_table(

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.fitting.extrapolation.prediction_intervals import Prediction
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Model
-from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.fitting.selection.term_basis import Array
 
 #: Values of a parameter that must be left without the smallest one.

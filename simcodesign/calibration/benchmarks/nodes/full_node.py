@@ -18,7 +18,7 @@ import numpy as np
 from simcodesign.calibration.benchmarks.levels import NODE, OUTSIDE, level_of
 from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, Sample, samples, united
 from simcodesign.describe.machine import Machine
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 COPIES, CACHE = "node.memory.copies", "node.memory.cache"
 HOLDS_RECEIVER = f"{NODE}.holds_receiver"

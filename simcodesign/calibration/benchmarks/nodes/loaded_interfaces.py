@@ -27,7 +27,7 @@ from simcodesign.calibration.benchmarks.samples import NODES, MachineConstant, s
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.network import Network
 from simcodesign.fitting.measurements import FloatArray
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 PATH = "network.interfaces.loaded_per_byte"
 OPERATION = "all_to_all"

@@ -1,10 +1,8 @@
 """The text that benchmarks print, as launchers and batch systems leave it.
 
-A text is in UTF-8 or UTF-16 and may be packed by gzip. Its lines may begin with the rank that printed them: ``0: ``
-(srun -l), ``[0] `` (mpiexec -prepend-rank) or ``[1,0]<stdout>:`` (mpirun --tag-output; ``[prterun-host-42@1,0]<stdout>:
-`` in Open MPI 5). The lines of each rank are then read one rank after the other, because the outputs of ranks
-interleave. A log may hold the outputs of several benchmarks: each reader gets the lines from where its benchmark begins
-to where another begins.
+A text is in UTF-8 or UTF-16 and may be packed by gzip; ``launchers`` removes what others put before its lines. A log
+may hold the outputs of several benchmarks: each reader gets the lines from where its benchmark begins to where another
+begins. A last line that was cut short, because the job was stopped, is left out (``cut_line``).
 """
 
 from __future__ import annotations
@@ -17,22 +15,16 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError, Place, shorten
 from simcodesign.core.files.input_files import DATA_BYTES, check_size, encoding_of, open_bytes
 from simcodesign.core.files.readers import FileStart
+from simcodesign.core.files.text_files import NUMBER
+from simcodesign.fitting.readers.benchmarks.output.launchers import Line, by_rank, without_colours
 
 #: How the output of each benchmark begins, by the name of its format: what a line without blanks around matches.
 BEGINS: dict[str, re.Pattern[str]] = {}
-Line = tuple[int, str]
-"""The number of a line in its file, from 1, and its text."""
-
 _GZIP = b"\x1f\x8b"
 _START_CHARACTERS = 1 << 14
-_STREAM = re.compile(
-    r"(?:\w{3} \w{3} +\d+ [\d:.]+ \d{4} ?)?((?:\[[^\]\s]+\])*)<std(?:out|err|diag|in)>: ?"
-)  # mpirun --tag-output, --timestamp-output
-#: Prefixes that benchmarks and MPI libraries also print: see ``_rank_prefix``.
-_RANKS = (re.compile(r" *(\d+): ?"), re.compile(r"\[(\d+)\] ?"))
 
 
 @lru_cache(maxsize=8)  # every reader asks for the same one
@@ -44,10 +36,8 @@ def unpacked_start(start: FileStart) -> FileStart:
             content, suffix = zlib.decompressobj(31).decompress(content, _START_CHARACTERS), ""
         except zlib.error:
             return start
-    lines = FileStart(suffix, content).text.split("\n")
-    if not any(prefix.match(line) for prefix in (_STREAM, *_RANKS) for line in lines):
-        return FileStart(suffix, content)
-    return FileStart(suffix, "\n".join(text for _, text in _by_rank(lines)).encode())
+    lines = without_colours(FileStart(suffix, content).text).split("\n")
+    return FileStart(suffix, "\n".join(text for _, text in by_rank(lines, _begins)).encode())
 
 
 def numbered_lines(path: Path, name: str = "") -> Iterator[Line]:
@@ -73,7 +63,56 @@ def text_of(path: Path, name: str = "") -> str:
 
 def benchmarks_in(path: Path) -> list[str]:
     """Return the formats in ``BEGINS`` whose outputs begin in a file, in their order."""
-    return [name for name in dict.fromkeys(_owners(_by_rank(_text(path).split("\n")))) if name]
+    return [name for name in dict.fromkeys(_owners(by_rank(_text(path).split("\n"), _begins))) if name]
+
+
+def cut_line(lines: Sequence[str]) -> int:
+    """Return the number of the last line if it was cut short, otherwise 0.
+
+    It was if no line end follows it, and it is a row of numbers with fewer words than the row above, or whose last
+    number has fewer digits behind the point: benchmarks print the same number of them in every row. A number without a
+    point may be cut unnoticed.
+
+    >>> cut_line(["1024      2.31", "2048      3."])
+    2
+    """
+    rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()][-2:]
+    if len(rows) < 2 or not lines[-1].strip():
+        return 0
+    above, last = (words for _, words in rows)
+    if not all(sum(map(_is_number, words)) > len(words) / 2 for words in (above, last)):
+        return 0
+    digits = [len(words[-1].partition(".")[2]) for words in (above, last)]
+    return rows[-1][0] if len(last) < len(above) or (len(last) == len(above) and digits[1] < digits[0]) else 0
+
+
+#: Words of letters that rows of numbers hold: results of checks, and numbers that are none.
+_IN_ROWS = re.compile(r"pass(?:ed)?|fail(?:ed)?|n/a|-?nan|[+-]?inf(?:inity)?", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z]{2}|^\[")
+
+
+def is_prose(text: str) -> bool:
+    """Return whether a line that begins with a number is a message of a library, not a row of numbers.
+
+    >>> is_prose("1 more process has sent help message"), is_prose("1024   2.31   Pass")
+    (True, False)
+    """
+    return any(_WORD.search(word) and not _IN_ROWS.fullmatch(word) for word in text.split())
+
+
+def notes_on(path: Path) -> list[str]:
+    """Return a note if the last line was left out because it was cut short."""
+    cut = cut_line(_text(path).split("\n"))
+    return [f"line {cut} is cut short: it is left out."] if cut else []
+
+
+def prose_note(line: int, text: str) -> str:
+    """Return the note on a message that was left out."""
+    return f"line {line} is not a row of numbers: {shorten(text)} is left out."
+
+
+def _is_number(word: str) -> bool:
+    return NUMBER.fullmatch(word) is not None
 
 
 def _lines_of(path: Path, name: str) -> list[Line]:
@@ -81,7 +120,9 @@ def _lines_of(path: Path, name: str) -> list[Line]:
 
     From where its output begins to where another's does, all of them if none does.
     """
-    lines = _by_rank(_text(path).split("\n"))
+    whole = _text(path).split("\n")
+    cut = cut_line(whole)
+    lines = [line for line in by_rank(whole, _begins) if line[0] != cut]
     if not name:
         return lines
     owners = _owners(lines)
@@ -115,26 +156,8 @@ def _text(path: Path) -> str:
         line = content[: error.start].count(b"\n") + 1
         what = f"the file is not text in {'UTF-8' if error.encoding == 'utf-8' else 'UTF-16'}"
         raise InputError(what, Place(str(path), line), allowed="UTF-8 or UTF-16") from None
-    return io.StringIO(text, newline=None).read()
+    return without_colours(io.StringIO(text, newline=None).read())
 
 
-def _by_rank(lines: Sequence[str]) -> list[Line]:
-    """Return numbered lines without the ranks that begin them, lines of the first rank first."""
-    prefix = _rank_prefix(lines)
-    ranks: dict[str, list[Line]] = {}
-    for number, line in enumerate(lines, 1):
-        found = _STREAM.match(line) or (prefix.match(line) if prefix else None)
-        rank = found[1] if found else ""
-        ranks.setdefault(rank, []).append((number, line[found.end() :] if found else line))
-    return [line for part in ranks.values() for line in part]
-
-
-def _rank_prefix(lines: Sequence[str]) -> re.Pattern[str] | None:
-    """Return the pattern of ranks that begin lines: a benchmark follows it, or at least half of the lines have it."""
-    some = [line for line in lines if line.strip()]
-    for prefix in _RANKS:
-        behind = [line[found.end() :].strip() for line in some if (found := prefix.match(line))]
-        is_half = bool(some) and 2 * len(behind) >= len(some)
-        if is_half or any(pattern.match(text) for text in behind for pattern in BEGINS.values()):
-            return prefix
-    return None
+def _begins(text: str) -> bool:
+    return any(pattern.match(text) for pattern in BEGINS.values())

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from simcodesign.fitting.between_exponents import between_exponents
+from simcodesign.fitting.extrapolation.between_exponents import between_exponents
 from simcodesign.fitting.selection.candidate_fits import Flags
 from simcodesign.fitting.selection.candidates import KEPT
 from simcodesign.fitting.selection.least_squares import Family
