@@ -212,6 +212,6 @@ for _operation, _part, _sent in (
             "1",
             _sent,
             synchronises=True,
-            on_nodes=OnNodes(_cost(_operation), lambda node: iter(()), _steps(_operation)),
+            on_nodes=OnNodes(_cost(_operation), partial(_steps(_operation), switches=Switches()), _steps(_operation)),
         ),
     )

@@ -101,7 +101,8 @@ def price(
     """
     message = _message(network, ranks, hops, links)
     data = network.reduction_s_per_byte, network.packing_s_per_block, network.packing_s_per_byte
-    return MessageCosts(ranks, message, (), *data)
+    combined_later_s = network.combined_later_s if network.combines_in_switches else None
+    return MessageCosts(ranks, message, (), *data, combined_later_s)
 
 
 def _message(

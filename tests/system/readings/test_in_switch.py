@@ -53,7 +53,7 @@ def nodes_of(
 ) -> Machine:
     """Nodes of some ranks with a network inside, whose switches combine messages or cannot."""
     networks = [
-        builders.network(count, **{**own, **(SWITCH if can else {}), "sends": sends, **more})
+        builders.network(count, **{**own, **(SWITCH if can else {"switch_latency_s": None}), "sends": sends, **more})
         for count, own, can in ((64, FAR, far), (per_node, NEAR, near))
     ]
     return builders.machine(networks[0], processors_per_node=per_node, node_network=networks[1], mapping=mapping)
@@ -275,7 +275,7 @@ def test_the_ladder_is_empty_where_nothing_is_shared() -> None:
 
 
 def test_machines_without_such_switches() -> None:
-    plain, work = builders.machine(builders.network(8, **FAR)), workload("allreduce")
+    plain, work = builders.machine(builders.network(8, switch_latency_s=None, **FAR)), workload("allreduce")
     for read in (forecast, simulate):
         with pytest.raises(InputError, match=r"needs switches that combine.*network\.in_switch or node\.network"):
             read(work, plain, {"P": 8})
@@ -284,7 +284,7 @@ def test_machines_without_such_switches() -> None:
 
 
 def test_what_switches_cannot_be() -> None:
-    network: Network = builders.network(8, **FAR)
+    network: Network = builders.network(8, switch_latency_s=None, **FAR)
     with pytest.raises(InputError, match=r"in_switch.bandwidth without a latency"):
         builders.machine(replace(network, switch_per_byte_s=1e-9))
     with pytest.raises(InputError, match=r"network\.in_switch\.latency"):
