@@ -28,16 +28,16 @@ class OnNodes:
     """An algorithm that looks at which ranks share a node.
 
     ``cost(size_bytes, levels)``, and its messages in order, ``steps(node)``, by the node (P,) of every rank; or
-    ``steps_with(node, switches)``, if they depend on which switches of the machine combine messages.
+    ``steps_with(switches, node)``, if they depend on which switches of the machine combine messages.
     """
 
     cost: Callable[[FloatOrArray, NodeLevels], LevelCosts]
     steps: Callable[[Ints], Steps]
-    steps_with: Callable[[Ints, Switches], Steps] | None = None
+    steps_with: Callable[[Switches, Ints], Steps] | None = None
 
     def steps_on(self, node: Ints, machine: Machine) -> Steps:
         """Return the messages on a machine, by the node (P,) of every rank."""
-        return self.steps(node) if self.steps_with is None else self.steps_with(node, machine.switches)
+        return self.steps(node) if self.steps_with is None else self.steps_with(machine.switches, node)
 
 
 @dataclass(frozen=True)

@@ -164,27 +164,23 @@ def _of_every_node(part: Part, size: FloatOrArray, largest: Cost, levels: NodeLe
     return total
 
 
-def _steps(operation: str) -> Callable[[Ints, Switches], Steps]:
+def _steps(operation: str, switches: Switches, node: Ints) -> Steps:
+    """Yield the messages of an operation of members on their nodes."""
     even, uneven = STAGES[operation]
-
-    def steps(node: Ints, switches: Switches) -> Steps:
-        nodes = NodeMembers.of(node)
-        count, most = len(nodes.members), max(len(several) for several in nodes.members)
-        stages = even if nodes.are_even else uneven
-        if count == 1 and operation in _ON_ONE_NODE:
-            stages = (Stage(WITHIN, _ON_ONE_NODE[operation]),)
-        for stage in stages:
-            blocks = float(stage.blocks(float(len(node)), float(most), float(count)))
-            network = switches.within if stage.where == WITHIN else switches.between
-            of_part = partial(stage.part.steps_with, network)
-            if stage.where == WITHIN:
-                yield from nodes.within(of_part, blocks)
-            elif stage.where == RAILS:
-                yield from nodes.across(of_part, blocks)
-            else:
-                yield from nodes.between(partial(_scaled, of_part, blocks))
-
-    return steps
+    nodes = NodeMembers.of(node)
+    count, most = len(nodes.members), max(len(several) for several in nodes.members)
+    stages = even if nodes.are_even else uneven
+    if count == 1 and operation in _ON_ONE_NODE:
+        stages = (Stage(WITHIN, _ON_ONE_NODE[operation]),)
+    for stage in stages:
+        blocks = float(stage.blocks(float(len(node)), float(most), float(count)))
+        of_part = partial(stage.part.steps_with, switches.within if stage.where == WITHIN else switches.between)
+        if stage.where == WITHIN:
+            yield from nodes.within(of_part, blocks)
+        elif stage.where == RAILS:
+            yield from nodes.across(of_part, blocks)
+        else:
+            yield from nodes.between(partial(_scaled, of_part, blocks))
 
 
 def _scaled(steps: Callable[[int], Steps], blocks: float, count: int) -> Steps:
@@ -212,6 +208,6 @@ for _operation, _part, _sent in (
             "1",
             _sent,
             synchronises=True,
-            on_nodes=OnNodes(_cost(_operation), partial(_steps(_operation), switches=Switches()), _steps(_operation)),
+            on_nodes=OnNodes(_cost(_operation), partial(_steps, _operation, Switches()), partial(_steps, _operation)),
         ),
     )

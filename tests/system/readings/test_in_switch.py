@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign import Machine, compare, forecast, simulate
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.describe.demands.collective import IN_SWITCH
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
+from simcodesign.engine.simulate import schedule_of
+from simcodesign.generate.lower import make_plan, operations_at_most
 from tests import THOROUGH, builders, examples, numbers_of_ranks
 
 #: At most some hundred sums follow one another, each rounded to 1.1e-16.
@@ -311,3 +314,37 @@ def test_in_machine_files() -> None:
     assert on.constants()["network.in_switch.latency"] == 1e-6
     with pytest.raises(InputError, match="'latency' is missing"):
         builders.read_machine(FILE.replace("SWITCH", "bandwidth: 10 GB/s"))
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("model", ["hockney", "loggop"])
+def test_a_meeting_that_never_happens(model: str, engine: str) -> None:
+    """Rank 0 waits for a message that rank 1 sends only after they have met."""
+    constants = {"model": "loggop", "latency_s": 1e-6, "overhead_s": 1e-6} if model == "loggop" else FAR
+    on = builders.machine(builders.network(4, **constants, **SWITCH))
+    work = builders.workload(
+        """
+- receive: {from: 1, when: rank == 0}
+- allreduce: {bytes: 8, algorithm: in_switch}
+- send: {to: 0, bytes: 8, when: rank == 1}
+""".strip()
+    )
+    with pytest.raises(DeadlockError, match=r"rank 0 waits in receive.*rank 1 waits in wait"):
+        simulate(work, on, {"P": 3}, effects="none", engine=engine)
+
+
+def test_the_estimate_of_operations_holds() -> None:
+    """At least as many as there are, and not those of a ring where switches do its work."""
+    for per_node, near, far in ((1, True, True), (3, True, False), (3, False, True), (4, True, True)):
+        on = nodes_of(per_node, near, far)
+        for operation in OPERATIONS:
+            for ranks in (1, 2, 3, 7, 12, 20):
+                point = bind(workload(operation), on, {"P": ranks})
+                assert len(make_plan(point)) <= operations_at_most(point)
+    many = builders.machine(builders.network(16384, **FAR, **SWITCH))
+    assert operations_at_most(bind(workload("allreduce"), many, {"P": 16384})) < 200 * 16384
+
+
+def test_it_cannot_be_exported() -> None:
+    with pytest.raises(InputError, match="cannot be exported"):
+        schedule_of(workload("allreduce"), flat(), {"P": 4})

@@ -13,9 +13,11 @@ nodes, and gather within the node, as ``hierarchical``. NCCL: NVLS in a node, Co
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.network import Network
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.accelerators import Rails
@@ -70,8 +72,23 @@ def _part(operation: str, size_bytes: float, network: Network | None) -> Callabl
 
 
 def _most(ranks: int) -> int:
-    """Messages, and waits that take as much memory: four meetings, and a ring on a level without such switches."""
-    return 4 * ranks * (ranks + len(powers_of_two(ranks)))
+    """Return the messages of rings on both levels, one in switches for each of three parts, and as many as waits take.
+
+    A message has two operations, a wait is one: six meetings.
+    """
+    return 2 * ranks * (ranks - 1) + ranks * (6 + 3 * len(powers_of_two(ranks)))
+
+
+def _most_on(ranks: int, machine: Machine) -> int:
+    """Return the same on a machine: rings only on levels without such switches."""
+    switches, others = machine.switches, ranks - 1
+    if switches.between is not None:
+        on_a_node = int(machine.placement.most_on_a_node(float(ranks)))
+        others = 0 if switches.within is not None else on_a_node - 1
+    return 2 * ranks * others + ranks * (6 + 3 * len(powers_of_two(ranks)))
+
+
+_in_switch = partial(register_messages, algorithm="in_switch", most=_most, most_on=_most_on)
 
 
 class _Levels(Rails):
@@ -95,7 +112,7 @@ class _Levels(Rails):
         return len(self.members) == 1
 
 
-@register_messages("allreduce", "in_switch", _most)
+@_in_switch("allreduce")
 def allreduce_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Do a reduce-scatter within nodes, an allreduce between ranks of the same number, an allgather within nodes.
 
@@ -119,7 +136,7 @@ def _by_leaders(levels: _Levels, size_bytes: float) -> None:
     levels.in_nodes("broadcast", size_bytes)
 
 
-@register_messages("reduce_scatter", "in_switch", _most)
+@_in_switch("reduce_scatter")
 def reduce_scatter_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Within nodes, then of what is left between ranks of the same number; as allreduce if nodes are uneven."""
     levels = _Levels(ranks, node)
@@ -131,7 +148,7 @@ def reduce_scatter_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | Non
     return levels.on_rails("reduce_scatter", size_bytes / int(levels.sizes[0]))
 
 
-@register_messages("allgather", "in_switch", _most)
+@_in_switch("allgather")
 def allgather_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Between ranks of the same number, then of what each has within nodes.
 
@@ -147,7 +164,7 @@ def allgather_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = N
     return levels.in_nodes("broadcast", ranks.count * size_bytes)
 
 
-@register_messages("broadcast", "in_switch", _most)
+@_in_switch("broadcast")
 def broadcast_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Between the leaders of the nodes, then within nodes."""
     levels = _Levels(ranks, node)
@@ -156,7 +173,7 @@ def broadcast_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = N
     levels.in_nodes("broadcast", size_bytes)
 
 
-@register_messages("reduce", "in_switch", _most)
+@_in_switch("reduce")
 def reduce_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Within nodes, then between their leaders."""
     levels = _Levels(ranks, node)
@@ -165,7 +182,7 @@ def reduce_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None
         levels.of_leaders("reduce", size_bytes)
 
 
-@register_messages("barrier", "in_switch", _most)
+@_in_switch("barrier")
 def barrier_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Within nodes, between their leaders, and within nodes again."""
     levels = _Levels(ranks, node)
