@@ -254,8 +254,8 @@ class Collective(MessageDemand):
 
     @property
     def meets(self) -> bool:
-        """Whether switches combine its messages, for which all ranks wait for one another."""
-        return self.key in IN_SWITCH
+        """Whether switches may combine its messages, for which all ranks wait for one another."""
+        return any((self.name, algorithm) in IN_SWITCH for algorithm in self.possible)
 
     def __post_init__(self) -> None:
         if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
@@ -291,7 +291,7 @@ class Collective(MessageDemand):
     def at(self, names: Mapping[str, FloatOrArray], machine: Machine) -> Collective:
         """Return the operation with the algorithm that it takes, and in the segments that the machine states for it."""
         chosen = self.by_rules_of(machine.collectives)._chosen_at(names)
-        if any((self.name, algorithm) in IN_SWITCH for algorithm in chosen.possible):
+        if chosen.meets:
             machine.needs_switches(self.label, self.place)
         tuning = machine.network.tunings.get(chosen.key)
         if tuning is None or tuning.segment is None or chosen.segment is not None:

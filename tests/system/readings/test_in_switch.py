@@ -348,3 +348,22 @@ def test_the_estimate_of_operations_holds() -> None:
 def test_it_cannot_be_exported() -> None:
     with pytest.raises(InputError, match="cannot be exported"):
         schedule_of(workload("allreduce"), flat(), {"P": 4})
+
+
+def test_a_machine_prefers_it_for_auto() -> None:
+    """For all ranks and for groups, by the number of bytes; also where nodes share interfaces."""
+    text = FILE.replace("SWITCH", "latency: 1 us").replace("processors_per_node: 1", "processors_per_node: 2")
+    rules = "collectives: {allreduce: [{up_to: 1 KiB, algorithm: ring}, {algorithm: in_switch}]}\n"
+    on = builders.read_machine(text + rules)
+    for size, algorithm in ((1000, "ring"), (2000, "in_switch")):
+        for group in ("", ", group: row"):
+            auto, stated = (
+                builders.workload(
+                    f"- allreduce: {{bytes: {size}, algorithm: {way}{group}}}", "groups: {row: rank // 4}\n"
+                )
+                for way in ("auto", algorithm)
+            )
+            for read in (forecast, simulate):
+                values = [read(one, on, {"P": 8}).makespan_s for one in (auto, stated)]
+                assert values[0] == pytest.approx(values[1], rel=ROUNDING)
+            assert forecast(auto, on, {"P": 8}).loaded_s is None or algorithm == "ring"
