@@ -71,16 +71,11 @@ def _part(operation: str, size_bytes: float, network: Network | None) -> Callabl
     return lambda ranks: through_switches(ranks, bytes_of(ranks, size_bytes), network)
 
 
-def _most(ranks: int) -> int:
-    """Return the messages of rings on both levels, one in switches for each of three parts, and as many as waits take.
-
-    A message has two operations, a wait is one: six meetings.
-    """
-    return 2 * ranks * (ranks - 1) + ranks * (6 + 3 * len(powers_of_two(ranks)))
-
-
 def _most_on(ranks: int, machine: Machine) -> int:
-    """Return the same on a machine: rings only on levels without such switches."""
+    """Return the messages of rings on levels without such switches, one in switches for each of three parts, and waits.
+
+    A message has two operations, a wait is one; there are six meetings.
+    """
     switches, others = machine.switches, ranks - 1
     if switches.between is not None:
         on_a_node = int(machine.placement.most_on_a_node(float(ranks)))
@@ -88,7 +83,7 @@ def _most_on(ranks: int, machine: Machine) -> int:
     return 2 * ranks * others + ranks * (6 + 3 * len(powers_of_two(ranks)))
 
 
-_in_switch = partial(register_messages, algorithm="in_switch", most=_most, most_on=_most_on)
+_in_switch = partial(register_messages, algorithm="in_switch", most_on=_most_on)
 
 
 class _Levels(Rails):
@@ -112,7 +107,7 @@ class _Levels(Rails):
         return len(self.members) == 1
 
 
-@_in_switch("allreduce")
+@_in_switch("allreduce", most=lambda p: 2 * p * (p - 1))
 def allreduce_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Do a reduce-scatter within nodes, an allreduce between ranks of the same number, an allgather within nodes.
 
@@ -136,7 +131,7 @@ def _by_leaders(levels: _Levels, size_bytes: float) -> None:
     levels.in_nodes("broadcast", size_bytes)
 
 
-@_in_switch("reduce_scatter")
+@_in_switch("reduce_scatter", most=lambda p: p * (p - 1))
 def reduce_scatter_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Within nodes, then of what is left between ranks of the same number; as allreduce if nodes are uneven."""
     levels = _Levels(ranks, node)
@@ -148,7 +143,7 @@ def reduce_scatter_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | Non
     return levels.on_rails("reduce_scatter", size_bytes / int(levels.sizes[0]))
 
 
-@_in_switch("allgather")
+@_in_switch("allgather", most=lambda p: p * (p - 1))
 def allgather_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Between ranks of the same number, then of what each has within nodes.
 
@@ -164,7 +159,7 @@ def allgather_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = N
     return levels.in_nodes("broadcast", ranks.count * size_bytes)
 
 
-@_in_switch("broadcast")
+@_in_switch("broadcast", most=lambda p: p - 1)
 def broadcast_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Between the leaders of the nodes, then within nodes."""
     levels = _Levels(ranks, node)
@@ -173,7 +168,7 @@ def broadcast_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = N
     levels.in_nodes("broadcast", size_bytes)
 
 
-@_in_switch("reduce")
+@_in_switch("reduce", most=lambda p: p - 1)
 def reduce_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Within nodes, then between their leaders."""
     levels = _Levels(ranks, node)
@@ -182,7 +177,7 @@ def reduce_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None
         levels.of_leaders("reduce", size_bytes)
 
 
-@_in_switch("barrier")
+@_in_switch("barrier", most=lambda p: 2 * p * len(powers_of_two(p)))
 def barrier_in_switch(ranks: Ranks, size_bytes: float, node: Int64s | None = None) -> None:
     """Within nodes, between their leaders, and within nodes again."""
     levels = _Levels(ranks, node)
