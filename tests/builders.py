@@ -79,7 +79,8 @@ def _model(name: str) -> type[MessageModel]:
 
 def network_of(topology: Topology, *positional: Any, **flat: Any) -> Network:
     """A network of keywords in one list, as a machine file has them: those of its model of messages (``startup_s``,
-    ``sends``, ``model="loggop"``), of its sharing rule (``sharing="fair", shares="by_latency"``) and its own."""
+    ``sends``, ``model="loggop"``), of its sharing rule (``sharing="fair", shares="by_latency"``) and its own. Its
+    switches combine messages, in no time, unless processors copy these."""
     before = flat.pop("message_model", None)
     model = type(before) if before is not None else _model(flat.pop("model", Hockney.name))
     own = {name: flat.pop(name) for name in [*flat] if name in {field.name for field in fields(model)}}
@@ -95,6 +96,8 @@ def network_of(topology: Topology, *positional: Any, **flat: Any) -> Network:
         rule = SHARINGS[rule](**{name: value for name, value in of_rule.items() if name in known})
     routing = flat.pop("routing", Minimal())
     routing = flat.pop("ugal", None) or (ROUTINGS[routing]() if isinstance(routing, str) else routing)
+    if not messages.holds_both_ends:
+        flat = {"switch_latency_s": 0.0, **flat}
     return Network(topology, messages, rule, routing, **flat)
 
 

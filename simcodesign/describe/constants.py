@@ -45,7 +45,9 @@ _OF_PARTS: dict[str, tuple[str, str, str]] = {
     for where, name, form in section.constants(path)
 }
 #: Constants of a network, in addition to message constants, that the networks inside nodes and sockets have too.
-_OF_EVERY_LEVEL = ("hop_latency", "S", "link_per_byte", "interfaces.per_byte")
+_OF_EVERY_LEVEL = (
+    *("hop_latency", "S", "link_per_byte", "in_switch.latency", "in_switch.per_byte", "interfaces.per_byte"),
+)
 #: Parts of a machine with a network of their own, and their field of the machine.
 _INNER = {"node": "node_network", "socket": "socket_network"}
 #: Constants of the machine as a whole, which no phase replaces.

@@ -45,6 +45,7 @@ from simcodesign.describe.machine_parts.evidence import check_evidence
 from simcodesign.describe.machine_parts.levels import PATHS, NodeKind, check_levels
 from simcodesign.describe.machine_parts.message_memory import check_message_memory
 from simcodesign.describe.machine_parts.processor import check_speeds
+from simcodesign.describe.machine_parts.switches import Switches, check_switches, needs_switches
 from simcodesign.describe.network.size_segments import segment_at, segment_constants, with_segment_constants
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.partitions import (
@@ -105,6 +106,7 @@ class Machine(MachineNodes, ShownInNotebooks):
             check_partitions(self.partitions, self.nodes, self._common_constants(), self.place, self.disk)
         check_evidence(self.evidence, self.place)
         check_network(self.network, self.place)
+        check_switches(self.network, self.place, PATHS[0])
         for kind in self.node_kinds:
             self._check_kind(kind)
         _ = self.placement  # which checks the mapping
@@ -134,6 +136,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         for path, network in zip(PATHS[1:], networks[1:], strict=True):
             if network is not None:
                 check_network(network, self.place, path)
+                check_switches(network, self.place, path)
         check_local(self.network, kind.processors, self.place)
         check_levels(networks, kind.processors, self.place)
         network = replace(self.network, interfaces=replace(self.network.interfaces, count=kind.interfaces))
@@ -209,6 +212,15 @@ class Machine(MachineNodes, ShownInNotebooks):
     @cached_property
     def _by_sends(self) -> dict[tuple[str | None, int | None], Machine]:
         return {}
+
+    @property
+    def switches(self) -> Switches:
+        """The networks whose switches combine messages."""
+        return Switches.of(self.network, self.node_kinds)
+
+    def needs_switches(self, label: str, place: Place) -> None:
+        """Raise InputError unless its switches combine messages, for the operation ``label`` at ``place``."""
+        needs_switches(self.network, self.node_kinds, self.name, label, place)
 
     def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.network.network import Network
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.switches import Switches
 from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]
@@ -31,7 +32,8 @@ def of_ranks(value: FloatOrArray, who: Int32s | None) -> FloatOrArray:
 class Column:
     """One operation of the ranks ``who`` (ascending), of all of them if that is None; values are one or one per rank.
 
-    ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
+    ``match``: for a receive, the offset (negative) to the column in which its peer sends; for a wait, to the column of
+    its peer that it waits for. ``tag``: for messages that
     are paired by (source, target, tag) in program order instead. ``until``: how many columns later the operation
     follows that waits for it; those before it are posted together with it. The end of its step of the program at most.
     ``extra``: what the prices of the machine add. ``train``: number of messages that travel together; ``size_bytes``
@@ -73,17 +75,23 @@ class DataCosts(NamedTuple):
     """The seconds of a rank to process data.
 
     For a byte that the operator of a reduction combines, for a block that is copied, and for each of its bytes.
+    ``switches``: the networks whose switches combine messages in its place.
     """
 
     reduction_s_per_byte: float = 0.0
     packing_s: float = 0.0
     packing_s_per_byte: float = 0.0
+    switches: Switches = Switches()
 
     @classmethod
-    def of(cls, network: Network) -> DataCosts:
-        """Return the data costs of a machine with this network between its nodes."""
+    def of(cls, machine: Machine) -> DataCosts:
+        """Return the data costs of a machine."""
+        network = machine.network
         return cls(
-            float(network.reduction_s_per_byte), float(network.packing_s_per_block), float(network.packing_s_per_byte)
+            float(network.reduction_s_per_byte),
+            float(network.packing_s_per_block),
+            float(network.packing_s_per_byte),
+            machine.switches,
         )
 
     def copy_s(self, block_bytes: FloatOrArray) -> FloatOrArray:
@@ -138,6 +146,16 @@ class Ranks:
         With a ``train``, wait for all of it. It was sent ``-match`` columns before this one.
         """
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
+
+    def meet(self, lasts_s: FloatOrArray = 0.0) -> None:
+        """Let every rank wait until all have come here, each ``lasts_s`` after it came.
+
+        Waits at distance 1, 2, 4, ..., as in a barrier by dissemination, but without messages, for what the network
+        does itself. All ranks do the same.
+        """
+        self.work(WAIT, 0.0, lasts_s)
+        for place in range((self.count - 1).bit_length()):
+            self.columns.append(Column(WAIT, None, (self.rank - (1 << place)) % self.count, 0.0, match=-1))
 
     def reduce(self, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
         """Let every rank (of ``who``) combine ``size_bytes`` that it has received with its own.

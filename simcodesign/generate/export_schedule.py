@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND, WAIT
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.generate.plan import ANY_TAG, NONE, PROCESSOR, Plan
 
@@ -38,13 +38,15 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
     Receives from anyone have one tag for each mailbox. A schedule holds any amounts; ``write_goal`` rounds them to
     whole bytes and whole nanoseconds.
 
-    Raises InputError for trains of messages: GOAL has no such thing.
+    Raises InputError for trains of messages, and for ranks that wait for others without a message
+    (``algorithm: in_switch``): GOAL has no such thing.
     """
     if plan.requests is not None:
         raise InputError(f"{name} is an open stream of requests, which GOAL cannot tell", allowed="a program of ranks")
     if plan.train is not None and (plan.train > 1).any():
         what = f"trains of messages of {name} cannot be exported"
         raise InputError(what, value=int(plan.train.max()), allowed="exchanges with train: 1")
+    _check_waits(plan, name)
     posting = _postings(plan)
     kept = np.flatnonzero(~posting)
     kind = np.where(np.isin(plan.kind, (SEND, RECEIVE)), plan.kind, COMPUTE).astype(np.int8)[kept]
@@ -80,6 +82,16 @@ def _postings(plan: Plan) -> Flags:
     receives = (plan.kind == RECEIVE) & (plan.station != NONE) & plan.follows_previous[:-1]
     posts[:-1] = idle[:-1] & receives[1:]
     return posts
+
+
+def _check_waits(plan: Plan, name: str) -> None:
+    """InputError for waits of another rank (``Ranks.meet``)."""
+    if plan.edges is None:
+        return
+    source, target = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start)), plan.edges.target
+    if np.any((plan.rank[source] != plan.rank[target]) & (plan.kind[target] == WAIT) & ~plan.edges.early):
+        what = f"ranks of {name} wait for one another in switches, which cannot be exported"
+        raise InputError(what, value="algorithm: in_switch", allowed="other algorithms")
 
 
 def _waits(plan: Plan, posting: Flags) -> Waits:

@@ -223,7 +223,7 @@ class LogGOPS:
 
 @dataclass(frozen=True)
 class Edges:
-    """Dependencies other than program order.
+    """Dependencies other than program order, also of operations of other ranks (``Ranks.meet``).
 
     ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, if ``early``, until it begins. A receive begins
     when it takes its message up; in a Plan with ``loggops``, when it is posted.

@@ -176,7 +176,7 @@ class StepWriter:
     @cached_property
     def columns(self) -> Ranks:
         """The columns written so far."""
-        return Ranks(self.builder.ranks, DataCosts.of(self.machine.network))
+        return Ranks(self.builder.ranks, DataCosts.of(self.machine))
 
     @property
     def machine(self) -> Machine:

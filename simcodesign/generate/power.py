@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.operation_kinds import COMPUTE, HELD, KERNEL, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, HELD, KERNEL, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.block_schedule import Piece
@@ -23,7 +23,6 @@ PART = {
     READ: "disk",
     WRITE: "disk",
     MEMORY: "memory",
-    WAIT: "network",
     KERNEL: "accelerator",
     HELD: "network",
 }

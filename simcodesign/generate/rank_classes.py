@@ -2,8 +2,9 @@
 
 Two ranks are in one class if all their operations are equal in kind, size, duration and place, and if the other ends
 of their messages are in one class as well: the coarsest equitable partition, found by refinement (Paige and Tarjan,
-SIAM J. Computing 16, 1987). As long as ranks wait for nothing but messages, the operations of a class begin and end
-at the same times, so a Plan with one rank for each class has the same times, to the last bit.
+SIAM J. Computing 16, 1987). As long as ranks wait for nothing but messages and operations of their peers, the
+operations of a class begin and end at the same times, so a Plan with one rank for each class has the same times, to the
+last bit.
 
 The classes are found on the steps of the program, each written once, before any of them is repeated; a step is checked
 again, value by value, when it is reduced to the first rank of each class.

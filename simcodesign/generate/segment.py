@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.generate.columns import Column
 from simcodesign.generate.operation_columns import EXTRAS, FIELDS, PLACES
 from simcodesign.generate.plan import NONE
@@ -170,7 +171,7 @@ def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequ
         for low in range(0, ranks if wide else 0, RANKS_AT_ONCE):
             array[low : low + RANKS_AT_ONCE, numbers] = every[:, low : low + RANKS_AT_ONCE].T
     for number, column in enumerate(columns):
-        if column.match is not None:
+        if column.match is not None and column.kind == RECEIVE:
             sender = np.asarray(number + column.match)
             fields["match"][np.asarray(column.peer) if sender.ndim else slice(None), sender] = number
     return Segment(np.arange(ranks + 1) * width, {name: array.ravel() for name, array in fields.items()})
@@ -201,7 +202,7 @@ def _woven_unevenly(columns: Sequence[Column], ranks: int, phase: int, names: Se
         index = first[who] + places[number]
         for name, value in (_values(column, names, match, phase) | _until(awaited.place[number], names)).items():
             fields[name][index] = value
-        if column.match is not None:
+        if column.match is not None and column.kind == RECEIVE:
             received.append((first[column.peer] + match, places[number]))
     for sends, place in received:
         fields["match"][sends] = place

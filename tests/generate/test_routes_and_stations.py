@@ -111,7 +111,7 @@ def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
         name, algorithm = draw(st.sampled_from(KEYS))
         step: Step = Collective(None, Place(), name, algorithm, parse(SIZE))
         form = ALGORITHM_FORMS[name, algorithm]
-        steps = form.steps(ranks) if form.on_nodes is None else form.on_nodes.steps(chosen.node_of(ranks))
+        steps = form.steps(ranks) if form.on_nodes is None else form.on_nodes.steps_on(chosen.node_of(ranks), chosen)
         return chosen, ranks, step, collective_traffic(steps, SIZE)
     dims, periodic = draw(st.integers(1, 3)), draw(st.booleans())
     traffic = halo_traffic(balanced_shape(ranks, dims), [SIZE] * dims, periodic)

@@ -60,11 +60,12 @@ def ring_in_channels(block: FloatOrArray, levels: NodeLevels, reduces: bool) -> 
     )
 
 
-def _sum(one: Cost, other: Cost) -> Cost:
+def added(one: Cost, other: Cost) -> Cost:
+    """Add two costs."""
     return Cost(*(getattr(one, each.name) + getattr(other, each.name) for each in fields(Cost)))
 
 
-def _of_all(cost: Cost, groups: FloatOrArray) -> Cost:
+def of_groups(cost: Cost, groups: FloatOrArray) -> Cost:
     """Multiply a cost by the number of groups that do the same work concurrently."""
     names = ("messages", "message_bytes", "reduced_bytes")
     return replace(cost, **{name: getattr(cost, name) * groups for name in names})
@@ -74,7 +75,7 @@ def allreduce_ring_channels(size: FloatOrArray, levels: NodeLevels) -> LevelCost
     """Return a reduce-scatter and an allgather of P-ths."""
     block = size / levels.ranks
     first, last = ring_in_channels(block, levels, True), ring_in_channels(block, levels, False)
-    within, between = _sum(first.within, last.within), _sum(first.between, last.between)
+    within, between = added(first.within, last.within), added(first.between, last.between)
     return LevelCosts(first.time_s + last.time_s, within, between)
 
 
@@ -107,9 +108,9 @@ def sum_of_parts(parts: list[tuple[Cost, bool]], levels: NodeLevels) -> LevelCos
     for cost, is_far in parts:
         time_s = time_s + cost.time_s
         if is_far:
-            between = _sum(between, _of_all(cost, levels.within.ranks))
+            between = added(between, of_groups(cost, levels.within.ranks))
         else:
-            within = _sum(within, _of_all(cost, levels.between.ranks))
+            within = added(within, of_groups(cost, levels.between.ranks))
     return LevelCosts(time_s, within, between)
 
 

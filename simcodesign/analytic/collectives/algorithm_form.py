@@ -17,6 +17,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.switches import Switches
 
 Ints = NDArray[np.int64]
 
@@ -25,11 +27,17 @@ Ints = NDArray[np.int64]
 class OnNodes:
     """An algorithm that looks at which ranks share a node.
 
-    ``cost(size_bytes, levels)``, and its messages in order, ``steps(node)``, by the node (P,) of every rank.
+    ``cost(size_bytes, levels)``, and its messages in order, ``steps(node)``, by the node (P,) of every rank; or
+    ``steps_with(switches, node)``, if they depend on which switches of the machine combine messages.
     """
 
     cost: Callable[[FloatOrArray, NodeLevels], LevelCosts]
     steps: Callable[[Ints], Steps]
+    steps_with: Callable[[Switches, Ints], Steps] | None = None
+
+    def steps_on(self, node: Ints, machine: Machine) -> Steps:
+        """Return the messages on a machine, by the node (P,) of every rank."""
+        return self.steps(node) if self.steps_with is None else self.steps_with(machine.switches, node)
 
 
 @dataclass(frozen=True)

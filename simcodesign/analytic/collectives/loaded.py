@@ -57,7 +57,7 @@ def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> 
     several do not.
     """
     machine, shape = step.machine, step.evaluation.design_point.shape
-    if not can_be_followed(machine) or demand.segment is not None or demand.is_sized_by_rank:
+    if demand.meets or not can_be_followed(machine) or demand.segment is not None or demand.is_sized_by_rank:
         return None
     time_s = np.zeros(shape or (1,))
     is_slower = np.zeros(time_s.shape, bool)

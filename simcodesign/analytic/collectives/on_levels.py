@@ -72,6 +72,13 @@ class OnLevels:
         """Whether ranks are to be followed instead of the closed form."""
         return self.is_mixed(way) or self.holds_receiver or (way.looks_at_nodes and self._has_uneven_nodes)
 
+    def basis_of_meetings(self, way: Collective) -> str:
+        """Return what the sum of parts is, of an operation in switches: exact if the ranks of a part wait for all."""
+        waits = self.machine.switches.between is not None or not self._has_uneven_nodes
+        if waits and not self.is_mixed(way) and not self.holds_receiver:
+            return ""
+        return BOUND if can_be_followed(self.machine) else AT_SLOWEST
+
     @property
     def _has_uneven_nodes(self) -> bool:
         """Whether ranks can be followed, and some nodes have fewer than others."""
@@ -94,7 +101,7 @@ class OnLevels:
         inner = tuple(level for level in self.groups.levels if level) or (0,)
         within = self.prices(inner, float(nodes.max())).copied_late
         between = self.prices((0,), float(len(nodes)))
-        return NodeLevels(self.groups.ranks, within, between, nodes)
+        return NodeLevels.of(self.groups.ranks, within, between, self.machine.switches, nodes)
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ def _steps_of_groups(demand: Collective, step: EvaluatedStep) -> Iterator[tuple[
         node = step.machine.node_of(step.evaluation.design_point.ranks)[members]
         rows, which = np.unique(first_alike(node), axis=0, return_inverse=True)
         for number, row in enumerate(rows):
-            yield form.on_nodes.steps(row), size, segments, members[which.ravel() == number]
+            yield form.on_nodes.steps_on(row, step.machine), size, segments, members[which.ravel() == number]
 
 
 def _from_zero(ranks: Ranks, root: int) -> Ranks:
@@ -378,6 +378,8 @@ def _cost_on_levels(
         prices = on.prices().copied_late
         cost = _cost(demand, step, prices, names, size)
         busy_s = all_busy_s(cost, prices)
+    if demand.meets:
+        return Refined(cost, busy_s, on.basis_of_meetings(demand))
     if not on.is_followed(demand):
         return Refined(cost, busy_s, "")
     return refined(demand, size, on, cost, busy_s, lambda way: _segments(way, step, names))

@@ -50,7 +50,7 @@ class Traffic:
 
 def collective_traffic(steps: Steps, size_bytes: FloatOrArray) -> Traffic:
     """Collect the messages of one collective operation, of one size or (P,) by rank."""
-    every = (one for step in steps for one in _messages(step))
+    every = (one for step in steps for one in _messages(step) if not one.signals)
     return _together((one.source, one.target, one.size_bytes(size_bytes), 1.0) for one in every)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,11 @@ class Message:
         """Return the messages of some, where the times of all are arrays, or the same."""
         times = (getattr(self, one.name) for one in fields(self))
         return Message(*(time if np.ndim(time) == 0 else time[ranks] for time in times))
+
+    def free_where(self, here: NDArray[np.bool_]) -> Message:
+        """Return the messages, of which some take no time."""
+        times: dict[str, Any] = {one.name: np.where(here, 0, getattr(self, one.name)) for one in fields(self)}
+        return replace(self, **times | {"waits": times["waits"] > 0, "in_order": self.in_order})
 
     @property
     def held_s(self) -> FloatOrArray:

@@ -59,7 +59,8 @@ class MessageCosts:
     """Costs of messages among ``ranks`` ranks: ``message(size_bytes)``.
 
     ``reduction_s_per_byte``: what the operator of a reduction takes a rank for a byte; ``packing_s``,
-    ``packing_s_per_byte``: what it takes to copy a block, and in addition each of its bytes.
+    ``packing_s_per_byte``: what it takes to copy a block, and in addition each of its bytes. ``combined_later_s``: what
+    switches that combine messages of a size take in addition; None if they cannot.
     """
 
     ranks: FloatOrArray
@@ -68,6 +69,7 @@ class MessageCosts:
     reduction_s_per_byte: FloatOrArray = 0.0
     packing_s: FloatOrArray = 0.0
     packing_s_per_byte: FloatOrArray = 0.0
+    combined_later_s: Callable[[FloatOrArray], FloatOrArray] | None = None
 
     def reduced(self, size_bytes: FloatOrArray) -> Message:
         """Return a message whose bytes its receiver combines with its own."""
@@ -99,7 +101,8 @@ def price(
     """
     message = _message(network, ranks, hops, links)
     data = network.reduction_s_per_byte, network.packing_s_per_block, network.packing_s_per_byte
-    return MessageCosts(ranks, message, (), *data)
+    combined_later_s = network.combined_later_s if network.combines_in_switches else None
+    return MessageCosts(ranks, message, (), *data, combined_later_s)
 
 
 def _message(
@@ -156,6 +159,11 @@ def _plain(
         longer = np.maximum(passed.per_byte_s - passed.sent_s_per_byte, 0.0)
     passage = Passage(h, way, again, longer, passed.startup_s, passed.sent_s_per_byte)
     return forecast_messages(network).price(network, passage)
+
+
+def with_switches(prices: MessageCosts, network: Network | None) -> MessageCosts:
+    """Return the prices on a network whose switches combine messages, or whose switches cannot if None."""
+    return replace(prices, combined_later_s=None if network is None else network.combined_later_s)
 
 
 @dataclass(frozen=True)

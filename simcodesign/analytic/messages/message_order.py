@@ -23,7 +23,7 @@ from simcodesign.describe.network.network import Network
 
 Floats = NDArray[np.float64]
 TURNS_OF_MESSAGE = ("sent", "taken", "freed")
-COLUMNS = ("source", "target", "size_bytes", *TURNS_OF_MESSAGE, "reduced_s", "dim")
+COLUMNS = ("source", "target", "size_bytes", *TURNS_OF_MESSAGE, "reduced_s", "dim", "later_s", "signals")
 #: Turns of a step: copies, the send, the receive, the sender's wait, the reduction, copies.
 PACKED, SENT, TAKEN, FREED, REDUCED, UNPACKED, OF_STEP = range(7)
 #: Turns of a block of a wavefront: receives along both axes, work, sends along both, each with the sender's wait.
@@ -44,7 +44,9 @@ class Ordered:
 
     A rank does first what has the lower turn: it sends at turn ``sent``, receives at turn ``taken``, waits at turn
     ``freed`` for the receiver of a message beyond S bytes, and then combines for ``reduced_s`` what it has received.
-    ``dim``: the dimension of the process grid along which a message goes. ``is_posted``: all sends are posted together.
+    ``dim``: the dimension of the process grid along which a message goes. ``later_s``: how much later it arrives than
+    alone, because switches combine it; ``signals``: whether it takes no time at all, and is no message.
+    ``is_posted``: all sends are posted together.
     ``message``: what each message costs.
     """
 
@@ -56,13 +58,18 @@ class Ordered:
     freed: Ints
     reduced_s: Floats
     dim: Ints
+    later_s: Floats
+    signals: NDArray[np.bool_]
     work: Work
     is_posted: bool = False
     message: Message = FREE
 
     def priced(self, network: Network, ranks: int, links: RouteLinks | None) -> Ordered:
         """Price every message by the distance law, over these links (the slowest ones of the network if None)."""
-        return replace(self, message=price(network, float(ranks), links=links).message(self.size_bytes))
+        message = price(network, float(ranks), links=links).message(self.size_bytes)
+        if np.any(self.later_s):
+            message = replace(message, arrival_s=message.arrival_s + self.later_s)
+        return replace(self, message=message.free_where(self.signals) if self.signals.any() else message)
 
     def along(self, network: Network, ranks: int, links: Sequence[RouteLinks]) -> Ordered:
         """Return the messages with the links along each dimension."""
@@ -195,7 +202,9 @@ def in_sweeps(
 def _of_step(step: Step, size_bytes: FloatOrArray, network: Network, ranks: int, turn: int) -> Ordered:
     turns = (turn + SENT, turn + TAKEN, turn + FREED)
     reduced_s = size_bytes * step.reduced / step.parts * network.reduction_s_per_byte if np.any(step.reduced) else 0.0
-    rows = _rows(step.source, step.target, step.size_bytes(size_bytes), turns, reduced_s)
+    size = step.size_bytes(size_bytes)
+    later_s = 0.0 if step.combined_by is None else step.combined_by.combined_later_s(size)
+    rows = _rows(step.source, step.target, size, turns, reduced_s, 0, later_s, step.signals)
     copies = [(turn + PACKED, step.packed), (turn + UNPACKED, step.unpacked)]
     copy_s = network.packing_s_per_block + np.asarray(size_bytes) / step.parts * network.packing_s_per_byte
     works = [
@@ -249,12 +258,14 @@ def _rows(
     turns: Sequence[int | Ints],
     reduced_s: FloatOrArray = 0.0,
     dim: int = 0,
+    later_s: FloatOrArray = 0.0,
+    signals: bool = False,
 ) -> Ordered:
     """Messages whose other columns are numbers, or as long as ``source``."""
-    every: Any = np.broadcast_arrays(source, target, size_bytes, *turns, reduced_s, dim)
-    size, reduced = (np.asarray(every[column], dtype=np.float64) for column in (2, 6))
+    every: Any = np.broadcast_arrays(source, target, size_bytes, *turns, reduced_s, dim, later_s, signals)
+    size, reduced, later = (np.asarray(every[column], dtype=np.float64) for column in (2, 6, 8))
     sent, taken, freed = every[3:6]
-    return Ordered(every[0], every[1], size, sent, taken, freed, reduced, every[7], _no_work())
+    return Ordered(every[0], every[1], size, sent, taken, freed, reduced, every[7], later, every[9], _no_work())
 
 
 def _none() -> Ordered:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected, with_switches
 from simcodesign.analytic.messages.route_links import links_within_nodes, modelled_hops, slowest_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.machine_parts.switches import Switches
 
 Ints = NDArray[np.int64]
 
@@ -51,6 +52,18 @@ class NodeLevels:
     between: MessageCosts
     nodes: Ints | None = None
 
+    @classmethod
+    def of(
+        cls,
+        ranks: FloatOrArray,
+        within: MessageCosts,
+        between: MessageCosts,
+        switches: Switches,
+        nodes: Ints | None = None,
+    ) -> NodeLevels:
+        """Return the levels with prices on networks with these switches."""
+        return cls(ranks, with_switches(within, switches.within), with_switches(between, switches.between), nodes)
+
     @property
     def others(self) -> FloatOrArray:
         """Ranks that are no leaders."""
@@ -65,4 +78,5 @@ def levels_at(step: EvaluatedStep) -> NodeLevels:
     machine, ranks = step.machine, step.evaluation.ranks
     network, hops, placement = machine.network, modelled_hops(machine.network, ranks), machine.placement
     within = price(network, placement.most_on_a_node(ranks), hops, links_within_nodes(machine, ranks)).copied_late
-    return NodeLevels(ranks, within, price(network, placement.nodes_used(ranks), hops, slowest_links(network)))
+    between = price(network, placement.nodes_used(ranks), hops, slowest_links(network))
+    return NodeLevels.of(ranks, within, between, machine.switches)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.network.network import Network
 
 Ints = NDArray[np.int64]
 
@@ -25,7 +26,8 @@ class Step:
     No rank sends or receives two of them; a rank that does both sends first. ``blocks``: of the bytes of the operation,
     divided by ``parts``, in a message; ``reduced``: of these blocks, how many its receiver combines with its own;
     ``owner``: whose bytes these are, where bytes differ by rank, of the source if None. ``packed``, ``unpacked``:
-    blocks that every rank copies before and after.
+    blocks that every rank copies before and after. ``combined_by``: a network whose switches combine the messages,
+    which then arrive later; ``signals``: there are no messages, the target only waits for the source.
     """
 
     source: Ints
@@ -36,6 +38,8 @@ class Step:
     owner: Ints | None = None
     packed: int = 0
     unpacked: int = 0
+    combined_by: Network | None = None
+    signals: bool = False
 
     def size_bytes(self, size_bytes: FloatOrArray) -> FloatOrArray:
         """Compute the bytes of the messages of an operation of this size, or of (P,) bytes by rank."""
@@ -241,6 +245,15 @@ def dissemination(count: int) -> Steps:
     """To the right at distance 1, 2, 4, ..."""
     for bit in bits(count):
         yield shift(count, bit)
+
+
+def in_switches(count: int, network: Network, blocks: float = 1.0) -> Steps:
+    """All wait for one another, send to the right what switches combine, and wait for one another again."""
+    signals = [replace(shift(count, bit, 0.0), signals=True) for bit in bits(count)]
+    yield from signals
+    if count > 1:
+        yield replace(shift(count, 1, blocks), combined_by=network)
+    yield from signals
 
 
 def bruck_exchange(count: int) -> Steps:

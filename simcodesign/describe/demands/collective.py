@@ -45,9 +45,13 @@ ALGORITHMS.add(
         "bine",
         "linear",
         "two_level",
+        "in_switch",
     ],
 )
-ALGORITHMS.add("reduce", ["binomial", "binary_tree", "interleaved_binary_tree", "chain", "bine", "linear", "two_level"])
+ALGORITHMS.add(
+    "reduce",
+    ["binomial", "binary_tree", "interleaved_binary_tree", "chain", "bine", "linear", "two_level", "in_switch"],
+)
 ALGORITHMS.add("scatter", ["binomial", "linear"])
 ALGORITHMS.add("gather", ["binomial", "linear", "linear_synchronised"])
 ALGORITHMS.add(
@@ -63,9 +67,12 @@ ALGORITHMS.add(
         "double_tree",
         "hierarchical",
         "hierarchical_chunks",
+        "in_switch",
     ],
 )
-ALGORITHMS.add("reduce_scatter", ["recursive_halving", "ring", "pairwise", "ring_channels", "hierarchical"])
+ALGORITHMS.add(
+    "reduce_scatter", ["recursive_halving", "ring", "pairwise", "ring_channels", "hierarchical", "in_switch"]
+)
 ALGORITHMS.add("scan", ["recursive_doubling", "linear"])
 ALGORITHMS.add(
     "allgather",
@@ -78,11 +85,12 @@ ALGORITHMS.add(
         "two_level",
         "ring_channels",
         "hierarchical",
+        "in_switch",
     ],
 )
 ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck", "hierarchical"])
 ALGORITHMS.add("all_broadcast", ["linear"])
-ALGORITHMS.add("barrier", ["dissemination", "two_level"])
+ALGORITHMS.add("barrier", ["dissemination", "two_level", "in_switch"])
 #: Algorithms in which the child to come first is the nearest or the farthest one; by default this one.
 ORDERS = {
     ("broadcast", "binomial"): "far",
@@ -112,8 +120,13 @@ OF_ACCELERATORS = frozenset(
     + [("allreduce", "double_tree"), ("allreduce", "hierarchical_chunks")]
     + [(operation, "hierarchical") for operation in ("allreduce", "reduce_scatter", "allgather", "all_to_all")]
 )
+#: Algorithms in which switches combine messages, on every level of the machine whose switches can.
+IN_SWITCH = frozenset(
+    (operation, "in_switch")
+    for operation in ("allreduce", "reduce_scatter", "allgather", "broadcast", "reduce", "barrier")
+)
 #: Algorithms whose messages depend on which ranks share a node.
-ON_NODES = TWO_LEVEL | OF_ACCELERATORS
+ON_NODES = TWO_LEVEL | OF_ACCELERATORS | IN_SWITCH
 #: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, sends to each partner, or gets.
 SIZED_BY_RANK = frozenset(
     {
@@ -239,6 +252,11 @@ class Collective(MessageDemand):
         """Whether its messages may depend on which ranks share a node."""
         return any((self.name, algorithm) in ON_NODES for algorithm in self.possible)
 
+    @property
+    def meets(self) -> bool:
+        """Whether switches may combine its messages, for which all ranks wait for one another."""
+        return any((self.name, algorithm) in IN_SWITCH for algorithm in self.possible)
+
     def __post_init__(self) -> None:
         if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
             allowed = "; ".join(sorted(f"{algorithm} of {name}" for name, algorithm in SIZED_BY_RANK))
@@ -273,6 +291,8 @@ class Collective(MessageDemand):
     def at(self, names: Mapping[str, FloatOrArray], machine: Machine) -> Collective:
         """Return the operation with the algorithm that it takes, and in the segments that the machine states for it."""
         chosen = self.by_rules_of(machine.collectives)._chosen_at(names)
+        if chosen.meets:
+            machine.needs_switches(self.label, self.place)
         tuning = machine.network.tunings.get(chosen.key)
         if tuning is None or tuning.segment is None or chosen.segment is not None:
             return chosen

@@ -64,6 +64,9 @@ class Network:
     ``m reduction_per_byte_s``; by default it takes no time. A rank that copies a block of m bytes within its memory,
     as algorithms do that pack several blocks into one message, computes for ``packing_s + m packing_per_byte_s``.
 
+    Switches that combine messages of m bytes on the way (``in_switch``) take ``switch_latency_s + m switch_per_byte_s``
+    longer than such a message; None: these switches cannot.
+
     A receive examines each message that arrived at its rank before its own and still waits, in ``matching_s``.
 
     ``rails``: copies of the whole topology. Interface i of every node is on rail i mod ``rails``: a message takes the
@@ -96,6 +99,8 @@ class Network:
     reduction_per_byte_s: FloatOrArray | None = None
     packing_s: FloatOrArray | None = None
     packing_per_byte_s: FloatOrArray | None = None
+    switch_latency_s: FloatOrArray | None = None
+    switch_per_byte_s: FloatOrArray | None = None
     matching_s: FloatOrArray | None = None
     saturation: float = 1.0
     dynamic_power_w: FloatOrArray | None = None
@@ -130,6 +135,16 @@ class Network:
     def packing_s_per_byte(self) -> FloatOrArray:
         """Seconds for which a rank copies one byte of a block, in addition."""
         return 0.0 if self.packing_per_byte_s is None else self.packing_per_byte_s
+
+    @property
+    def combines_in_switches(self) -> bool:
+        """Whether its switches can combine messages on the way."""
+        return self.switch_latency_s is not None
+
+    def combined_later_s(self, size_bytes: FloatOrArray) -> FloatOrArray:
+        """Seconds that combining messages in switches takes, in addition to a message of ``size_bytes``."""
+        per_byte_s = 0.0 if self.switch_per_byte_s is None else self.switch_per_byte_s
+        return (0.0 if self.switch_latency_s is None else self.switch_latency_s) + size_bytes * per_byte_s
 
     @property
     def search_s(self) -> FloatOrArray:
@@ -303,6 +318,28 @@ NETWORK = Section(
         "packing_per_byte_s",
         "bytes per second that a rank copies to pack or unpack messages, in addition to `network.packing`",
         "no time",
+    ),
+    Key(
+        "in_switch",
+        Section(
+            Key(
+                "latency",
+                Constant("time"),
+                "time that combining messages in switches adds to a message",
+                required=True,
+                field="switch_latency_s",
+            ),
+            *bandwidth(
+                "bandwidth",
+                "per_byte",
+                "switch_per_byte_s",
+                "bytes per second that switches combine, in addition to the time of a message",
+                "no time",
+            ),
+        ),
+        "switches that combine messages: `algorithm: in_switch` (docs/collectives.md)",
+        "they cannot",
+        field="",
     ),
     Key(
         "matching",

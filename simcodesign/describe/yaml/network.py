@@ -55,7 +55,7 @@ _OF_MODEL = "message_model."
 #: The inner parts of a network, which depend on what else the machine file states.
 _PARTS = ("topology", "interfaces", "segments", "sharing", "model", "routing", "node", "socket", "algorithms")
 #: Keys of ``NETWORK`` that networks inside nodes have as well, and keys of their interfaces.
-_OF_LEVELS = ("hop_latency", "S", "link_bandwidth", "link_per_byte", "distance", "switching")
+_OF_LEVELS = ("hop_latency", "S", "link_bandwidth", "link_per_byte", "in_switch", "distance", "switching")
 _INTERFACES_OF_LEVELS = Section(
     Key("count", Whole(1, MAX_INTERFACES), "interfaces of a host, 1 or one for each direction of a mesh or torus", "1"),
     replace(INTERFACES.by_name["assignment"], default="`direction`"),

@@ -33,7 +33,7 @@ class CollectiveLowering(Lowering[Collective]):
             messages = messages_of(way)
             # Send, receive, operator, and copies after each round and before the first one.
             each = 2.0 + (costs.reduction_s_per_byte > 0) + 2.0 * (copies_take_time and messages.packs)
-            return each * messages.most(ranks) * _segments(way, writer, names)
+            return each * messages.at_most(ranks, writer.machine) * _segments(way, writer, names)
 
         if demand.group is None:
             return of_group(writer.builder.ranks)

@@ -175,7 +175,7 @@ class _Layout:
     def _template(self, op: int, ranks: int, size_bytes: float) -> Segment:
         """Return the messages of a collective operation among ranks 0 to n - 1, from rank 0."""
         builder = self._builder
-        writer = Ranks(ranks, DataCosts.of(builder.machine.network))
+        writer = Ranks(ranks, DataCosts.of(builder.machine))
         way = as_demand(self.recording, op, ranks, builder.machine.collectives)
         messages_of(way).write(writer, size_bytes, *segments_of(self.recording, op, way))
         columns = writer.columns

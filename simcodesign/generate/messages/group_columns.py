@@ -95,7 +95,7 @@ def equal_groups(step: EvaluatedStep, root: Expression | None = None) -> list[Eq
         if root is not None:
             several = _from_root(several, np.broadcast_to(step.evaluation.value(root, "root", names), ranks), root)
         own: dict[str, FloatOrArray] = {name: float(several.shape[1]) for name in names}
-        groups.append(EqualGroups(several.astype(np.int32), own, DataCosts.of(step.machine.network)))
+        groups.append(EqualGroups(several.astype(np.int32), own, DataCosts.of(step.machine)))
     return groups
 
 

@@ -7,11 +7,9 @@ own.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from simcodesign.generate.dependencies import Dependencies
+from simcodesign.generate.dependencies import Dependencies, with_edges
 from simcodesign.generate.plan import NONE, Int32s
 from simcodesign.generate.segment import Segment
 
@@ -30,15 +28,5 @@ def with_rendezvous(
     if boxed.any():
         taken_by = np.full(len(match), NONE, np.int32)
         taken_by[sends[boxed]] = target[boxed]
-    receives, target = match[sends[~boxed]].astype(np.int64), target[~boxed]
-    early = np.ones(len(receives), bool)
-    if others is None:
-        follows_previous, none = np.ones(len(match), bool), np.full(len(match), NONE, np.int32)
-        return Dependencies(follows_previous, receives, target, early, none, 0), taken_by
-    several = replace(
-        others,
-        source=np.concatenate([others.source, receives]),
-        target=np.concatenate([others.target, target]),
-        early=np.concatenate([others.early, early]),
-    )
-    return several, taken_by
+    receives = match[sends[~boxed]].astype(np.int64)
+    return with_edges(others, len(match), receives, target[~boxed], early=True), taken_by

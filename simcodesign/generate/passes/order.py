@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, ladder
+from simcodesign.generate.dependencies import with_meetings
 from simcodesign.generate.loggopsim import program_in_loggopsim
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.rendezvous import with_rendezvous
@@ -64,6 +65,7 @@ def find_dependencies(draft: Draft) -> None:
         draft.dependencies = program_in_loggopsim(draft.segment, draft.rank, draft.match, draft.mailbox)
     elif draft.dependencies is None and "back" in draft.fields:
         draft.dependencies = dependencies_of_chains(draft.segment, draft.rank)
+    draft.dependencies, draft.fields["match"] = with_meetings(draft.dependencies, draft.kind, draft.match)
 
 
 def wait_for_receivers(draft: Draft) -> None:

@@ -47,6 +47,7 @@ network:
   packing: 20 ns
   packing_bandwidth: 8 GB/s
   matching: 20 ns
+  in_switch: {latency: 1 us, bandwidth: 8 GB/s}
   bandwidth: 100 MB/s
   receive_overhead: 2 us
   hop_latency: 100 ns
@@ -111,8 +112,9 @@ network:
   S: 64 KiB
   hop_latency: 100 ns
 """
-_INSIDE = "{topology: {kind: crossbar}, hop_latency: 1 ns, receive_overhead: 1 us, startup: 1 us, bandwidth: 200 MB/s}"
-_LOGGOP = "{topology: {kind: crossbar}, hop_latency: 1 ns, L: 1 us, o: 1 us, g: 2 us, G: 4 ns/B, O: 2 ns/B, S: 64 KiB}"
+_SWITCH = "topology: {kind: crossbar}, hop_latency: 1 ns, in_switch: {latency: 1 us, bandwidth: 8 GB/s}"
+_INSIDE = f"{{{_SWITCH}, receive_overhead: 1 us, startup: 1 us, bandwidth: 200 MB/s}}"
+_LOGGOP = f"{{{_SWITCH}, L: 1 us, o: 1 us, g: 2 us, G: 4 ns/B, O: 2 ns/B, S: 64 KiB}}"
 #: Networks inside nodes and sockets, by the model of messages.
 INSIDE, LOGGOP_INSIDE = (
     f"node: {{network: {one}, memory: {{copies: 1.4, cache: 1 MiB}}}}\nsocket: {{per_node: 2, network: {one}}}\n"

@@ -236,7 +236,9 @@ def check_counts(columns: Columns, cost: Cost, traffic: Traffic) -> None:
 
 
 def network() -> Network:
-    return network_of(build_topology("crossbar", 2), startup_s=1.0, per_byte_s=1.0, sends="blocking")
+    return network_of(
+        build_topology("crossbar", 2), startup_s=1.0, per_byte_s=1.0, sends="blocking", switch_latency_s=None
+    )
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)

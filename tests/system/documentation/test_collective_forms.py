@@ -16,7 +16,7 @@ RANKS, SIZE_BYTES, SEGMENTS = 8, 4096, 4
 STARTUP_S, PER_BYTE_S, RECEIVE_S, REDUCTION_B_PER_S = 4e-6, 1e-9, 1e-6, 2e9
 ROWS = csv_rows("collective-forms")
 #: Algorithms for nodes with several ranks: docs/collectives.md has tables of their own for them.
-OF_NODES = {"two_level", "ring_channels", "hierarchical", "hierarchical_chunks", "double_tree"}
+OF_NODES = {"two_level", "ring_channels", "hierarchical", "hierarchical_chunks", "double_tree", "in_switch"}
 
 
 def value(formula: str) -> float | None:

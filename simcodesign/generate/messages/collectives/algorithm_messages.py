@@ -14,6 +14,7 @@ from typing import TypeVar
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
+from simcodesign.describe.machine import Machine
 
 Writer = Callable[..., None]
 WriterT = TypeVar("WriterT", bound=Writer)
@@ -24,12 +25,17 @@ class Messages:
     """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send.
 
     If it has segments, ``write(ranks, size_bytes, segments)``, and as many of each. ``packs``: whether ranks copy
-    blocks to pack or unpack them.
+    blocks to pack or unpack them. ``most_on(P, machine)``: a smaller number for some machines.
     """
 
     write: Writer
     most: Callable[[int], int]
     packs: bool = False
+    most_on: Callable[[int, Machine], int] | None = None
+
+    def at_most(self, ranks: int, machine: Machine) -> int:
+        """Return how many messages so many ranks of a machine send at most."""
+        return self.most(ranks) if self.most_on is None else self.most_on(ranks, machine)
 
 
 #: Messages by operation and algorithm.
@@ -37,15 +43,21 @@ MESSAGES: Registry[tuple[str, str], Messages] = Registry("collective algorithm",
 
 
 def register_messages(
-    operation: str, algorithm: str, most: Callable[[int], int], *, packs: bool = False
+    operation: str,
+    algorithm: str,
+    most: Callable[[int], int],
+    *,
+    packs: bool = False,
+    most_on: Callable[[int, Machine], int] | None = None,
 ) -> Callable[[WriterT], WriterT]:
     """Return a decorator: the function writes the messages of this algorithm.
 
-    P ranks send ``most(P)`` of them at most. ``packs``: they copy blocks to pack or unpack them.
+    P ranks send ``most(P)`` of them at most, or ``most_on(P, machine)``. ``packs``: they copy blocks to pack or unpack
+    them.
     """
 
     def decorate(write: WriterT) -> WriterT:
-        MESSAGES.add((operation, algorithm), Messages(write, most, packs))
+        MESSAGES.add((operation, algorithm), Messages(write, most, packs, most_on))
         return write
 
     return decorate
