@@ -572,3 +572,11 @@ def test_one_bad_repetition_is_named(run: Any, tmp_path: Path) -> None:
     file.write_text("p,value\n" + "".join(f"{p},{value}\n" for p, value in rows))
     assert "Repetition 3 at p=32 is an outlier" in run(file, "--target", "p=1024", "--json").json["fits"][0]["warning"]
     assert "Repetition 3 at p=32 is an outlier" in " ".join(run(file, "--target", "p=1024").out.split())
+
+
+def test_what_a_reader_leaves_out_is_noted(run: Any, tmp_path: Path) -> None:
+    rows = "".join(f"{2**power:<8} {1 + power / 10:.2f}\n" for power in range(8))
+    (tmp_path / "osu.txt").write_text(f"# OSU MPI Latency Test v7.3\n# Size  Latency (us)\n{rows}256      1.")
+    ran = run(tmp_path / "osu.txt")
+    assert ran.status == 0
+    assert ran.err == f"note: {tmp_path / 'osu.txt'}: line 11 is cut short: it is left out.\n"

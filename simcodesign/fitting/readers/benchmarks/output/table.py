@@ -175,10 +175,10 @@ def is_benchmark(path: Path) -> bool:
 
 
 def rows_frame(table: BenchmarkTable) -> pd.DataFrame:
-    """Return the rows as a DataFrame of texts, for ``measured=``: the table of ``tidy_text``, all rows evidence."""
+    """Return the rows as a DataFrame of texts, for ``measured=``: the table of ``tidy_text``, with rows of no role."""
     import pandas as pd
 
-    text = tidy_text([table], {"role": ["evidence"] * len(table.rows)})
+    text = tidy_text([table], {"role": [""] * len(table.rows)})
     titles, *rows = csv.reader(io.StringIO(text))
     return pd.DataFrame(rows, columns=titles, dtype=object)
 
