@@ -122,7 +122,7 @@ def test_requirements_and_formulas_know_it(tmp_path: Path) -> None:
 def test_unregistered_it_is_unknown(tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
-        match=r"algorithm: not one of the choices, got 'backwards'.*binary_tree, bine, binomial, chain, four_chains, interleaved_binary_tree, linear, scatter_allgather",
+        match=r"algorithm: not one of the choices, got 'backwards'.*binary_tree, bine, binomial, chain, four_chains, in_switch, interleaved_binary_tree, linear, scatter_allgather",
     ):
         Workload.load(file(tmp_path))
 

@@ -49,7 +49,7 @@ def machine(
     text = (
         f"simcodesign: 1\nname: toy\nnodes: {nodes}\nprocessors_per_node: {cores}\n"
         f"processor: {{rate: 1 GFLOP/s, cpi: {CPI}{', ' if clock else ''}{clock}}}\n"
-        "network: {topology: {kind: crossbar}, sends: blocking, startup: 1 us, per_byte: 1 ns/B}\n"
+        "network: {topology: {kind: crossbar}, sends: blocking, startup: 1 us, per_byte: 1 ns/B, in_switch: {latency: 0}}\n"
         f"{caches}\nmemory: {{latency: 0.125, per_byte: {per_byte}}}\n"
         f"disk: {{read_startup: 1 ms, write_startup: 2 ms, per_byte: 1 ns/B}}\n{more}\n"
     )
