@@ -18,6 +18,7 @@ from simcodesign.calibration.linear_constants import ConstantsProblem, fit_const
 from simcodesign.calibration.timings import Timing
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.algorithm_choice import AUTO
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.measurements import FloatArray
@@ -31,7 +32,7 @@ def reduction_rate(
     tables: Sequence[BenchmarkTable], machine: Machine, level: float
 ) -> tuple[MachineConstant | None, tuple[str, ...]]:
     """Seconds for which the operator is at work on a byte, with the assumptions; None if no table determines it."""
-    of_broadcasts = by_algorithm(tables, "broadcast", _algorithm(tables, "broadcast")[0])
+    of_broadcasts = by_algorithm(tables, "broadcast", _algorithm(tables, "broadcast", machine)[0])
     broadcasts = {_point(one): one for one in usable(of_broadcasts, "broadcast", machine)}
     slopes: list[float] = []
     known: list[float] = []
@@ -39,14 +40,14 @@ def reduction_rate(
     notes: list[str] = []
     references: list[Sample] = []
     for operation in OPERATIONS:
-        algorithm, note = _algorithm(tables, operation)
+        algorithm, note = _algorithm(tables, operation, machine)
         taken = usable(by_algorithm(tables, operation, algorithm), operation, machine)
         if not taken:
             unusable = _unusable(tables, operation, machine)
             notes += [unusable] if unusable else []
             continue
         messages, operator = _forecast(operation, algorithm, machine, taken)
-        of_broadcast = _forecast("broadcast", ALGORITHMS["broadcast"][0], machine, taken)[0]
+        of_broadcast = _forecast("broadcast", _by_default("broadcast", machine), machine, taken)[0]
         for one, rest, slope, reference in zip(taken, messages, operator, of_broadcast, strict=True):
             measured = broadcasts.get(_point(one))
             if measured is not None:
@@ -108,7 +109,12 @@ def _named(tables: Sequence[BenchmarkTable], operation: str) -> set[str]:
     return {row.labels.get("algorithm", "") for table in tables for row in table.rows if row.operation == operation}
 
 
-def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, str]:
+def _by_default(operation: str, machine: Machine) -> str:
+    """Return ``auto`` for operations of which the machine states its library's rules, otherwise our first algorithm."""
+    return AUTO if operation in machine.collectives else ALGORITHMS[operation][0]
+
+
+def _algorithm(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> tuple[str, str]:
     """Return the algorithm that the tables name, if it is one of ours; otherwise the default, and a note on it."""
     named = _named(tables, operation)
     ours = [name for name in ALGORITHMS[operation] if name in named]
@@ -116,8 +122,9 @@ def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, s
         return ours[0], f"{operation} is that by {ours[0]}: the table has {len(named)} algorithms."
     if ours:
         return ours[0], f"{operation} is taken to be by {ours[0]}, which the table names."
-    default = ALGORITHMS[operation][0]
-    return default, f"{operation} is taken to be by {default}: the table names no algorithm of ours."
+    default = _by_default(operation, machine)
+    by = f"the rules of {machine.name}" if default == AUTO else default
+    return default, f"{operation} is taken to be by {by}: the table names no algorithm of ours."
 
 
 def by_algorithm(tables: Sequence[BenchmarkTable], operation: str, algorithm: str) -> list[BenchmarkTable]:

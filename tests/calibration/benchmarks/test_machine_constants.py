@@ -286,6 +286,25 @@ def test_servers_by_what_all_ranks_reach_and_metadata_by_creations(machine: Path
     assert storage.servers == 8
 
 
+def test_reductions_are_by_the_rules_of_the_machine(tmp_path: Path) -> None:
+    """By rings of eight: 14 steps of an eighth of the vector, 7 of which an operator of 5 GB/s takes part in."""
+    path = tmp_path / "rules.yaml"
+    path.write_text(
+        "simcodesign: 1\nname: rules\nnodes: 8\nprocessor: {rate: 1 GFLOP/s}\n"
+        "network: {startup: 2 us, bandwidth: 1 GB/s, topology: {kind: crossbar}}\n"
+        "collectives: {allreduce: [{algorithm: ring}]}\n"
+    )
+    found = calibrate_machine(
+        path,
+        [
+            by_size("ping_pong", lambda size: 2 * US + size / GB),
+            by_size("allreduce", lambda size: 14 * (2 * US + size / 8 / GB) + 7 * size / 8 / (5 * GB), P=8.0),
+        ],
+    )
+    assert constants(found)["network.reduction_per_byte"] == pytest.approx(1 / (5 * GB), rel=1e-6)
+    assert any("allreduce is taken to be by the rules of rules" in note for note in found.notes)
+
+
 def test_reductions_are_allreduce_less_broadcast(machine: Path) -> None:
     # Three rounds among eight; every message takes 1.3 times as long in collectives, and an operator runs at 5 GB/s.
     def messages(size: float) -> float:

@@ -83,6 +83,8 @@ _QUANTITIES = {
 }
 #: Columns that mean something else than their title: in Python, of an operation.
 _BY_TEST = {(True, name, "time"): "bandwidth" for name in ("window", "window_both_ways")}
+#: What distinguishes runs in one file.
+RANKS_ABOVE = "; or ranks on a line above each run, as in mpirun -np 4 ... osu_allreduce"
 #: Operations between two ranks.
 _OF_TWO = ("ping_pong", "window", "window_both_ways", "multi_threaded_ping_pong")
 
@@ -138,7 +140,7 @@ def read_osu(path: Path) -> BenchmarkTable:
             else:
                 rows += _rows(test, cells, line)
     labelled = _labelled(rows)
-    check_runs(labelled, str(path))
+    check_runs(labelled, str(path), RANKS_ABOVE)
     return BenchmarkTable(str(path), "osu", labelled, tuple(notes))
 
 

@@ -30,7 +30,7 @@ _STREAM = re.compile(
 #: Prefixes that benchmarks and MPI libraries also print: see ``_pattern``.
 _RANKS = (re.compile(r" *(\d+): ?"), re.compile(r"\[(\d+)\] ?"))
 _TIME = re.compile(r"()\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ")
-#: Prefixes of any word, which count only if a benchmark begins behind one: then that one, to the letter.
+#: Prefixes of any word, which count only if a benchmark begins behind one: then exactly this text is a prefix.
 _SOURCE = re.compile(r"(\([^()]*\) ?|\[[^\]]*\] ?|[A-Za-z][\w./-]*: ?)")
 _MOST_PREFIXES = 3
 
@@ -65,7 +65,7 @@ def by_rank(lines: Sequence[str], begins: Begins) -> list[Line]:
 def _without(
     line: tuple[str, int, str], pattern: re.Pattern[str] | None, sources: frozenset[str]
 ) -> tuple[str, int, str]:
-    """Return a line without its first prefix, whose rank or host is added to the ones before it."""
+    """Return a line without its first prefix, whose rank or host is added to its other ranks and hosts."""
     rank, number, text = line
     found = pattern.match(text) if pattern is not None else None
     if found is None:

@@ -25,10 +25,7 @@ RANKS = re.compile(r"(?:^|\s)(?:-n|-np|--np|--ntasks)[ =](\d+)\s")
 #: Runs whose times differ by this factor over all sizes, in the median, are of different things.
 MAX_FACTOR = 1.5
 MIN_SIZES = 3
-ALLOWED = (
-    "a file for each number of ranks, placement or algorithm; or ranks on a line above each run, as in mpirun -np 4 "
-    "... osu_allreduce"
-)
+ALLOWED = "a file for each number of ranks, placement or algorithm"
 
 
 def is_command(text: str) -> bool:
@@ -47,11 +44,12 @@ def ranks_of_command(text: str) -> float | None:
     return float(found[1]) if found else None
 
 
-def check_runs(rows: Sequence[BenchmarkRow], file: str) -> None:
+def check_runs(rows: Sequence[BenchmarkRow], file: str, or_else: str = "") -> None:
     """Raise InputError if runs of one operation with the same parameters have times that are no repetitions.
 
     The k-th row of a size belongs to run k. Runs differ if the median over the sizes of the logarithms of their times,
     relative to each other, is beyond ``MAX_FACTOR``. The rows of at least ``MIN_SIZES`` sizes are compared.
+    ``or_else``: what the message allows in addition.
     """
     series: dict[tuple[object, ...], dict[float, list[BenchmarkRow]]] = {}
     for row in rows:
@@ -73,4 +71,4 @@ def check_runs(rows: Sequence[BenchmarkRow], file: str) -> None:
                 f"{count} runs of {row.operation} with values that differ by a factor of {factor:.1f} are no "
                 "repetitions, and nothing in the file distinguishes them"
             )
-            raise InputError(what, Place(file, row.line), allowed=ALLOWED)
+            raise InputError(what, Place(file, row.line), allowed=f"{ALLOWED}{or_else}")
