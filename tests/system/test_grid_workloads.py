@@ -7,6 +7,8 @@ messages of a simulation.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Callable
 from functools import cache
 from math import log2
 
@@ -43,7 +45,7 @@ SMALL: dict[str, dict[str, float]] = {
     "sweep3d": {"planes": 40, "iterations": 2},
 }
 #: The limits of those with long published formulas are higher.
-MOST_LINES = {"pencil-fft": 30, "hpl": 101, "sweep3d": 80}
+MOST_LINES = {"pencil-fft": 30, "hpl": 134, "sweep3d": 80}
 
 
 @cache
@@ -237,8 +239,7 @@ def test_conjugate_gradients_are_their_textbook_formula(q: int) -> None:
 
 #: The priced step of hpl, and what it stands for: every column of a panel by itself.
 PIVOTING = "exchange: {pattern: halo1d, group: owners, messages: b*ceil(log2(p))/2, train: train, bytes: 8*(2*b + 4)}"
-COLUMN_BY_COLUMN = """repeat: b
-            do: [allreduce: {bytes: 8*(2*b + 4), group: owners, algorithm: recursive_doubling}]"""
+COLUMN_BY_COLUMN = "{repeat: b, do: [allreduce: {bytes: 8*(2*b + 4), group: owners, algorithm: recursive_doubling}]}"
 
 
 @cache
@@ -319,15 +320,129 @@ def test_hpl_without_lookahead_is_the_sum_over_its_panels(broadcast: int, swap: 
         broadcast_s = (log2(q) if broadcast else q - 1) * message_s(8 * b * m / p)
         update_s = (m / q) * (b**2 + 2 * b * m / p) / 8e9 if k else 0.0
         swap_s = log2(p) * message_s(8 * b * m / q)
-        if swap:  # gathered and scattered in halves, then passed round
+        if swap:  # scattered in halves, then rolled
             halves_s = sum(message_s(2**i * 8 * b * m / q / p) for i in range(2))
-            swap_s = 2 * halves_s + (p - 1) * message_s(8 * b * m / q / p)
+            swap_s = halves_s + (p - 1) * message_s(8 * b * m / q / p)
         swap_s = swap_s if k else 0.0
         sum_s += panel_s + broadcast_s + swap_s + update_s
         least_s += panel_s + swap_s + update_s + message_s(8 * b * m / p)
     given = {"P": p * q, "q": q, "n": n, "b": b, "lookahead": 0, "broadcast": broadcast, "swap": swap, "layout": 0}
     simulated = simulate(load_workload("hpl"), without_hops(), given, effects="none")
     assert least_s * (1 - ROUNDING) <= simulated.makespan_s <= sum_s * (1 + ROUNDING)
+
+
+Sent = list[tuple[int, int, float]]
+
+
+def scattered(p: int) -> Sent:
+    """(distances from the diagonal of sender and receiver, rows of all) of a binomial scatter of a p-th to each."""
+    bits = [2**i for i in reversed(range((p - 1).bit_length()))]
+    return [(h, h + bit, min(bit, p - h - bit) / p) for bit in bits for h in range(0, p - bit, 2 * bit)]
+
+
+def rolled(p: int) -> Sent:
+    """The exchanges of HPL_rollN: to the neighbours by turns, until all have the piece of each."""
+    sent: Sent = []
+    has: list[set[int]] = [{process} for process in range(p)]
+    turns, under_way = [(-1, 0)] * p, defaultdict[tuple[int, int], list[int]](list)
+    while any(turn < p - 1 for turn, _ in turns):
+        for process, (turn, partner) in enumerate(turns):
+            came = under_way[partner, process]
+            if turn in range(p - 1) and came:
+                has[process].add(came.pop(0))
+            elif turn >= 0:
+                continue
+            turn, right = turn + 1, (process + turn + 1) % 2 == 0
+            to = (process + (1 if right else -1)) % p
+            turns[process] = turn, to
+            if turn < p - 1:
+                piece = (process + (-1 if right else 1) * (turn // 2)) % p
+                assert piece in has[process]
+                under_way[process, to].append(piece)
+                sent.append((process, to, 1 / p))
+    assert has == [{*range(p)}] * p
+    return sent
+
+
+def binary_exchanged(p: int) -> Sent:
+    """The messages of HPL_pdlaswp00N, by what each process has: the rows with the diagonal, or which others' rows."""
+    even = 2 ** (p.bit_length() - 1)
+    with_all, rows, sent = {0}, [{process} - {0} for process in range(p)], list[tuple[int, int, float]]()
+
+    def send(sender: int, receiver: int) -> None:
+        sent.append((sender, receiver, 1.0 if sender in with_all else len(rows[sender]) / p))
+
+    def exchange(one: int, other: int) -> None:
+        send(one, other)
+        send(other, one)
+        rows[one] = rows[other] = rows[one] | rows[other]
+        if with_all & {one, other}:
+            with_all.update({one, other})
+
+    for extra in range(even, p):
+        if extra == even:
+            exchange(0, even)
+        else:
+            send(extra, extra - even)
+            rows[extra - even] |= rows[extra]
+    sent += [(even + one, even + other, 1.0) for one, other, _ in scattered(p - even)]
+    for bit in (2**i for i in range(even.bit_length() - 1)):
+        for process in range(even):
+            if process < process ^ bit:
+                exchange(process, process ^ bit)
+    assert all(rows[process] == {*range(1, p)} and process in with_all for process in range(even))
+    return sent + [(extra - even, extra, 1.0) for extra in range(even, p)]
+
+
+def swapped(swap: str, p: int, n: int, **more: float) -> Sent:
+    """What one column of p processes sends in swaps of blocks of 16 rows: sorted sender, receiver, bytes."""
+    given: dict[str, float | str] = {"P": p, "q": 1, "n": n, "b": 16, "lookahead": 0, "swap": swap, **more}
+    plan = make_plan(bind(load_workload("hpl"), without_hops(), given))
+    sent = (plan.kind == SEND) & (plan.phase == plan.phases.index("swap"))
+    columns = (plan.rank[sent], plan.peer[sent], plan.size_bytes[sent].round(6))
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def expected_swaps(routine: Callable[[int], Sent], p: int, n: int, panels: range) -> Sent:
+    """The messages of a routine for some panels, from the process of the diagonal of each."""
+    return sorted(
+        ((one + k - 1) % p, (other + k - 1) % p, round(part * 8 * 16 * (n - k * 16), 6))
+        for k in panels
+        for one, other, part in routine(p)
+    )
+
+
+def spread_and_rolled(p: int) -> Sent:
+    """The messages of HPL_pdlaswp01N, of pieces that are even."""
+    return scattered(p) + rolled(p)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 5, 6, 7, 8, 12, 15])
+def test_hpl_swaps_rows_by_the_messages_of_its_routines(p: int) -> None:
+    """Facts of HPL 2.3: HPL_pdlaswp00N; HPL_pdlaswp01N, HPL_spreadN and HPL_rollN. The diagonal moves on by a process."""
+    n, panels = 16 * (p + 2), range(1, p + 2)
+    assert swapped("binary_exchange", p, n) == expected_swaps(binary_exchanged, p, n, panels)
+    assert swapped("spread_roll", p, n) == expected_swaps(spread_and_rolled, p, n, panels)
+
+
+def test_hpl_mixes_swaps_by_columns() -> None:
+    """HPL_pdupdateNN: spread-roll for more columns of a process than the threshold, here 80 and 64, then 48 to 16."""
+    expected = expected_swaps(spread_and_rolled, 5, 96, range(1, 3))
+    expected += expected_swaps(binary_exchanged, 5, 96, range(3, 6))
+    assert swapped("mix", 5, 96, threshold=48) == sorted(expected)
+
+
+@pytest.mark.parametrize("swap", ["binary_exchange", "spread_roll"])
+@pytest.mark.parametrize("p", [4, 5, 6])
+def test_hpl_swaps_rows_where_senders_wait(swap: str, p: int) -> None:
+    """HPL posts receives before it sends, so that senders that wait for receivers do not wait for each other."""
+    given: dict[str, float | str] = {"P": 2 * p, "q": 2, "n": 320, "b": 32, "swap": swap}
+    waits = files.load_machine("torus-cluster", {"network.S": 1})
+    one, other = (
+        simulate(load_workload("hpl"), waits, given, effects="none", engine=engine) for engine in ("simpy", "compiled")
+    )
+    assert one.makespan_s == other.makespan_s
+    assert one.makespan_s >= simulate(load_workload("hpl"), "torus-cluster", given, effects="none").makespan_s
 
 
 def dealt_out(blocks: int, processes: int) -> np.ndarray:
@@ -412,9 +527,9 @@ def test_hpl_on_grids_and_blocks_of_several_sizes_at_once() -> None:
     """Loops of as many iterations as each point has: the groups of an iteration are looked at where it is."""
     grids, blocks = np.array([4.0, 8.0, 16.0]), np.array([32.0, 64.0, 128.0])
     workload = load_workload("hpl")
-    together = forecast(workload, "torus-cluster", {"P": 64, "n": 1024, "q": grids, "b": blocks}).makespan_s
+    together = forecast(workload, "torus-cluster", {"P": 64, "n": 512, "q": grids, "b": blocks}).makespan_s
     alone = [
-        float(forecast(workload, "torus-cluster", {"P": 64, "n": 1024, "q": q, "b": b}).makespan_s)
+        float(forecast(workload, "torus-cluster", {"P": 64, "n": 512, "q": q, "b": b}).makespan_s)
         for q, b in zip(grids, blocks, strict=True)
     ]
     assert together == pytest.approx(alone, rel=ROUNDING)

@@ -31,8 +31,8 @@ CASES = (
         "The same on a process grid of one column.",
         FormulaRuns("hpl", "by_panel", "torus-cluster", {"16 x 1": {"P": 16, "q": 1, "n": 4000}}, constants=ONE_BY_ONE),
         source=SOURCE,
-        fails="rows that all processes swap with one another meet on the links of the torus",
-        largest="links",
+        fails="in every round of a swap others wait for the process of the diagonal, and rows meet on the links of the torus",
+        largest="dependencies and waiting",
     ),
     formula_case(
         "linpack/by-panel/look-ahead",

@@ -165,7 +165,7 @@ def test_linpack_is_the_sum_over_panels(panels: int, b: int, p: int, q: int, slo
     left = [n - k * b for k in range(panels)]
     phases = {
         "panel": sum(panel_s(m, b, p, slowness) for m in left),
-        "broadcast": sum(broadcast_s(m, b, p) for m in left),
+        "main": sum(broadcast_s(m, b, p) for m in left),
         "update": sum(update_s(m - b, b, p, q)[0] for m in left),
         "swap": sum(update_s(m - b, b, p, q)[1] for m in left),
     }
