@@ -16,6 +16,7 @@ from simcodesign.describe.demands.computation import Compute, Kernel
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.rates import FORMAT_BYTES
 from simcodesign.describe.programs.program import walk
 from simcodesign.describe.yaml import files
 from simcodesign.describe.yaml.files import available
@@ -51,8 +52,15 @@ def needs_parts(workload: str) -> bool:
 
 
 def formats_of(workload: str) -> set[str]:
-    """The number formats of the kernels of a shipped workload."""
-    return {step.type for step in walk(load_workload(workload).program) if isinstance(step, Kernel) and step.type}
+    """The number formats of the kernels of a shipped workload, by default."""
+    described = load_workload(workload)
+    types = [step.type for step in walk(described.program) if isinstance(step, Kernel) and step.type]
+    values = {name: parameter.default for name, parameter in described.parameters.items()}
+    values |= {
+        name: described.equations[name].evaluate(values) for name in ("other_type",) if name in described.equations
+    }
+    names = [*FORMAT_BYTES]
+    return {one if isinstance(one, str) else names[int(one.evaluate(values)) - 1] for one in types}
 
 
 def is_open(workload: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simcodesign.analytic.demands.accelerators import kernel_amounts, kernel_parts_s, launch_s
+from simcodesign.analytic.demands.accelerators import kernel_amounts, kernel_parts_s, launch_s, number_format
 from simcodesign.analytic.demands.memory_accesses import moved_bytes
 from simcodesign.analytic.demands.python_program import steps_on_accelerators
 from simcodesign.analytic.forecast import forecast
@@ -22,6 +22,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluated.co_runners import co_runners
 from simcodesign.describe.evaluated.served_accesses import memories_of, served_accesses
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation, StepOfRanks
+from simcodesign.describe.machine_parts.rates import FORMAT_NUMBERS
 from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.scenario import Scenario
 
@@ -125,7 +126,13 @@ def _kernel(demand: Kernel, step: EvaluatedStep) -> RooflinePoint:
     time_s: FloatOrArray = times * np.maximum(*kernel_parts_s(demand, step)) + launch_s(demand, step)
     worked: list[FloatOrArray] = [0.0 if (one := amounts[name]) is None else times * one for name in ("flops", "bytes")]
     each_of_all = (_of_all(step, each) for each in (*worked, time_s))
-    return RooflinePoint(_name(demand, step), demand.type or "accelerator", *each_of_all)
+    return RooflinePoint(_name(demand, step), _format(demand, step) or "accelerator", *each_of_all)
+
+
+def _format(demand: Kernel, step: EvaluatedStep) -> str:
+    """Return the number format; if it differs between ranks, the widest."""
+    format = number_format(demand, step)
+    return format if isinstance(format, str) else [*FORMAT_NUMBERS][int(np.min(format)) - 1]
 
 
 def _name(demand: Kernel, step: EvaluatedStep) -> str:

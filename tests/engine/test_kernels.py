@@ -103,6 +103,52 @@ def test_rates_and_efficiency_are_constants_of_a_million_points() -> None:
     np.testing.assert_allclose(found, 1 + np.maximum(flops / (rate / 4), 0.5 + flops / 4), rtol=1e-12)
 
 
+#: Seconds of 2 x 3 x 5 products at 4 and 1 flops a second, or of their 31 numbers of 2 or 8 bytes at 4 bytes a second.
+BY_NUMBER = {4.0: 1 + max(60 / 4, 0.5 + 62 / 4), 1.0: 1 + max(60 / 1, 0.5 + 248 / 4)}
+
+
+@pytest.mark.parametrize(("number", "name"), [(4.0, "bf16"), (1.0, "fp64")])
+def test_a_parameter_may_choose_the_format(number: float, name: str) -> None:
+    load = workload(
+        "- kernel: {gemm: [2, 3, 5], type: number_type}\n",
+        "parameters: {number_type: {default: bf16, choices: {bf16: 4, fp64: 1}}}\n",
+    )
+    at = {"P": 1, "number_type": number}
+    assert forecast(load, machine(), at).makespan_s == BY_NUMBER[number]
+    assert simulate(load, machine(), at, effects="none").makespan_s == BY_NUMBER[number]
+    fixed = workload(f"- kernel: {{gemm: [2, 3, 5], type: {name}}}\n")
+    assert forecast(fixed, machine(), {"P": 1}).makespan_s == BY_NUMBER[number]
+
+
+def test_formats_may_differ_between_points_and_between_ranks() -> None:
+    load = workload(
+        "- kernel: {gemm: [2, 3, 5], type: n}\n- kernel: {gemm: [2, 3, 5], type: 'where(rank, n, 4)'}\n",
+        "parameters: {n: {default: 4}}\n",
+    )
+    found = forecast(load, machine(), {"P": 2, "n": np.array([4.0, 1.0])}).makespan_s
+    np.testing.assert_array_equal(found, [2 * BY_NUMBER[4.0], 2 * BY_NUMBER[1.0]])
+    assert simulate(load, machine(), {"P": 2, "n": 1}, effects="none").makespan_s == 2 * BY_NUMBER[1.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (2.5, r"no number of a number format, got 2\.5.*1 \(fp64\)"),
+        (6.0, r"accelerator\.rates\.fp8, which m does not state"),
+    ],
+)
+def test_a_number_of_no_format_or_without_a_rate_is_an_error_of_both(value: float, message: str) -> None:
+    load = workload("- kernel: {flops: 1, type: n}\n", "parameters: {n: {default: 4}}\n")
+    for read in (forecast, simulate):
+        with pytest.raises(InputError, match=message):
+            read(load, machine(), {"P": 1, "n": value})
+
+
+def test_a_format_that_there_is_not() -> None:
+    with pytest.raises(InputError, match="bf61"):
+        forecast(workload("- kernel: {flops: 1, type: bf61}\n"), machine(), {"P": 1})
+
+
 def test_constants_of_a_phase_replace_a_rate() -> None:
     body = "[{kernel: {flops: 32, type: bf16}}]"
     load = workload(f"- {{phase: a, constants: {{accelerator.rates.bf16: 16}}, do: {body}}}\n")
@@ -264,7 +310,6 @@ def test_a_rate_that_is_not_stated_is_an_error_of_both(demand: str, message: str
 @pytest.mark.parametrize(
     ("demand", "message"),
     [
-        ("flops: 1, type: bf61", "bf61.*bf16"),
         ("type: bf16", "flops, bytes"),
         ("seconds: 1", "seconds"),
         ("gemm: [1, 2], type: bf16", r"gemm.*m, n, k"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import simcodesign as sc
+from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
 from tests.builders import workload
 from validation.measured import gpt
@@ -96,6 +97,62 @@ def test_selective_recomputation_repeats_attention() -> None:
         float(sc.forecast("gpt", "selene", {"P": 8, **SMALL, "recomputation": one}).flops) for one in (0, 1)
     )
     assert selective - none == pytest.approx(4 * 16 * 512**2 * 1024 * 8, rel=1e-9)
+
+
+@pytest.mark.parametrize(("mask", "part"), [("flash", 1.0), ("causal_flash", 0.5)])
+@pytest.mark.parametrize(("recomputation", "forward"), [("none", 1), ("selective", 1), ("full", 2)])
+def test_flops_of_flash_attention(mask: str, part: float, recomputation: str, forward: int) -> None:
+    """Dao, arXiv 2307.08691, Sec. 4.1: forward 4 s^2 h, half of it with a causal mask, backward 2.5 times as many."""
+    at = {"P": 8, **SMALL, "recomputation": recomputation}
+    standard, flash = (float(sc.forecast("gpt", "selene", at | {"attention": one}).flops) for one in ("standard", mask))
+    again = 1 if recomputation == "selective" else 0  # standard attention is repeated, flash repeats itself
+    each = 4 * 16 * 512**2 * 1024 * 8
+    assert standard - flash == pytest.approx(each * (forward + again + 2 - part * (forward + 2.5)), rel=1e-9)
+
+
+@pytest.mark.parametrize("recomputation", ["none", "selective"])
+def test_flash_attention_keeps_no_scores(recomputation: str) -> None:
+    """34 bytes of each number (Korthikanti et al., equation 2 without 5 a s/h), with and without selective recomputation."""
+    at = {"P": 1, "tensor": 1, **SMALL, "recomputation": recomputation, "attention": "flash"}
+    assert values_of(at)["layer_bytes"] == 34 * 512 * 1024
+
+
+def test_flash_attention_by_hand() -> None:
+    """One layer of one GPU without recomputation: 3.5 passes of 4 s^2 h flops, and 8 + 16 bytes of each number."""
+    at = {**SMALL, "P": 1, "tensor": 1, "layers": 1, "global_batch": 1, "recomputation": "none"}
+    machine = load_machine("selene", {"accelerator.efficiency": 1, "accelerator.memory.bandwidth": "1 GB/s"})
+    standard, flash = (
+        float(sc.forecast("gpt", machine, at | {"attention": one}).makespan_s) for one in ("standard", "flash")
+    )
+    tokens, heads, head = 512, 16, 64
+    product = 2 * (tokens * heads * head + head * tokens + tokens * heads * tokens)  # bytes, as one tall product
+    passed = 3 * (2 * product + 2 * 5 * heads * tokens**2) - 3 * 8 * tokens * 1024
+    assert standard - flash == pytest.approx(passed / 1e9, rel=1e-9)
+
+
+def test_fp8_is_for_products_with_weights() -> None:
+    """They take half as long as in bf16 where the memory is free; products of attention and of the vocabulary do not."""
+    at = {**SMALL, "P": 1, "tensor": 1, "micro_batch": 1, "recomputation": "none"}
+    free = {
+        "accelerator.memory.bandwidth": "1e30 B/s",
+        "accelerator.rates.fp8": "2e15",
+        "accelerator.rates.bf16": "1e15",
+    }
+    machine = load_machine("dgx-h100-cluster", free)
+    bf16, fp8 = (float(sc.forecast("gpt", machine, at | {"number_type": one}).makespan_s) for one in ("bf16", "fp8"))
+    with_weights = 3 * 2 * 16 * 512 * 12 * 1024**2 * 8
+    assert bf16 - fp8 == pytest.approx(with_weights / 2e15, rel=1e-9)
+    with pytest.raises(InputError, match=r"accelerator\.rates\.fp8, which selene does not state"):
+        sc.forecast("gpt", "selene", at | {"number_type": "fp8"})
+
+
+@pytest.mark.parametrize("machine", ["selene", "dgx-h100-cluster", "nvl72-cluster", "tpu-v4-torus"])
+def test_the_default_batch_fits_the_whole_of_a_machine(machine: str) -> None:
+    """The smallest multiple of micro-batches of 8 of all replicas from 1,024 on."""
+    values = sc.forecast("gpt", machine).values
+    batch, replicas = (float(values[name]) for name in ("batch", "replicas"))
+    assert batch % (8 * replicas) == 0
+    assert batch - 8 * replicas < 1024 <= batch
 
 
 @pytest.mark.parametrize("parts", [1, 2])

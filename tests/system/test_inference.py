@@ -87,3 +87,15 @@ def test_the_data_sheet_is_a_bound_of_measured_layers(step: str) -> None:
     longest kernels twice would show (the errors with other constants are a case of ``validation``)."""
     for read in (sc.forecast, sc.simulate):
         assert inference_layers.time_ms(read, step, {}) <= inference_layers.MEASURED_MS[step]
+
+
+def test_weights_of_8_bits_take_half_the_memory_and_time() -> None:
+    """With one request, a decode step waits for the memory of its weights; attention and norms are the same."""
+    machine = sc.Machine.load("dgx-h100-cluster")
+    at = {"P": 1, "batch": 1, "prompt_tokens": 1, "output_tokens": 2}
+    bf16, fp8 = (sc.forecast("inference", machine, at | {"number_type": one}) for one in ("bf16", "fp8"))
+    assert float(fp8.values["weight_bytes"]) == float(bf16.values["weight_bytes"]) / 2
+    values = bf16.values
+    products = 4 * 5120 + 2 * 5120 + 5 * 5120 + 5 * 5120  # inputs and outputs of the products of a layer
+    one_pass = float(values["weights"]) + 40 * products + 5120 + 51200
+    assert float(bf16.makespan_s) - float(fp8.makespan_s) == pytest.approx(2 * one_pass / 3.35e12, rel=1e-6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simcodesign as sc
+from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
 
 #: A small model on 8 GPUs, of which four share eight experts.
@@ -143,3 +144,31 @@ def test_blocks_hide_the_messages_of_a_ring(slower: float, shown: float) -> None
 
     longer_s = forward_s(flops_per_s / tokens / slower) - forward_s(1e30)
     assert longer_s == pytest.approx(16 * 3 * 3 * shown * block_s, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("own", [{}, {"experts": 1, "expert_parallel": 1}, {"ring": 4}])
+def test_recomputation_does_the_forward_pass_again(own: dict[str, object]) -> None:
+    """As many flops as a second forward pass: a third of the products with weights, 2/7 of attention."""
+    at = SMALL | own
+    none, full = (
+        float(sc.forecast("mixture-of-experts", "selene", at | {"recomputation": one}).flops)
+        for one in ("none", "full")
+    )
+    without_output = counted_flops(at) - 16 * 3 * 2 * 256 * 1024 * 256
+    attention = 16 * 3 * 14 * 256**2 * 256
+    assert full - none == pytest.approx((without_output - attention) / 3 + attention * 2 / 7, rel=1e-9)
+
+
+def test_a_causal_mask_halves_attention() -> None:
+    full, half = (
+        float(sc.forecast("mixture-of-experts", "selene", SMALL | {"attention": one}).flops)
+        for one in ("flash", "causal_flash")
+    )
+    assert full - half == pytest.approx(16 * 3 * 14 * 256**2 * 256 / 2, rel=1e-9)
+    with pytest.raises(InputError, match="ring is 1 with causal_flash"):
+        sc.forecast("mixture-of-experts", "selene", SMALL | {"attention": "causal_flash", "ring": 4})
+
+
+def test_recomputation_keeps_the_inputs_of_layers() -> None:
+    v = values_of(SMALL | {"recomputation": "full"})
+    assert v["activation_bytes"] == 3 * 2 * 256 * 256 + v["layer_bytes"]

@@ -38,7 +38,7 @@ from simcodesign.describe.demands.kernel_shapes import ATTENTION, GEMM, NORMALIS
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import efficiency_of, needed_per_byte_s, needed_rate
-from simcodesign.describe.machine_parts.rates import FORMAT_BYTES
+from simcodesign.describe.machine_parts.rates import FORMAT_BYTES, by_format
 
 #: Flops, and numbers that pass the memory.
 FlopsAndNumbers = tuple[FloatOrArray, FloatOrArray]
@@ -67,6 +67,11 @@ SHAPE_FORMS: Mapping[str, Callable[..., FlopsAndNumbers]] = {
 }
 
 
+def number_format(demand: Kernel, step: EvaluatedStep) -> str | FloatOrArray:
+    """Return the number format of a kernel: its name, empty for none, or its number at each point."""
+    return demand.type if isinstance(demand.type, str) else step.amount(demand.type, "type")
+
+
 def kernel_amounts(demand: Kernel, step: EvaluatedStep) -> dict[str, FloatOrArray | None]:
     """Return the ``flops`` and the ``bytes`` of one kernel, and the amounts of its shape by their names.
 
@@ -75,7 +80,8 @@ def kernel_amounts(demand: Kernel, step: EvaluatedStep) -> dict[str, FloatOrArra
     if demand.shape is not None:
         amounts = {name: step.amount(amount, name) for name, amount in demand.shape.named.items()}
         flops, numbers = SHAPE_FORMS[demand.shape.kind](**amounts)
-        return {"flops": flops, "bytes": numbers * FORMAT_BYTES[demand.type], **amounts}
+        width = by_format(number_format(demand, step), demand.place, FORMAT_BYTES.__getitem__)
+        return {"flops": flops, "bytes": numbers * width, **amounts}
     given = {"flops": demand.flops, "bytes": demand.bytes}
     return {name: None if amount is None else step.amount(amount, name) for name, amount in given.items()}
 
@@ -106,7 +112,7 @@ def kernel_parts_s(demand: Kernel, step: EvaluatedStep) -> tuple[FloatOrArray, F
 def _rate_flop_per_s(demand: Kernel, step: EvaluatedStep, amounts: Mapping[str, FloatOrArray | None]) -> FloatOrArray:
     """Operations per second that its kernels reach."""
     where = step.machine.name, demand.place
-    rate = needed_rate(step.accelerator, demand.type, *where)
+    rate = needed_rate(step.accelerator, number_format(demand, step), *where)
     return rate * efficiency_of(step.accelerator, amounts, *where) if demand.type else rate
 
 

@@ -3,7 +3,8 @@
 A name is, in this order: a symbol of the formula itself; a parameter or equation of the workload, or ``P``; what the
 machine file defines (a parameter, property or count); a symbol of the literature (``describe.formulas.symbols``); ``p``
 for ``P``. With dots it is a constant of the machine by its path (``network.startup``), or ``machine.NAME``; a
-bandwidth instead of a time per byte (``caches.L2.bandwidth``); size and latency of a cache, and ``memory.line``.
+bandwidth instead of a time per byte (``caches.L2.bandwidth``); size and latency of a cache, and ``memory.line``;
+``accelerator.rates.NAME`` with the number of a format in a parameter or equation NAME.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from simcodesign.describe.design_point import DesignPoint, phases_with_constants
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.formulas.symbols import PER_VALUE, SYMBOLS, VALUE, constant_dimension, hierarchy_values
+from simcodesign.describe.machine_parts.accelerator import needed_accelerator, needed_rate
 from simcodesign.describe.resources import COUNTS, PREFIX
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 SIZE, TIME = dimension_named("size"), dimension_named("time")
 #: Constants that take no time on a machine that does not state them.
 _NONE_UNLESS_STATED = ("network.reduction_per_byte", "network.packing", "network.packing_per_byte")
+_RATES = "accelerator.rates"
 
 
 #: A number with a unit, by the base unit.
@@ -167,10 +170,19 @@ class FormulaNames:
         if name in self._hierarchy:
             return NamedValue(*self._hierarchy[name], name)
         part, _, key = name.rpartition(".")
+        if part == _RATES and key in self.point.values:
+            return self._rate_of(key)
         path = f"{part}.{OTHER_NAMES.get(key, key)}"
         if not key.endswith("bandwidth") or path not in self._constants:
             return None
         return NamedValue(1 / self._constants[path], dimension_named("bandwidth"), name, path)
+
+    def _rate_of(self, format: str) -> NamedValue:
+        """Return the rate in the number format that a parameter or equation is."""
+        machine, place = self.point.machine, self.point.workload.place
+        accelerator = needed_accelerator(machine.accelerator, machine.name, place)
+        rate = needed_rate(accelerator, self.point.values[format], machine.name, place)
+        return NamedValue(rate, dimension_named("rate"), f"the rate in the format {format}")
 
     def _unless_stated(self, path: str) -> NamedValue | None:
         """Nothing, of a constant that takes no time because the machine does not state it; None of any other."""

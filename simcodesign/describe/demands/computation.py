@@ -71,8 +71,9 @@ class Kernel(Demand):
     """``times`` kernels on the accelerator of a rank, one after another.
 
     Each of ``flops``, or of ``seconds`` that it was measured to take, during which ``bytes`` pass the memory of the
-    accelerator. What is None is none. ``type``: the number format of the flops, which has a rate of its own; empty for
-    the one rate of the machine. ``shape``: what each kernel is, instead of flops and bytes.
+    accelerator. What is None is none. ``type``: the number format of the flops, which has a rate of its own: its name,
+    or an expression of its number (``FORMAT_NUMBERS``); empty for the one rate of the machine. ``shape``: what each
+    kernel is, instead of flops and bytes.
     """
 
     flops: Expression | None = None
@@ -80,7 +81,7 @@ class Kernel(Demand):
     bytes: Expression | None = None
     times: Expression = ONE
     varies: Distribution | None = None
-    type: str = ""
+    type: str | Expression = ""
     shape: Shape | None = None
     works_on = ACCELERATOR
     can_be_started = True
@@ -88,6 +89,7 @@ class Kernel(Demand):
     def amounts(self) -> Iterator[Expression]:
         yield from (part for part in (self.flops, self.seconds, self.bytes) if part is not None)
         yield from () if self.shape is None else self.shape.amounts
+        yield from () if isinstance(self.type, str) else (self.type,)
         yield self.times
 
 

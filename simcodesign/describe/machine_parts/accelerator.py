@@ -15,7 +15,7 @@ from simcodesign.describe.keys.forms import ABOVE_0, Amount, Choice, Constant, Q
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.describe.machine_parts.efficiency import Efficiency, EfficiencyForm
-from simcodesign.describe.machine_parts.rates import RATES, Rates
+from simcodesign.describe.machine_parts.rates import RATES, Rates, by_format
 from simcodesign.describe.yaml.tree import Entry
 
 
@@ -74,11 +74,18 @@ def needed_accelerator(
     return accelerator
 
 
-def needed_rate(accelerator: Accelerator, format: str, machine: str, place: Place) -> FloatOrArray:
+def needed_rate(accelerator: Accelerator, format: str | FloatOrArray, machine: str, place: Place) -> FloatOrArray:
     """Return its operations per second in a number format, or in none if ``format`` is empty, at the efficiency 1.
+
+    ``format``: the name of one, or numbers of formats (``FORMAT_NUMBERS``).
 
     InputError where the machine does not state it.
     """
+    return by_format(format, place, lambda name: _needed_rate_in(accelerator, name, machine, place))
+
+
+def _needed_rate_in(accelerator: Accelerator, format: str, machine: str, place: Place) -> FloatOrArray:
+    """Return its operations per second in one number format, or in none."""
     rate = getattr(accelerator.rates, format) if format else accelerator.rate_flop_per_s
     if rate is None:
         key = f"rates.{format}" if format else "rate"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import ABOVE_0, Constant
 from simcodesign.describe.keys.key import Key
@@ -25,6 +29,9 @@ FORMAT_BYTES = {
     "int4": 0.5,
 }
 
+#: The number of each format, for a ``type`` that depends on parameters.
+FORMAT_NUMBERS = {name: float(number) for number, name in enumerate(FORMAT_BYTES, start=1)}
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -45,6 +52,22 @@ class Rates:
         """Return the rates that are stated, by format, the widest first."""
         every = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: rate for name, rate in every.items() if rate is not None}
+
+
+def by_format(format: str | FloatOrArray, place: Place, of: Callable[[str], FloatOrArray]) -> FloatOrArray:
+    """Return what ``of`` returns for the name of a number format, empty for none.
+
+    For numbers of formats (``FORMAT_NUMBERS``): for each what ``of`` returns for its format. InputError for others.
+    """
+    if isinstance(format, str):
+        return of(format)
+    names = {number: name for name, number in FORMAT_NUMBERS.items()}
+    numbers = [float(one) for one in np.unique(format)]
+    if unknown := [one for one in numbers if one not in names]:
+        allowed = ", ".join(f"{number:g} ({name})" for number, name in names.items())
+        raise InputError("no number of a number format", place, value=unknown[0], allowed=allowed)
+    values = [of(names[one]) for one in numbers]
+    return values[0] if len(values) == 1 else np.select([np.equal(format, one) for one in numbers], values)
 
 
 #: Keys of ``accelerator.rates``.

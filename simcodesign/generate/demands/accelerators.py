@@ -9,12 +9,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.operation_kinds import COMPUTE, COPY_TO_ACCELERATOR, COPY_TO_HOST, KERNEL
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
 from simcodesign.describe.demands.kernel_shapes import ATTENTION, GEMM
 from simcodesign.describe.machine_parts.accelerator import Accelerator, efficiency_of, needed_per_byte_s, needed_rate
-from simcodesign.describe.machine_parts.rates import FORMAT_BYTES
+from simcodesign.describe.machine_parts.rates import FORMAT_BYTES, by_format
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
 
@@ -35,11 +36,17 @@ def operations_and_traffic(demand: Kernel, writer: StepWriter) -> dict[str, Floa
         flops = None if demand.flops is None else writer.amount(demand.flops, "flops")
         return {"flops": flops, "bytes": None if demand.bytes is None else writer.amount(demand.bytes, "bytes")}
     named = {name: writer.amount(amount, name) for name, amount in shape.named.items()}
-    flops, size_bytes = _counted(shape.kind, [*named.values()], FORMAT_BYTES[demand.type])
+    width = by_format(_format(demand, writer), demand.place, FORMAT_BYTES.__getitem__)
+    flops, size_bytes = _counted(shape.kind, [*named.values()], width)
     return {**named, "flops": flops, "bytes": size_bytes}
 
 
-def _counted(kind: str, amounts: list[FloatOrArray], width: float) -> tuple[FloatOrArray, FloatOrArray]:
+def _format(demand: Kernel, writer: StepWriter) -> str | FloatOrArray:
+    """Name or number of the number format of a kernel."""
+    return writer.amount(demand.type, "type") if isinstance(demand.type, Expression) else demand.type
+
+
+def _counted(kind: str, amounts: list[FloatOrArray], width: FloatOrArray) -> tuple[FloatOrArray, FloatOrArray]:
     """Operations and bytes of a shape with these amounts, of numbers of ``width`` bytes."""
     if kind == GEMM:
         rows, columns, depth = amounts
@@ -91,7 +98,7 @@ def _parts_s(
     computing_s: FloatOrArray = 0.0
     where = writer.machine.name, demand.place
     if (flops := amounts["flops"]) is not None:
-        computing_s = flops / needed_rate(accelerator, demand.type, *where)
+        computing_s = flops / needed_rate(accelerator, _format(demand, writer), *where)
         if demand.type:
             computing_s = computing_s / efficiency_of(accelerator, amounts, *where)
     if (size_bytes := amounts["bytes"]) is None:

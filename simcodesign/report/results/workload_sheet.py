@@ -219,7 +219,8 @@ def _demand_label(step: Demand) -> str:
             if step.shape is not None:
                 extents = ", ".join(f"{name} {amount.text}" for name, amount in step.shape.named.items())
                 work = f"{step.shape.kind} ({extents})"
-            return f"compute {work}{f' in {step.type}' * bool(step.type)} on the accelerator{_times(step.times)}"
+            format = step.type if isinstance(step.type, str) else f"the format {step.type.text}"
+            return f"compute {work}{f' in {format}' * bool(format)} on the accelerator{_times(step.times)}"
         case Copy():
             return f"copy {step.bytes.text} bytes to the {step.to}{_times(step.times)}"
         case MemoryAccesses():

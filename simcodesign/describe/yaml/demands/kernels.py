@@ -7,7 +7,7 @@ from typing import Any
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.computation import Kernel
 from simcodesign.describe.demands.kernel_shapes import ATTENTION, GEMM, NORMALISATION, SHAPES, Shape
-from simcodesign.describe.keys.forms import Choice, Expr
+from simcodesign.describe.keys.forms import Choice, Expr, OneOf
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.machine_parts.rates import FORMAT_BYTES
@@ -31,7 +31,12 @@ def _amounts(kind: str) -> Section:
     Key(GEMM, Items(Expr(), "an extent"), "a product of matrices, [m, n, k]: of m x k and k x n numbers"),
     Key(ATTENTION, _amounts(ATTENTION), "exact attention that keeps its scores on the chip, without a mask"),
     Key(NORMALISATION, _amounts(NORMALISATION), "numbers scaled and shifted by their mean and variance"),
-    Key("type", Choice(tuple(FORMAT_BYTES)), "the number format, one of `accelerator.rates`", "the format of `rate`"),
+    Key(
+        "type",
+        OneOf(Choice(tuple(FORMAT_BYTES)), Expr()),
+        "the number format, one of `accelerator.rates`, or an expression of its number in their order, from 1",
+        "the format of `rate`",
+    ),
     times("number of kernels"),
     VARIES,
     WHEN,
