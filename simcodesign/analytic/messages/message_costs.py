@@ -127,9 +127,20 @@ def _longest(
     """Return the longest of each time among messages on several levels, for the levels in use."""
     messages = [message(size) for _, message in parts]
 
+    found: dict[tuple[tuple[bool, float], ...], Any] = {}  # several times of a message are often the same
+
     def most(name: str) -> Any:
-        values = (np.where(here, getattr(one, name), 0.0) for (here, _), one in zip(parts, messages, strict=True))
-        longest = functools.reduce(np.maximum, values)
+        values = [getattr(one, name) for one in messages]
+        key = tuple((np.ndim(value) == 0, id(value) if np.ndim(value) else float(value)) for value in values)
+        if key not in found:
+            found[key] = most_of(values)
+        return found[key]
+
+    def most_of(values: Sequence[FloatOrArray]) -> Any:
+        if all(np.ndim(value) == 0 and value == 0 for value in values):
+            return 0.0
+        each = (np.where(here, value, 0.0) for (here, _), value in zip(parts, values, strict=True))
+        longest = functools.reduce(np.maximum, each)
         return longest if longest.ndim else float(longest)
 
     return Message(
