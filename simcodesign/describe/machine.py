@@ -42,10 +42,16 @@ from simcodesign.describe.machine_checks.network_checks import (
 )
 from simcodesign.describe.machine_nodes import MachineNodes
 from simcodesign.describe.machine_parts.evidence import check_evidence
-from simcodesign.describe.machine_parts.levels import PATHS, NodeKind, check_levels
+from simcodesign.describe.machine_parts.levels import (
+    PATHS,
+    NodeKind,
+    Switches,
+    check_levels,
+    check_switches,
+    needs_switches,
+)
 from simcodesign.describe.machine_parts.message_memory import check_message_memory
 from simcodesign.describe.machine_parts.processor import check_speeds
-from simcodesign.describe.machine_parts.switches import Switches, check_switches, needs_switches
 from simcodesign.describe.network.size_segments import segment_at, segment_constants, with_segment_constants
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.partitions import (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.switches import Switches
+from simcodesign.describe.machine_parts.levels import Switches
 from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]

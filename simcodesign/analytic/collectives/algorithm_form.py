@@ -18,7 +18,7 @@ from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.switches import Switches
+from simcodesign.describe.machine_parts.levels import Switches
 
 Ints = NDArray[np.int64]
 

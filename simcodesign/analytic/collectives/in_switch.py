@@ -40,7 +40,7 @@ from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.node_levels import LevelCosts, NodeLevels
 from simcodesign.analytic.messages.ordered_steps import NodeMembers, Step, Steps
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.switches import Switches
+from simcodesign.describe.machine_parts.levels import Switches
 from simcodesign.describe.network.network import Network
 
 

@@ -11,7 +11,7 @@ from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, pric
 from simcodesign.analytic.messages.route_links import links_within_nodes, modelled_hops, slowest_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.machine_parts.switches import Switches
+from simcodesign.describe.machine_parts.levels import Switches
 
 Ints = NDArray[np.int64]
 

@@ -132,6 +132,8 @@ def _plain_rows(network: Network) -> Rows:
 def _processing_rows(network: Network) -> Rows:
     if network.reduction_per_byte_s is not None:
         yield "operators of reductions", bandwidth_text(network.reduction_per_byte_s)
+    if network.combines_in_switches:
+        yield "messages combined in switches", f"{_switch_text(network)} longer"
     if network.matching_s is not None:
         yield "search past a waiting message", amount_text(network.matching_s, "time")
     if network.packing_s is not None:
@@ -284,7 +286,15 @@ def level_tables(machine: Machine) -> Iterator[Table]:
 def message_text(network: Network) -> str:
     """Time of a message of m bytes on a network."""
     ends = ", at both ends" if network.message_model.holds_both_ends else ""
-    return f"{_first_text(network)} + {_bytes_text(network.message_model)}{ends}"
+    switches = f"; in switches + {_switch_text(network)}" if network.combines_in_switches else ""
+    return f"{_first_text(network)} + {_bytes_text(network.message_model)}{ends}{switches}"
+
+
+def _switch_text(network: Network) -> str:
+    """Time that switches take to combine messages of m bytes."""
+    assert network.switch_latency_s is not None
+    latency, per_byte_s = amount_text(network.switch_latency_s, "time"), network.switch_per_byte_s
+    return latency if per_byte_s is None else f"{latency} + m / {bandwidth_text(per_byte_s)}"
 
 
 def _first_text(network: Network) -> str:
