@@ -51,6 +51,7 @@ from simcodesign.calibration.benchmarks.point_to_point import (
 )
 from simcodesign.calibration.benchmarks.reductions import OPERATIONS, reduction_rate
 from simcodesign.calibration.benchmarks.rings import as_messages
+from simcodesign.calibration.benchmarks.rings_across_nodes import rings_across_nodes
 from simcodesign.calibration.benchmarks.samples import (
     Lines,
     MachineConstant,
@@ -182,10 +183,13 @@ def calibrate_machine(
             f"Ping-pongs are taken to be {hops:.4g} hops apart, the mean of {base.name}, because no file states it."
         )
         notes.append(f"{assumed} Set it, for example by --given hops=2.")
+    partial = MachineCalibration(str(machine), base, every, messages, (), None, (), level, near)
+    partial = replace(partial, has_new_levels=has_new_levels)
+    partial, tables = _with_rings(partial, tables, notes)
+    messages = partial.messages
     constants, kind = _others(tables, far, base, level, notes)
     constants = _as_fast_as_messages(constants, messages, base, notes)
-    partial = MachineCalibration(str(machine), base, every, messages, tuple(constants), kind, (), level, near)
-    partial = replace(partial, has_new_levels=has_new_levels)
+    partial = replace(partial, constants=tuple(constants), duplex=kind)
     partial = _under_load(partial, tables, (known or {}).get(CACHE), notes)
     if algorithms:
         partial = replace(partial, choices=algorithm_choices(tables, _calibrated(partial)))
@@ -223,6 +227,18 @@ def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[Be
 def _calibrated(calibration: MachineCalibration) -> Machine:
     """Return the machine with the constants that are determined so far."""
     return load_machine(calibration.name, machine_changes(calibration))
+
+
+def _with_rings(
+    calibration: MachineCalibration, tables: tuple[BenchmarkTable, ...], notes: list[str]
+) -> tuple[MachineCalibration, tuple[BenchmarkTable, ...]]:
+    """Add constants between nodes from rings across them, if nothing else tells these; tables without used rows."""
+    if calibration.messages is not None:
+        return calibration, tables
+    changes = machine_changes(calibration)
+    messages, rest, more = rings_across_nodes(tables, calibration.name, changes, calibration.level)
+    notes += more
+    return replace(calibration, messages=messages), rest
 
 
 def _under_load(

@@ -1,8 +1,9 @@
 """Messages of rings: what a step of the collectives of NCCL costs, as a ping-pong of the size of its block.
 
 Among P ranks a ring takes P - 1 steps in allgather and reduce_scatter, 2 (P - 1) in allreduce, and each rank sends a
-block in every step: n / P bytes of a vector of n bytes. A step is ``startup + block x per byte`` (alpha and beta), of
-the slowest level that the ring crosses. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md; bus bandwidth is block / step.
+block in every step: n / P bytes of a vector of n bytes. On one node, or with one rank on each, a step is ``startup +
+block x per byte`` (alpha and beta); others are in ``rings_across_nodes``. Source: NVIDIA/nccl-tests,
+doc/PERFORMANCE.md; bus bandwidth is block / step.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.calibration.benchmarks.levels import NODE, SOCKET, level_of
-from simcodesign.calibration.benchmarks.samples import PLACEMENT, RINGS, is_ring
+from simcodesign.calibration.benchmarks.samples import NODES, PLACEMENT, RINGS, is_ring
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 
@@ -23,9 +24,12 @@ PING_PONG = "ping_pong"
 def as_messages(
     tables: Sequence[BenchmarkTable], machine: Machine
 ) -> tuple[tuple[BenchmarkTable, ...], tuple[str, ...]]:
-    """Return the tables with the rings of NCCL as ping-pongs, and a note, unless there are ping-pongs."""
+    """Return the tables with the rings of NCCL as ping-pongs, and a note, unless there are ping-pongs.
+
+    Rings whose steps have messages of two levels stay as they are.
+    """
     rows = [row for table in tables for row in table.rows]
-    rings = [row for row in rows if is_ring(row)]
+    rings = [row for row in rows if is_ring(row) and not is_on_both_levels(row, machine)]
     if not rings or any(row.operation == PING_PONG for row in rows):
         return (*tables,), ()
     changed = tuple(replace(table, rows=tuple(_step(row, machine) for row in table.rows)) for table in tables)
@@ -33,6 +37,12 @@ def as_messages(
     channels = "all channels of a ring together"
     note = f"{names} of nccl-tests are taken to be by rings (NCCL_ALGO=Ring): startup and bandwidth are of {channels}."
     return changed, (note,)
+
+
+def is_on_both_levels(row: BenchmarkRow, machine: Machine) -> bool:
+    """Return whether a row is of a ring among several nodes, with more than one rank on some of them."""
+    nodes = row.parameters.get(NODES, 1)
+    return is_ring(row) and machine.processors_per_node > 1 and 1 < nodes < row.parameters["P"]
 
 
 def is_of_rings(table: BenchmarkTable) -> bool:
@@ -45,7 +55,7 @@ def _step(row: BenchmarkRow, machine: Machine) -> BenchmarkRow:
 
     A step of messages that hold both ends is two messages: every rank sends and receives.
     """
-    if not is_ring(row):
+    if not is_ring(row) or is_on_both_levels(row, machine):
         return row
     network = {NODE: machine.node_network, SOCKET: machine.socket_network}.get(level_of(row, machine))
     ends = 2.0 if network is not None and network.message_model.holds_both_ends else 1.0

@@ -12,7 +12,7 @@ from simcodesign.calibration.benchmarks.machine_constants import MachineCalibrat
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark
 from tests import ROOT
-from tests.builders import workload
+from tests.builders import read_machine, workload
 from tests.calibration.benchmarks.full_node_outputs import GB, US, nccl
 
 ALPHA, BETA = 5 * US, 200 * GB
@@ -62,16 +62,89 @@ def test_rings_within_a_node_give_startup_and_bandwidth_of_its_network(tmp_path:
     assert all("steps of rings" in one.how for one in found.all_constants)
 
 
-def test_rings_across_nodes_give_those_of_the_network_between_nodes(tmp_path: Path) -> None:
-    def across(size: float) -> float:
-        return 30 * (20 * US + size / 16 / (50 * GB))
+def far_machine(nodes: int, each: int, startup_s: float, bandwidth: float) -> str:
+    """GPUs with an interface for each, and messages within nodes of ALPHA and BETA."""
+    return f"""simcodesign: 1
+name: gpus
+nodes: {nodes}
+processors_per_node: {each}
+processor: {{rate: 1 TFLOP/s}}
+network: {{topology: {{kind: crossbar}}, startup: {startup_s} s, bandwidth: {bandwidth} B/s, rails: {each}}}
+node: {{network: {{topology: {{kind: crossbar}}, startup: {ALPHA} s, bandwidth: {BETA} B/s}}}}
+"""
 
-    outputs = nccl("all_reduce", 8, allreduce, SIZES), nccl("all_reduce", 16, across, SIZES, nodes=2)
-    found = constants(calibrated(tmp_path, *outputs))
-    assert found["network.startup"] == pytest.approx(20 * US, rel=1e-3)
-    assert found["network.per_byte"] == pytest.approx(1 / (50 * GB), rel=1e-3)
-    assert found["node.network.startup"] == pytest.approx(ALPHA, rel=1e-3)
-    assert "network.reduction_per_byte" not in found  # nothing of a row counts twice
+
+def far_output(operation: str, nodes: int, each: int, algorithm: str) -> str:
+    """Forecasts of a machine with 20 us and 15 GB/s for each GPU between nodes."""
+    machine = read_machine(far_machine(nodes, each, 20 * US, 15 * GB))
+    ranks, ours = nodes * each, operation.replace("all_", "all")
+    work = workload(f"- {ours}: {{bytes: n, algorithm: {algorithm}}}", "parameters: {n: {default: 1}}\n")
+
+    def seconds(size: float) -> float:
+        size = size / ranks if ours == "allgather" else size
+        return float(forecast(work, machine, {"P": ranks, "n": size}).makespan_s)
+
+    return nccl(operation, ranks, seconds, SIZES, nodes=nodes)
+
+
+@pytest.mark.parametrize(("nodes", "each"), [(2, 8), (4, 8), (4, 4), (3, 2)])
+@pytest.mark.parametrize(
+    ("operation", "algorithm"),
+    [
+        ("all_reduce", "ring_channels"),
+        ("all_reduce", "nccl"),
+        ("all_gather", "nccl"),
+    ],
+)
+@pytest.mark.parametrize(("startup_s", "bandwidth"), [(2 * US, 100 * GB), (90 * US, 1 * GB)])
+def test_forecasts_of_rings_across_nodes_give_their_constants_back(
+    tmp_path: Path, nodes: int, each: int, operation: str, algorithm: str, startup_s: float, bandwidth: float
+) -> None:
+    """Whatever constants the machine states between its nodes; the ones within them are given."""
+    text = far_output(operation, nodes, each, algorithm)
+    found = calibrated(tmp_path, text, machine=far_machine(nodes, each, startup_s, bandwidth))
+    assert constants(found) == {
+        "network.startup": pytest.approx(20 * US, rel=1e-3),
+        "network.per_byte": pytest.approx(1 / (15 * GB), rel=1e-3),
+    }
+    assert set(found.roles) == {"calibration"}
+
+
+def test_rings_within_and_across_nodes_give_both_levels(tmp_path: Path) -> None:
+    """Times across nodes by hand: a step sends an eighth of a block on, the rest within the node, both started first."""
+
+    def across(size: float) -> float:
+        block, start = size / 32, 20 * US
+        return 62 * (start + max(block / 8 / (15 * GB), ALPHA + block * 7 / 8 / BETA))
+
+    outputs = nccl("all_reduce", 8, allreduce, SIZES), nccl("all_reduce", 32, across, SIZES, nodes=4)
+    machine = GPUS.replace("10 GB/s}", "10 GB/s, rails: 8}")
+    found = calibrated(tmp_path, *outputs, machine=machine)
+    assert constants(found) == {
+        "network.startup": pytest.approx(20 * US, rel=1e-3),
+        "network.per_byte": pytest.approx(1 / (15 * GB), rel=1e-3),
+        "node.network.startup": pytest.approx(ALPHA, rel=1e-3),
+        "node.network.per_byte": pytest.approx(1 / BETA, rel=1e-3),
+    }  # and no rate of operators: nothing of a row counts twice
+    assert any("allreduce across nodes of nccl-tests is taken to be by ring_channels" in one for one in found.notes)
+
+
+def test_a_bandwidth_that_messages_within_nodes_hide_is_kept(tmp_path: Path) -> None:
+    """An eighth of a block between nodes at 300 GB/s is over before seven eighths within them at 200 GB/s."""
+
+    def across(size: float) -> float:
+        return 30 * (20 * US + ALPHA + size / 16 * 7 / 8 / BETA)
+
+    output = nccl("all_reduce", 16, across, SIZES, nodes=2)
+    found = calibrated(tmp_path, output, machine=far_machine(2, 8, 5 * US, 300 * GB))
+    assert constants(found)["network.startup"] == pytest.approx(20 * US, rel=1e-3)
+    assert constants(found)["network.per_byte"] == pytest.approx(1 / (300 * GB))
+    assert any("network.per_byte is hidden, because" in one and "is kept" in one for one in found.notes)
+    slow = calibrated(tmp_path, output, machine=far_machine(2, 8, 5 * US, 10 * GB))
+    block = SIZES[-1] / 16  # at most as long between nodes as within them: slower ones would show
+    longest = (ALPHA + block * 7 / 8 / BETA) / (block / 8)
+    assert constants(slow)["network.per_byte"] == pytest.approx(longest, rel=2e-3)
+    assert any("is hidden" in one and "the most that fits" in one for one in slow.notes)
 
 
 def test_the_operator_of_the_machine_is_no_part_of_a_step(tmp_path: Path) -> None:
