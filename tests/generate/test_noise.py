@@ -167,7 +167,7 @@ WRONG = [
     ("{slow_nodes: {nodes: 1, factor: 2}}", "must be a sequence"),
     ("{slow_nodes: {count: 5, factor: 2}}", "0 to 4"),
     ("{slow_nodes: {fraction: 110 %, factor: 2}}", "fraction of slow nodes, got 1.1 (allowed: 0 to 1)"),
-    ("{slow_nodes: {count: 1, factor: 0.5}}", "factor of slow nodes, got 0.5 (allowed: 1 to 1e+06)"),
+    ("{slow_nodes: {count: 1, factor: 0.5}}", "factor of slow nodes is out of range, got 0.5 (allowed: 1 to 1e+06)"),
     ("{bursts: {period: 10 ms}}", "'length' is missing"),
     (
         "{bursts: {period: 10 ms, length: 10 ms}}",

@@ -259,7 +259,7 @@ def test_help_is_short(run: Any) -> None:
         (["--target", "p=1,p=3"], "two values of a parameter"),
         (["--target", "p"], "--target: not a target, got 'p'"),
         (["--target", "=5"], "--target: not a target"),
-        (["--level", "1"], "--level: the level of an interval, got '1'"),
+        (["--level", "1"], "--level: not a level of an interval, got '1'"),
         (["--level", "nan"], "--level: "),
         (["--region", "foo*"], "--region: a pattern that matches nothing, got 'foo*' (allowed: exchange, solve)"),
         (["--metric", "tim"], "did you mean 'time'?"),
