@@ -171,9 +171,7 @@ class Outputs:
             raise InputError("no such kind of file", _PLACE, value=text, allowed=allowed)
         output = self.outputs[word]
         if not (output.takes(file) or (output.is_text and file == str(PRINTED))):
-            raise InputError(
-                "this kind of file has another suffix", _PLACE, value=text, allowed=self._allowed([output])
-            )
+            raise InputError("wrong suffix of a file", _PLACE, value=text, allowed=self._allowed([output]))
         return output, Path(file)
 
     def _by_name(self, file: str) -> Output:

@@ -461,7 +461,7 @@ BAD = {
     ),
     "save": (
         ["TRACE", "--write", "profile:p.yaml"],
-        "--write: suffix of a file, got 'profile:p.yaml' (allowed: profile:FILE (.json .csv .npz))",
+        "--write: wrong suffix of a file, got 'profile:p.yaml' (allowed: profile:FILE (.json .csv .npz))",
     ),
     "folder": (["TRACE", "--write", "no/p.json"], "--write: cannot be written, got 'no/p.json'"),
     "same file": (["PROFILE", "--write", "PROFILE"], "--write: this file is in use by the same command"),

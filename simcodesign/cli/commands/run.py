@@ -23,7 +23,7 @@ class RunOptions(ProgramOptions):
         Option(
             "--save",
             metavar="FILE.recording.npz",
-            help="Save the recording. Every command accepts this file as a workload.",
+            help="Keep the recording in this file. Every command accepts it as a workload.",
         ),
     ] = None
 

@@ -86,7 +86,7 @@ class SweepOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help=f"Store the points in this new file as they are evaluated. By default, a sweep with --simulate "
+            help=f"Store points in this new file as they are evaluated. By default, a sweep with --simulate "
             f"stores them in the folder {STORE_FOLDER}, and the same command resumes from there; other sweeps "
             f"store nothing.",
         ),

@@ -773,7 +773,7 @@ LEAVES = {"leaves": 4, "spines": 4, "global_links": 2}
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("mehs", 4), {}, "unknown topology kind, got 'mehs' .*did you mean 'mesh'"),
+        (("mehs", 4), {}, "unknown topology kind, got 'mehs'.*did you mean 'mesh'"),
         ((["mesh"], 4), {}, "unknown topology kind"),
         (("mesh", 0), {}, "node_count, got 0"),
         (("mesh", -4), {}, "node_count, got -4"),
