@@ -88,7 +88,7 @@ def checked_shape(count: int, shape: Sequence[int] | None, dims: int | None, pla
     if wanted not in (None, len(extents)):
         raise InputError("shape and dims differ", place, value=extents, allowed=f"{wanted} dimensions")
     if math.prod(extents) != count:
-        what = f"the shape has {math.prod(extents)} nodes, but the machine has {count}"
+        what = f"the shape has {math.prod(extents)} hosts, but {count} are needed"
         suggestion = f"numbers whose product is {count}, e.g. {list(balanced_shape(count, len(extents)))}"
         raise InputError(what, place, value=list(extents), allowed=suggestion)
     return extents

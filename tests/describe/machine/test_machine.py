@@ -232,7 +232,7 @@ WRONG = [
     ("nodes: 6", "nodes: -6", "nodes", "whole number out of range"),
     ("nodes: 6", "nodes: six", "nodes", "a number"),
     ("nodes: 6", "nodes: 1e300", "nodes", "whole number out of range"),
-    ("nodes: 6", "nodes: 7", "network.topology", "node_count is 7"),
+    ("nodes: 6", "nodes: 7", "network.topology", "but 7 are needed"),
     ("processors_per_node: 2", "processors_per_node: 0", "processors_per_node", "whole number out of range"),
     ("rate: 2 GFLOP/s", "rate: 0", "processor.rate", "above 0"),
     ("rate: 2 GFLOP/s", "rate: -1", "processor.rate", "above 0"),

@@ -780,7 +780,7 @@ LEAVES = {"leaves": 4, "spines": 4, "global_links": 2}
         (("mesh", 4.0), {}, "whole number"),
         (("mesh", True), {}, "node_count, got True"),
         (("bus", 10**9 + 1), {}, "1000000000"),
-        (("mesh", 12, (5, 3)), {}, "the shape has 15 nodes, but the machine has 12"),
+        (("mesh", 12, (5, 3)), {}, "the shape has 15 hosts, but 12 are needed"),
         (("torus", 4, (4, 0)), {}, r"shape\[1\], got 0"),
         (("torus", 4, (-2, -2)), {}, r"shape\[0\], got -2"),
         (("mesh", 4, (2, 2.0)), {}, r"shape\[1\], got 2.0"),

@@ -299,7 +299,7 @@ def test_a_mesh_whose_nodes_are_varied_keeps_its_dimensions(nodes: int) -> None:
     assert source.changed({"nodes": 8.0, "network.topology.shape": "[2, 4]"}).nodes == 8
     for kind in ("mesh", "torus"):
         assert source.changed({"nodes": 8.0, "network.topology.kind": kind}).nodes == 8
-    with pytest.raises(InputError, match="shape has 6 nodes"):
+    with pytest.raises(InputError, match="shape has 6 hosts"):
         source.changed({"nodes": 8.0, "network.topology.shape": "[2, 3]"})
 
 
