@@ -120,14 +120,14 @@ def _replay(run: SimulatedRun, path: Path) -> None:
 
 
 FILES = Outputs(
-    Output("plot", PLOT_SUFFIXES, "a plot: what ranks do over time; of replications, their spread"),
+    Output("plot", PLOT_SUFFIXES, "a plot of what ranks do over time; for replications, of their spread"),
     Output("gantt", PLOT_SUFFIXES, "a chart of what every rank does when", _gantt),
     Output("power", PLOT_SUFFIXES, "a plot of power over time", _power),
     Output(
         "events",
         (".txt",),
-        "events of ranks and messages by time: what waits (and the rank or station), begins, ends, arrives. The "
-        "engine counts others: grants of stations, and heads and tails of messages",
+        "events of ranks and messages in order of time: waiting (with the rank or station), begin, end, arrival. "
+        "They are not the engine's internal events, which the table counts",
         _events,
         is_text=True,
     ),
@@ -140,14 +140,16 @@ FILES = Outputs(
         _page,
         is_text=True,
     ),
-    Output("schedule", (".goal",), "what is simulated as a GOAL schedule, for LogGOPSim or ATLAHS", _schedule),
+    Output("schedule", (".goal",), "the simulated operations as a GOAL schedule, for LogGOPSim or ATLAHS", _schedule),
     Output(
         "recording",
         (".recording.npz",),
         "the operations of a program in Python or a trace, to be simulated again anywhere",
         _recording,
     ),
-    Output("replay", (".ti",), "the same as a time-independent trace, for SMPI of SimGrid (smpirun -replay)", _replay),
+    Output(
+        "replay", (".ti",), "the operations as a time-independent trace, for SMPI of SimGrid (smpirun -replay)", _replay
+    ),
     TABLE,
 )
 #: Files that show a single run.

@@ -147,7 +147,7 @@ class Outputs:
     def requested(self, texts: Sequence[str], *, needed: bool = False) -> RequestedFiles:
         """Parse all ``[WHAT:]FILE``; InputError for what cannot be written, or for nothing if a file is ``needed``."""
         if needed and not texts:
-            raise InputError("no file to write", _PLACE, allowed=self._allowed(self.outputs.values()))
+            raise InputError("no file is given to write", _PLACE, allowed=self._allowed(self.outputs.values()))
         files: list[tuple[Output, Path]] = []
         for text in texts:
             output, path = self.parse(text)
@@ -171,7 +171,7 @@ class Outputs:
             raise InputError("no such kind of file", _PLACE, value=text, allowed=allowed)
         output = self.outputs[word]
         if not (output.takes(file) or (output.is_text and file == str(PRINTED))):
-            raise InputError("suffix of a file", _PLACE, value=text, allowed=self._allowed([output]))
+            raise InputError("wrong suffix of a file", _PLACE, value=text, allowed=self._allowed([output]))
         return output, Path(file)
 
     def _by_name(self, file: str) -> Output:

@@ -49,7 +49,9 @@ class SimcodesignError(Exception):
 class InputError(SimcodesignError, ValueError):
     """A description, parameter or option that cannot be used.
 
-    ``value`` and ``allowed`` are appended to the message: ``FILE:LINE: PATH: WHAT, got VALUE (allowed: ALLOWED)``.
+    ``value`` and ``allowed`` are appended to the message: ``FILE:LINE: PATH: WHAT, got VALUE (allowed: ALLOWED)``. A
+    suggestion at the beginning of ``allowed`` goes before the bracket: ``..., got VALUE: did you mean NAME? (allowed:
+    ALLOWED)``.
 
     >>> import simcodesign as sc
     >>> try:
@@ -64,6 +66,9 @@ class InputError(SimcodesignError, ValueError):
     ) -> None:
         self.what, self.place, self.value, self.allowed = what, place, value, allowed
         text = what if value is None else f"{what}, got {shorten(value)}"
+        if allowed and allowed.startswith("did you mean "):
+            suggestion, _, allowed = allowed.partition("? ")
+            text = f"{text}: {suggestion}?"
         text = text if not allowed else f"{text} (allowed: {allowed})"
         text = _clip(text)
         super().__init__(f"{place}: {text}" if place and str(place) else text)
@@ -160,5 +165,5 @@ def alike(name: str, names: Sequence[str]) -> list[str]:
 def whole_seed(seed: object) -> int:
     """Return the seed. Raises InputError unless it is a whole number, 0 or above."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("seed", value=seed, allowed="a whole number, 0 or above")
+        raise InputError("not a seed", value=seed, allowed="a whole number, 0 or above")
     return seed

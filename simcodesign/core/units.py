@@ -46,7 +46,7 @@ MAX_LENGTH = 100
 #: Quantities that are divided by and multiplied are 0 or lie between these: the fourth power of each is a finite float
 #: with all its digits. No quantity of a machine or a program comes near.
 LEAST, MOST = 1e-75, 1e75
-POSITIVE_RANGE = f"a number above 0, {LEAST:g} to {MOST:g}"
+POSITIVE_RANGE = f"a number above 0, from {LEAST:g} to {MOST:g}"
 NOT_NEGATIVE_RANGE = f"a number of 0 or above: 0, or {LEAST:g} to {MOST:g}"
 
 _DECIMAL = {"p": -12, "n": -9, "u": -6, "µ": -6, "m": -3, "": 0}

@@ -412,10 +412,10 @@ def check_ranks(ranks: FloatOrArray, machine: Machine) -> None:
         one_each = "nodes (its mapping puts one on each)" if machine.mapping == "one_per_node" else "processors"
         what = "places in its mapping" if isinstance(machine.mapping, tuple | GridMapping) else one_each
         raise InputError(
-            f"more ranks than {machine.name} has {what}: P",
+            f"more ranks than {machine.name} has {what}",
             machine.place,
             value=int(np.max(ranks)),
-            allowed=f"1 to {most}",
+            allowed=f"P from 1 to {most}",
         )
 
 

@@ -55,7 +55,9 @@ class Parameter:
         if not np.all(good):
             wrong = float(array[~good].flat[0])
             shown = int(wrong) if self.whole and wrong.is_integer() else self.shown(wrong)  # 0, not 0.0
-            raise InputError(f"parameter {self.name!r}", place, value=shown, allowed=self._allowed())
+            raise InputError(
+                f"parameter {self.name!r} cannot have this value", place, value=shown, allowed=self._allowed()
+            )
         is_small = (array != 0) & (np.abs(array) < np.finfo(np.float64).tiny)  # its inverse is infinite
         if np.any(is_small):
             what = f"parameter {self.name!r} is too small"
@@ -91,5 +93,10 @@ class Parameter:
         if text in self.choices:
             return self.choices[text]
         if self.choices and not text[:1].isdigit():
-            raise InputError(f"parameter {self.name!r}", place, value=text, allowed=nearest(text, self.choices))
+            raise InputError(
+                f"parameter {self.name!r} cannot have this value",
+                place,
+                value=text,
+                allowed=nearest(text, self.choices),
+            )
         return parse_quantity(text, self.dimension, place)

@@ -33,7 +33,7 @@ Run = Callable[..., Log]
 def check_engine(engine: object) -> str:
     """Return the name of the engine. InputError unless there is one of this name and it can be used."""
     if engine not in (AUTO, *ENGINES):
-        raise InputError("engine", value=engine, allowed=", ".join((AUTO, *ENGINES)))
+        raise InputError("unknown engine", value=engine, allowed=", ".join((AUTO, *ENGINES)))
     if engine == "compiled" and library() is None:
         raise InputError(
             "the compiled engine is not installed: there was no C compiler",

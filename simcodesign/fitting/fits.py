@@ -225,7 +225,7 @@ def explained(values: Array, predicted: Array) -> float:
 def checked_level(level: float) -> float:
     """Return the level of an interval. Raises InputError unless it is between 0 and 1."""
     if not 0 < level < 1:
-        raise InputError("the level of an interval", value=level, allowed="between 0 and 1, e.g. 0.9")
+        raise InputError("not a level of an interval", value=level, allowed="between 0 and 1, e.g. 0.9")
     return level
 
 

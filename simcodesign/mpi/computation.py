@@ -15,7 +15,9 @@ def computation(machines: Collection[str], word: str, speed: float) -> tuple[flo
     Raises MpiError without a machine, or for a ``word`` that ``--compute`` does not have.
     """
     if not machines:
-        raise MpiError("a program that is run needs a machine", allowed="--on MACHINE, as of simcodesign list")
+        raise MpiError(
+            "no machine is given to run the program on", allowed="--on MACHINE; simcodesign list names the machines"
+        )
     if word not in _WORDS:
-        raise MpiError("--compute", value=word, allowed=", ".join(_WORDS))
+        raise MpiError("--compute: not one of the choices", value=word, allowed=", ".join(_WORDS))
     return (speed if word == "time" else None), word != "none"

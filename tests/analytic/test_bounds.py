@@ -360,8 +360,8 @@ def test_a_receive_counts_where_it_stands() -> None:
 @pytest.mark.parametrize(
     ("step", "text"),
     [
-        (Send(None, Place(), parse("rank + 1"), parse(1)), "rank 3: to = rank + 1 is no other rank"),
-        (Send(None, Place(), parse("rank"), parse(1)), "rank 0: to = rank is no other rank"),
+        (Send(None, Place(), parse("rank + 1"), parse(1)), "rank 3: to = rank + 1 is not another rank"),
+        (Send(None, Place(), parse("rank"), parse(1)), "rank 0: to = rank is not another rank"),
         (Exchange(None, Place(), 2, (parse(1),) * 2, (parse(3), parse(3))), "does not hold P = 4 ranks"),
     ],
 )

@@ -203,7 +203,7 @@ def test_show_a_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         (["--set", "n"], "not a setting"),
         (["--set", "n=3", "--set", "n=4"], "set twice"),
         (["--set", "way=up"], "far, near"),
-        (["--kernel", "mian"], "unknown kernel 'mian' (allowed: did you mean 'main'?"),
+        (["--kernel", "mian"], "unknown kernel 'mian': did you mean 'main'?"),
         (["-P", "4"], "--ranks does not apply to Aspen models"),
         (["--preset", "small"], "--preset does not apply to Aspen models"),
         (["--bounds"], "--bounds does not apply to Aspen models"),

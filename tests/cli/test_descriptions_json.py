@@ -79,7 +79,7 @@ def test_json_and_latex_exclude_each_other(run: Any) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest_and_a_count(run: Any, arguments: tuple[str, ...]) -> None:
     refused = run(*arguments)
     assert refused.status == 2
-    listed = refused.err.partition("? ")[2].replace("\n", " ").split(", ")
+    listed = refused.err.partition("? (allowed: ")[2].replace("\n", " ").split(", ")
     assert listed[0] == "torus-cluster"
     names, count = {one.strip() for one in listed[:-1]}, int(listed[-1].split()[1])
     every = {*available("machines"), *(available("workloads") if arguments[0] == "show" else ())}

@@ -359,7 +359,7 @@ def test_a_trace_in_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     [
         (
             [*FFT, "--vary", "n=1000:2000", "--set", "machine.core_clock=5 GHz"],
-            "--set: machine.core_clock: parameter 'core_clock', got '5 GHz' (allowed: a finite number, at least 100 MHz, "
+            "--set: machine.core_clock: parameter 'core_clock' cannot have this value, got '5 GHz' (allowed: a finite number, at least 100 MHz, "
             "at most 2 GHz)",
         ),
         ([*FFT, "--vary", "n=2000:1000"], "the lower one is above the upper one, got '2000:1000'"),

@@ -813,7 +813,7 @@ def test_counters_are_written_with_a_clock_and_a_size(files: tuple[str, str], tm
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--write", "counters:out.txt"), "--write: suffix of a file"),
+        (("--write", "counters:out.txt"), "--write: wrong suffix of a file"),
         (("--write", "counters:nowhere/out.csv"), "cannot be written"),
     ],
 )

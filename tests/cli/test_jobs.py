@@ -56,8 +56,8 @@ def test_settings_are_those_of_the_workloads_that_have_them_and_of_the_machine()
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["jacobi@0:16", "jacobi", "torus-cluster"], "a job without places, got 'jacobi'"),
-        (["jacobi", "jacobi", "torus-cluster"], "several workloads on one machine are jobs with places"),
+        (["jacobi@0:16", "jacobi", "torus-cluster"], "the ranks of this job are missing, got 'jacobi'"),
+        (["jacobi", "jacobi", "torus-cluster"], "several workloads on one machine need the ranks of each"),
         (["jacobi@0:16", "jacobi@16:32"], "no machine is given"),
         (["jacobi@0:16", "torus-cluster", "-P", "4"], "-P is for one workload"),
         (["jacobi@0:16", "torus-cluster", "--why"], "--why is for one workload"),

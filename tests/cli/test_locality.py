@@ -405,7 +405,7 @@ BAD = {
     "nothing": (["--groups"], "nothing to measure (allowed: a file, --generate NAME, or --run -- PROGRAM ARGS)"),
     "two": (["TRACE", "other"], "one trace at a time"),
     "missing": (["absent.npy"], "absent.npy"),
-    "kernel": (["--generate", "matmull"], "no such kernel, got 'matmull' (allowed: did you mean 'matmul'?"),
+    "kernel": (["--generate", "matmull"], "no such kernel, got 'matmull': did you mean 'matmul'?"),
     "no size": (["--generate", "matmul"], "kernel matmul: n is missing"),
     "size": ([*KERNEL, "--set", "m=1"], "kernel matmul: no such size, got 'm'"),
     "size twice": ([*KERNEL, "--set", "n=1"], "--set: given twice, got 'n'"),
@@ -417,7 +417,7 @@ BAD = {
     "line": (["TRACE", "--line", "48"], "line size is not a power of two, got 48 (allowed: 1, 2, 4, ... bytes)"),
     "line 0": (["TRACE", "--line", "0"], "line size is not a power of two, got 0"),
     "line and caches": (["TRACE", "--line", "48", "--caches", "1KiB"], "line size is not a power of two, got 48"),
-    "format": (["TRACE", "--format", "lacky"], "no such format of traces, got 'lacky' (allowed: did you mean 'lackey'"),
+    "format": (["TRACE", "--format", "lacky"], "no such format of traces, got 'lacky': did you mean 'lackey'"),
     "keep": (["TRACE", "--write", "trace:k.npz"], "--write: does not apply to a trace"),
     "size of a cache": (["TRACE", "--caches", "32Kib:8"], "--caches: unknown unit 'Kib' of size, got '32Kib'"),
     "odd size": (
@@ -461,7 +461,7 @@ BAD = {
     ),
     "save": (
         ["TRACE", "--write", "profile:p.yaml"],
-        "--write: suffix of a file, got 'profile:p.yaml' (allowed: profile:FILE (.json .csv .npz))",
+        "--write: wrong suffix of a file, got 'profile:p.yaml' (allowed: profile:FILE (.json .csv .npz))",
     ),
     "folder": (["TRACE", "--write", "no/p.json"], "--write: cannot be written, got 'no/p.json'"),
     "same file": (["PROFILE", "--write", "PROFILE"], "--write: this file is in use by the same command"),

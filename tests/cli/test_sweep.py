@@ -266,7 +266,7 @@ def test_only_a_store_that_exists_is_continued(folder: Path) -> None:
         ((*RANKS, "--of", "ratio"), "--of needs --write plot:FILE"),
         ((*RANKS, "--form", "heat"), "--form needs --write plot:FILE"),
         ((*RANKS, "--retry"), "--retry needs --resume"),
-        ((*RANKS, "--write", "plot:a.txt"), "--write: suffix of a file"),
+        ((*RANKS, "--write", "plot:a.txt"), "--write: wrong suffix of a file"),
         ((*RANKS, "--write", "a.svg", "--form", "heat"), "a heat needs two axes"),
         ((*RANKS, "--write", "a.txt"), "--write: no kind of file has this name or suffix"),
         ((*RANKS, "--store", "a", "--resume", "b"), "--store and --resume exclude each other"),

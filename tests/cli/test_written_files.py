@@ -134,7 +134,7 @@ def test_a_plot_without_matplotlib_is_refused(run: Any, monkeypatch: pytest.Monk
 
 def test_what_is_needed_is_asked_for() -> None:
     outputs = Outputs(Output("page", (".html",), ""))
-    with pytest.raises(InputError, match=r"no file to write.*page:FILE \(\.html\)"):
+    with pytest.raises(InputError, match=r"no file is given to write.*page:FILE \(\.html\)"):
         outputs.requested([], needed=True)
     assert outputs.requested([]).files == ()
 
@@ -148,8 +148,8 @@ def test_what_is_needed_is_asked_for() -> None:
         ("compare jacobi mesh-256 -P 4 --replications 2 --write plot.png", "shows one run"),
         ("show mesh-256 --write equations:-", "a machine has no equations"),
         ("show jacobi --json --write equations:-", "exclude each other"),
-        ("grade answers.json", "no file to write"),
-        ("lesson build amdahl", "no file to write"),
+        ("grade answers.json", "no file is given to write"),
+        ("lesson build amdahl", "no file is given to write"),
         ("lesson build amdahl --write a.html --write b.html", "a file at a time"),
     ],
 )

@@ -117,7 +117,7 @@ def test_errors_of_a_machine(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("uses", "message"),
     [
-        ("{flop: 1}", r"w\.yaml:3.*no such resource, got 'flop' \(allowed: did you mean 'flops'"),
+        ("{flop: 1}", r"w\.yaml:3.*no such resource, got 'flop': did you mean 'flops'"),
         ("{flops: 1, traits: [dpp]}", "no such trait, got 'dpp'.*did you mean 'dp'"),
         ("{flops: 1, traits: [many]}", "'many' needs an argument"),
         ("{flops: 1, traits: [{dp: 2}]}", "'dp' has no argument"),

@@ -61,7 +61,7 @@ def test_the_reader_knows_it() -> None:
     [
         ("queue", 65, r"disk\.queue: whole number out of range, got '65' \(allowed: 1 to 64\)"),
         ("queue", "many", r"disk\.queue: must be a number"),
-        ("settle", "-1 ms", r"disk\.settle cannot be used, got -0\.001 \(allowed: a number of 0 or above"),
+        ("settle", "-1 ms", r"disk\.settle: out of range, got '-1 ms' \(allowed: a number of 0 or above"),
         ("settle", "1 GB", r"disk\.settle: .*'GB'"),
         ("setle", "1 ms", r"disk\.setle: unknown key.*did you mean 'settle'"),
     ],

@@ -77,7 +77,7 @@ def test_two_readers_of_one_name_are_refused() -> None:
 def test_without_it_the_format_is_unknown(tmp_path: Path) -> None:
     path = tmp_path / "a.meas"
     path.write_text(FILE)
-    with pytest.raises(InputError, match="no known format"):
+    with pytest.raises(InputError, match="the format of the file is unknown"):
         sc.read_table(path)
 
 

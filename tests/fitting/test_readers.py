@@ -151,7 +151,7 @@ def test_a_byte_order_mark_and_other_line_ends_do_not_matter(tmp_path: Path, nam
 
 def test_the_format_may_be_named(tmp_path: Path) -> None:
     check_sample(read(tmp_path, LINES, "a.csv", format="jsonlines"))
-    with pytest.raises(InputError, match=r"no such format of measurements, got 'jsonl' \(allowed: did you mean 'json"):
+    with pytest.raises(InputError, match=r"no such format of measurements, got 'jsonl': did you mean 'json"):
         read(tmp_path, LINES, format="jsonl")
 
 
@@ -248,7 +248,7 @@ HEAD = "PARAMETER p n\nPOINTS (16 1000) (32 1000)\n"
         (HEAD + "DATA 1\nDATA 2\nREGION\n", "a.txt:5: REGION without a name"),
         (HEAD + "DATA 1\nPOINTS (1 1)\n", "a.txt:4: points after data"),
         (HEAD + "PARAMETER q\n", "a.txt:3: a parameter after the points"),
-        (HEAD + "REGIONS q\n", r"a.txt:3: no such keyword, got 'REGIONS' \(allowed: did you mean 'REGION'"),
+        (HEAD + "REGIONS q\n", r"a.txt:3: no such keyword, got 'REGIONS': did you mean 'REGION'"),
     ],
 )
 def test_wrong_text(tmp_path: Path, text: str, message: str) -> None:
@@ -440,7 +440,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             read_measurements(path)
     with pytest.raises(InputError, match="a folder instead of a file"):
         read_measurements(tmp_path, format="csv")
-    with pytest.raises(InputError, match=r"a file of no known format, got 'hello' .*talpas"):
+    with pytest.raises(InputError, match=r"the format of the file is unknown, got 'hello' .*talpas"):
         read(tmp_path, "hello", "a.dat")
 
 

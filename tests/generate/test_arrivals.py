@@ -286,8 +286,8 @@ IMPOSSIBLE = {
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.5]]": "rows of next",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.5, 0.6], [0, 0]]": "more than 1",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0, 1], [1, 0]]": "never leave",
-    "to: network, rate: 1, requests: 1, bytes: 0, destination: rank": "no other rank",
-    "to: network, rate: 1, requests: 1, bytes: 0, destination: P": "no other rank",
+    "to: network, rate: 1, requests: 1, bytes: 0, destination: rank": "not another rank",
+    "to: network, rate: 1, requests: 1, bytes: 0, destination: P": "not another rank",
 }
 
 

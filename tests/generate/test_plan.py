@@ -271,7 +271,7 @@ def test_messages_that_do_not_match_are_refused(program: str, text: str) -> None
     ],
 )
 def test_peers_that_do_not_exist_are_refused(step: str, rank: int) -> None:
-    with pytest.raises(InputError, match=f"rank {rank}: .* is no other rank"):
+    with pytest.raises(InputError, match=f"rank {rank}: .* is not another rank"):
         planned(f"  - {step}\n", 3)
 
 

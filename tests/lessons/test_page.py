@@ -129,6 +129,7 @@ def test_the_page_asks_for_nothing(page: str) -> None:
         (("kind: gantt", "kind: gant"), 39, "not one of the choices"),
         (("half: formula/2", "half: half/2"), 30, "by each other"),
         (("over: nodes,", ""), 37, "'over' is missing"),
+        (("kind: gantt, run: near", "kind: sliders, show: [sise]"), 39, "did you mean 'size'"),
         (("title: A small lesson\n", "title: A small lesson\ntitel: B\n"), 4, "unknown key"),
     ],
 )

@@ -500,7 +500,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 def test_formats_and_instructions_that_do_not_exist(tmp_path: Path) -> None:
     path = tmp_path / "t.u64"
     path.write_bytes(bytes(8))
-    with pytest.raises(InputError, match=r"no such format of traces, got 'lacky' \(allowed: did you mean 'lackey'"):
+    with pytest.raises(InputError, match=r"no such format of traces, got 'lacky': did you mean 'lackey'"):
         open_trace(path, "lacky")
     with pytest.raises(InputError, match="a trace in format raw names no instructions fetched"):
         open_trace(path, instructions=True)

@@ -73,7 +73,7 @@ def test_a_clock_without_operations(ran: Runner) -> None:
 def test_a_recording_has_its_number_of_ranks(ran: Runner) -> None:
     done = ran("comm.Barrier()", 4)
     for ranks in (2, 8):
-        with pytest.raises(InputError, match=r"parameter 'P', got .* at least 4, at most 4"):
+        with pytest.raises(InputError, match=r"parameter 'P' cannot have this value, got .* at least 4, at most 4"):
             sc.simulate(done.workload, "crossbar-16", {"P": ranks})
 
 

@@ -337,13 +337,20 @@ WORKLOADS = [
         ]
         for value, says in (("-1", "negative"), ("8 - n", "negative"), ("1/0", "finite"), ("nn", "unknown name"))
     ],
-    in_workload("itself", "to: (rank + 1) % P", "to: rank", "program[1].send.to", "no other rank", verbs=SIMULATED),
-    in_workload("beyond", "to: (rank + 1) % P", "to: rank + 1", "program[1].send.to", "no other rank", verbs=SIMULATED),
+    in_workload("itself", "to: (rank + 1) % P", "to: rank", "program[1].send.to", "not another rank", verbs=SIMULATED),
     in_workload(
-        "half a rank", "to: (rank + 1) % P", "to: rank/2", "program[1].send.to", "no other rank", verbs=SIMULATED
+        "beyond", "to: (rank + 1) % P", "to: rank + 1", "program[1].send.to", "not another rank", verbs=SIMULATED
     ),
     in_workload(
-        "from nobody", "from: (rank - 1) % P", "from: -1", "program[2].receive.from", "no other rank", verbs=SIMULATED
+        "half a rank", "to: (rank + 1) % P", "to: rank/2", "program[1].send.to", "not another rank", verbs=SIMULATED
+    ),
+    in_workload(
+        "from nobody",
+        "from: (rank - 1) % P",
+        "from: -1",
+        "program[2].receive.from",
+        "not another rank",
+        verbs=SIMULATED,
     ),
     Case(
         "send lost",

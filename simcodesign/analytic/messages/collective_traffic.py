@@ -73,7 +73,7 @@ def halo_traffic(
 
 
 def checked_peers(what: str, expression: Expression, values: Mapping[str, FloatOrArray], here: Ints) -> Ints:
-    """Return the peer of each rank in ``here``. InputError for one that is no other rank."""
+    """Return the peer of each rank in ``here``. InputError for one that is not another rank."""
     ranks = int(values["P"])
     every = np.broadcast_to(np.asarray(expression.evaluate(values), dtype=np.float64), ranks)
     peer = every[here]
@@ -81,10 +81,10 @@ def checked_peers(what: str, expression: Expression, values: Mapping[str, FloatO
     if len(bad):
         rank = here[bad[0]]
         raise InputError(
-            f"rank {rank}: {what} = {expression.text} is no other rank",
+            f"rank {rank}: {what} = {expression.text} is not another rank",
             expression.place,
             value=float(every[rank]),
-            allowed=f"0 to {ranks - 1}, not {rank} itself",
+            allowed=f"0 to {ranks - 1}, not {rank} itself; % P wraps around",
         )
     return peer.astype(np.int64)
 

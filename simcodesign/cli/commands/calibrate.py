@@ -158,7 +158,7 @@ FILES = Outputs(
 def run(options: CalibrateOptions) -> None:
     """Determine constants of a machine from benchmarks or measured times, and list those that the data leave open.
 
-    With MACHINE and the output of benchmarks: determine startup and bandwidth of messages by segments of sizes,
+    With MACHINE and the output of benchmarks: determine startup and bandwidth of messages for ranges of sizes,
     overheads, hop latency, interfaces, reductions, memory and processors; within nodes (nodes=1) and between them
     (nodes=2). Writes a machine file that lists the rows used: simcodesign calibrate torus-cluster osu_latency.txt
     stream.txt --given osu_latency.txt:nodes=2 --write my-cluster.yaml.
@@ -187,7 +187,7 @@ def run(options: CalibrateOptions) -> None:
     least = 3 if is_of_times else 2
     if len(options.names) < least:
         allowed = "WORKLOAD MACHINE TIMES.csv..." if is_of_times else "MACHINE FILE..."
-        raise InputError("something is missing", value=" ".join(options.names), allowed=allowed)
+        raise InputError("the files with measured times are missing", value=" ".join(options.names), allowed=allowed)
     for name in OF_BENCHMARKS if is_of_times else OF_TIMES:
         if getattr(options, name) not in (None, [], False):
             form = "for benchmarks, without a workload" if is_of_times else "for times of a workload"

@@ -35,10 +35,11 @@ FILES = Outputs(
 
 @command(app, "compare", section=Section.MODEL, outputs=FILES)
 def run(options: CompareOptions) -> None:
-    """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap.
+    """Compare the forecast with the simulation, and show how much of the gap each effect explains.
 
-    With several machines, or several workloads, all of them in one table and one plot: WORKLOAD MACHINE MACHINE ...
-    APP.aspen MACHINE.aspen: the closed form, the simulation, and what the effects conflicts, maps and chance add.
+    For example: compare burst mesh-256 -P 16. With several machines or workloads (WORKLOAD MACHINE MACHINE ...), the
+    command prints one table for all of them. For Aspen models (APP.aspen MACHINE.aspen), it prints the closed form, the
+    simulation, and what the effects conflicts, maps and chance add.
     """
     from simcodesign.cli.run.verdict import check_tolerance, tolerance_of
     from simcodesign.cli.run.why import check_why

@@ -124,9 +124,10 @@ def run_forecast(options: ForecastOptions) -> None:
 
 @command(app, "simulate", section=Section.MODEL, outputs=FILES)
 def run_simulate(options: SimulateOptions) -> None:
-    """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means.
+    """Simulate a workload on a machine event by event, once or repeatedly.
 
-    W1@0:512 W2@512:1024 MACHINE: several jobs on one machine, and how much each is slowed down by the others.
+    For example: simulate jacobi torus-cluster -P 16. With several jobs on one machine (W1@0:512 W2@512:1024 MACHINE),
+    the command prints how much each job is slowed down by the others.
     """
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.cli.simulation_files import SimulatedRun, is_recorded

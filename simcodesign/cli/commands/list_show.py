@@ -69,13 +69,13 @@ class ShowOptions:
         str,
         Argument(
             metavar="NAME",
-            help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen, trace), or FILE.py:NAME in "
-            "Python (the file is executed).",
+            help="A machine or workload: a bundled name, a path (.yaml, .goal, .bin, .aspen, trace), or "
+            "FILE.py:NAME in Python (the file is executed).",
             complete=names_of("machines", "workloads"),
         ),
     ]
     kind: Annotated[
-        str | None, Option(metavar="KIND", help="Read NAME as a machine or as a workload, if there are both.")
+        str | None, Option(metavar="KIND", help="Read NAME as this kind, machine or workload, if both exist.")
     ] = None
     settings: Settings = field(default_factory=list)
     ranks: Ranks = None
@@ -112,8 +112,8 @@ SHOWN_FILES = Outputs(
 def run_show(options: ShowOptions) -> None:
     """Print a machine or a workload as a data sheet.
 
-    --set shows it with other values. For a Python program, -P also counts what its ranks yield, with its parameters
-    at their defaults or as set. For a machine whose number of nodes is P, it sets P.
+    For example: show torus-cluster. With --set, show it with other values. For a Python program, -P N also counts the
+    operations of N ranks. For a machine whose number of nodes depends on P, -P sets P.
     """
     from simcodesign.cli.run.scenario import kind_of
 
@@ -187,7 +187,7 @@ def _ranks_in(changes: dict[str, str], options: ShowOptions) -> int | None:
         raise InputError("set twice", Place("--set"), value="P", allowed="one value per name")
     value = changes.pop("P", options.ranks)
     if value is not None and (not str(value).isdigit() or int(value) < 1):
-        raise InputError("the number of ranks", Place("-P"), value=value, allowed="1 or more")
+        raise InputError("not a number of ranks", Place("-P"), value=value, allowed="1 or more")
     return None if value is None else int(value)
 
 

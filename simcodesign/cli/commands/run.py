@@ -20,7 +20,11 @@ class RunOptions(ProgramOptions):
     ranks: Annotated[int, Option("-n", "--np", min=1, **NUMBER_OF_RANKS)] = 4
     save: Annotated[
         Path | None,
-        Option("--save", metavar="FILE.recording.npz", help="Keep the recording: a workload for every command."),
+        Option(
+            "--save",
+            metavar="FILE.recording.npz",
+            help="Keep the recording in this file. Every command accepts it as a workload.",
+        ),
     ] = None
 
 
@@ -28,7 +32,9 @@ class RunOptions(ProgramOptions):
 def run_program(options: RunOptions) -> None:
     """Run a program that uses mpi4py on simulated ranks, without MPI, and forecast and simulate what it did.
 
-    The program is executed in this process. With several machines it runs on the first, whose times its clock shows.
+    For example: run solver.py -n 16 --on torus-cluster. The program is executed in this process. If --on is repeated,
+    it runs on the first machine, and its clock shows the times of that machine. The recorded operations are then
+    forecast and simulated on every machine.
     """
     from simcodesign.describe.recordings.file import SUFFIX, write_recording
     from simcodesign.mpi.run import marked, run
@@ -37,7 +43,9 @@ def run_program(options: RunOptions) -> None:
 
     speed, declared = options.computation()
     if options.save is not None and not options.save.name.endswith(SUFFIX):
-        raise InputError("--save", value=str(options.save), allowed=f"a name that ends in {SUFFIX}")
+        raise InputError(
+            "--save: the file has another suffix", value=str(options.save), allowed=f"a name that ends in {SUFFIX}"
+        )
     done = run(
         options.program,
         options.ranks,

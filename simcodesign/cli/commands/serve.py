@@ -41,8 +41,9 @@ class ServeOptions:
 def run(options: ServeOptions) -> None:
     """Forecast and simulate a server of a language model: time to first token, latency, tokens per second.
 
-    The workload has a section 'serving', for example: serve inference selene --set rate=2. With --vary, it is a server
-    at every point of a grid; explore searches for the best point by the same quantities (serving.first_token_p99).
+    The workload needs a section 'serving', for example: serve inference selene --set rate=2. With --vary, the command
+    evaluates a server at every point of a grid. To search for the best point, use explore with the same quantities
+    (serving.first_token_p99).
     """
     files = FILES.requested(options.write)
     if options.vary:

@@ -22,8 +22,9 @@ class _RememberingCommand(Command):
 def run(options: SweepOptions) -> None:
     """Forecast or simulate a workload on a machine at every point of a grid or sample.
 
-    Points are stored as they are evaluated: whatever ends a sweep, --resume continues with its store. Points that fail
-    are listed and do not end it; exit status 1 if all of them fail.
+    For example: sweep jacobi torus-cluster --vary P=1:64:x2 --simulate. With --simulate or --store, points are stored
+    as they are evaluated. If such a sweep is interrupted, --resume continues from its store. Points that fail are
+    listed and do not stop the sweep; exit status 1 if all of them fail.
     """
     from simcodesign.cli.run.sweep import run_sweep
 

@@ -102,7 +102,7 @@ class DemoOptions:
 
 @command(app, "demo", section=Section.CHECK)
 def run_demo(options: DemoOptions) -> None:
-    """Measured, forecast, simulated, and why they differ: Fugaku's broadcast, mesh against hypercube, SPECseis96."""
+    """Show measured, forecast and simulated times and why they differ: Fugaku, mesh and hypercube, SPECseis96."""
     from simcodesign.report.demo.flagship import main
 
     main(options.folder)

@@ -41,7 +41,8 @@ class RequirementOptions:
         float | None,
         Option(
             metavar="N",
-            help="With --requirements: the overall problem to be timed (default: the largest that fits all machines).",
+            help="With --requirements: size of the overall problem whose time is compared (default: the largest "
+            "that fits all machines).",
         ),
     ] = None
     simulate: Simulate = False
@@ -56,8 +57,8 @@ class CompareOptions:
         list[str],
         Argument(
             metavar="[MACHINE|WORKLOAD]...",
-            help="More machines, and more workloads: every workload on every machine in one answer. 'NAME with "
-            "KEY=VALUE' is a variant of a machine, 'NAME with nodes=x2' one with twice as many nodes.",
+            help="More machines, and more workloads: the command compares every workload on every machine. 'NAME "
+            "with KEY=VALUE' is a variant of a machine; 'NAME with nodes=x2' has twice as many nodes.",
             complete=names_of("machines", "workloads"),
         ),
     ] = field(default_factory=list)

@@ -46,8 +46,8 @@ class ProblemOptions:
         list[str],
         Option(
             metavar="EXPRESSION",
-            help="Minimize a metric or an expression, with a weight if there are more than one: 'time*2'. Default: see "
-            "above. Repeatable.",
+            help="Minimize a metric or an expression. If there are several, each can have a weight: 'time*2'. "
+            "Default: see above. Repeatable.",
         ),
     ] = field(default_factory=list)
     maximize: Annotated[
@@ -57,15 +57,18 @@ class ProblemOptions:
         str | None,
         Option(
             metavar="MACHINE",
-            help="Name the machine of the metric slowdown: the time over the time of the same workload there (default: "
-            "the machine as described, without what is varied).",
+            help="Machine to which the metric slowdown refers: the time divided by the time of the same workload "
+            "on that machine (default: the machine as described, without the variations).",
         ),
     ] = None
     size: SizeName = None
     metrics: Annotated[
         bool, Option(help="List the metrics of WORKLOAD and MACHINE that expressions may use, and stop.")
     ] = False
-    file: Annotated[Path | None, Option(metavar="FILE", help="Read these statements from a YAML file.")] = None
+    file: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Read the workload, the machine and the options above from a YAML file."),
+    ] = None
     settings: Settings = field(default_factory=list)
 
 
@@ -117,8 +120,8 @@ class ExploreSimulationOptions:
         Option(
             metavar="N",
             min=5,
-            help="With --simulate: maximum number of simulated points (default: 5, and 10 for each variable, at most "
-            "50, or the whole space).",
+            help="With --simulate: maximum number of simulated points (default: 5 plus 10 for each variable, but "
+            "at most 50, and at most the whole space).",
         ),
     ] = None
     jobs: Jobs = None
@@ -128,7 +131,8 @@ class ExploreSimulationOptions:
             metavar="K",
             min=0,
             help="Simulate the K best points and their neighbours, and explain any change of their order. With "
-            "--pareto: K points spread over the front. Default: if ranks differ, the 3 best points alone; 0: none.",
+            "--pareto, simulate K points spread over the front. 0 simulates none (default: the 3 best points "
+            "without neighbours if ranks differ, otherwise none).",
         ),
     ] = None
     effects: Annotated[str | None, EFFECTS] = None
@@ -144,7 +148,7 @@ class ExploreOptions:
         Argument(
             metavar="[WORKLOAD|MACHINE]...",
             help="A workload and a machine, or a machine alone: bundled names or paths (.yaml, .aspen). Several "
-            "workloads run apart, and a metric is the worst of theirs. Not needed with --file.",
+            "workloads run separately, and each metric is the worst value among them. Not needed with --file.",
             complete=names_of("machines", "workloads"),
         ),
     ] = field(default_factory=list)

@@ -10,7 +10,7 @@ from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.shared import EFFECTS, SEED
 from simcodesign.mpi.computation import computation
 
-NUMBER_OF_RANKS = {"metavar": "N", "help": "How many ranks run; for requirements several numbers: 9,16,25,36 or 2-64."}
+NUMBER_OF_RANKS = {"metavar": "N", "help": "Number of ranks; for requirements, several numbers: 9,16,25,36 or 2-64."}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,18 @@ class ProgramOptions:
         list[str],
         Option("--on", metavar="MACHINE", help="Simulate on this machine. Repeatable.", complete=names_of("machines")),
     ] = field(default_factory=list)
-    speed: Annotated[float, Option(metavar="X", help="Speed of a processor of the machine over this computer's.")] = 1.0
+    speed: Annotated[
+        float,
+        Option(
+            metavar="X", help="Speed of a processor of the machine divided by the speed of this computer's processor."
+        ),
+    ] = 1.0
     compute: Annotated[
         str,
         Option(
             metavar="WORD",
-            help="time: the CPU time between calls is computation, and what sc.compute declares; flops: only what is "
-            "declared; none: leave it out.",
+            help="Source of computation times: time (the CPU time between MPI calls, and work that sc.compute "
+            "declares), flops (only declared work), or none.",
         ),
     ] = "time"
     effects: Annotated[str, EFFECTS] = "all"

@@ -53,9 +53,10 @@ Vary = Annotated[
     Option(
         "--vary",
         metavar="NAME=VALUES",
-        help="Vary a parameter, P, a constant, seed, or anything in the machine file: P=16,64, P=1:2048:x2, "
-        "n=0:10:+0.5, n=1e3:1e6:n=7:log, network.topology.kind=mesh,torus; in SI units if none is given. A search also "
-        "takes LOW:HIGH, LOW:HIGH:whole, :log or :linear. Repeatable.",
+        help="Vary a parameter, P, a constant, seed, or anything in the machine file: P=16,64 (a list), "
+        "P=1:2048:x2 (factors of 2), n=0:10:+0.5 (steps of 0.5), n=1e3:1e6:n=7:log (7 values), "
+        "network.topology.kind=mesh,torus. Values without a unit are in SI units. Searches also accept a "
+        "range, LOW:HIGH, with :whole, :log or :linear. Repeatable.",
     ),
 ]
 Target = Annotated[
@@ -69,7 +70,8 @@ Target = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None, Option(metavar="NAME", help="Read all files in the format NAME (default: recognize it by each file).")
+    str | None,
+    Option(metavar="NAME", help="Read all files in the format NAME (default: recognize the format of each file)."),
 ]
 Value = Annotated[
     str | None,
@@ -77,15 +79,21 @@ Value = Annotated[
 ]
 Robust = Annotated[
     bool,
-    Option(help="Leave out outliers: measurements that the others do not explain. Otherwise they are used and named."),
+    Option(help="Leave out outliers: measurements that the others do not explain (default: use them and list them)."),
 ]
 Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
-Preset = Annotated[str | None, Option(metavar="NAME", help="A named set of parameter values of the workload.")]
-Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
+Preset = Annotated[str | None, Option(metavar="NAME", help="Use this named set of parameter values of the workload.")]
+Phases = Annotated[
+    list[str], Option("--phase", metavar="NAME", help="Evaluate only this phase of the workload. Repeatable.")
+]
 _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
-EFFECTS = Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")
+EFFECTS = Option(
+    metavar="LIST", help=f"Effects that the simulation includes: all, none, or a list with commas of {_EFFECTS}."
+)
 Effects = Annotated[str, EFFECTS]
-ENGINE = Option(metavar="NAME", help="auto, simpy, or compiled (in C). The result is the same.")
+ENGINE = Option(
+    metavar="NAME", help="Engine of the simulation: auto, simpy, or compiled (in C). All give the same result."
+)
 Engine = Annotated[str, ENGINE]
 SEED = Option(metavar="N", help="Seed of all random numbers.")
 Seed = Annotated[int, SEED]
@@ -94,7 +102,9 @@ SeedOfSamples = Annotated[int | None, SEED]
 SIMULATION_LEVEL, FIT_LEVEL = 0.95, 0.9
 Level = Annotated[
     str | None,
-    Option(metavar="FRACTION", help="Probability of the intervals (default: 95%; of fits and calibrations 90%)."),
+    Option(
+        metavar="FRACTION", help="Confidence level of the intervals (default: 95%; for fits and calibrations: 90%)."
+    ),
 ]
 Count = Annotated[
     int | None,
@@ -102,8 +112,9 @@ Count = Annotated[
         "--replications",
         metavar="N",
         min=1,
-        help="Simulate N times (up to 1,000,000; of serve: 5) with independent random numbers: means with intervals. "
-        "1: a long run of arrivals, in batches.",
+        help="Simulate N times (up to 1,000,000; serve: up to 5) with independent random numbers, and print means "
+        "with confidence intervals. For a workload with arrivals, 1 means one long run that is divided into "
+        "batches.",
     ),
 ]
 Socket = Annotated[str | None, Option(metavar="NAME", help="Aspen models: use this kind of socket.")]
@@ -112,10 +123,11 @@ Why = Annotated[
     bool,
     Option(
         "--why",
-        help="Show what would help: by how much the time falls if one constant, link, cache, ... is 10 % better, or a "
-        "collective operation uses another algorithm (a simulation each). For several machines, or with --vary: which "
-        "part of the gap between forecast and simulation each effect explains on each machine, which part of a "
-        "measured time is unexplained, and which parts make up the difference between two machines.",
+        help="Show what would help: by how much the time falls if one constant, link, cache, ... is 10 % better, "
+        "or if a collective operation uses another algorithm (one simulation each). For several machines, or "
+        "with --vary, show instead for each machine which part of the gap between forecast and simulation "
+        "each effect explains, which part of a measured time is unexplained, and which parts make up the "
+        "difference between two machines.",
     ),
 ]
 SizeName = Annotated[
@@ -123,18 +135,21 @@ SizeName = Annotated[
     Option(
         "--size",
         metavar="NAME",
-        help="The parameter that is the size of the problem (default: what the workload states, n otherwise).",
+        help="Name of the parameter that is the problem size (default: the one that the workload specifies, "
+        "otherwise n).",
     ),
 ]
-Simulate = Annotated[bool, Option("--simulate", help="Simulate as well (compare needs it with --requirements only).")]
+Simulate = Annotated[
+    bool, Option("--simulate", help="Simulate in addition to the forecast (compare: only with --requirements).")
+]
 Formulas = Annotated[
     list[str],
     Option(
         "--formula",
         metavar="FILE|EXPRESSION",
-        help="Evaluate a formula of your own, and its error against the simulation: a .yaml file "
-        "with 'formulas:', or an expression of the total time, as 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 us*P' (see "
-        "docs/formulas.md). Repeatable.",
+        help="Evaluate a formula of your own, and print its error against the simulation: a .yaml file with "
+        "'formulas:', or an expression for the total time, for example 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 "
+        "us*P' (see docs/formulas.md). Repeatable.",
     ),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
@@ -143,8 +158,9 @@ Write = Annotated[
     Option(
         "--write",
         metavar="[WHAT:]FILE",
-        help="Write a file: WHAT by a word, how by the suffix of FILE. Both are listed below; the word may be left out "
-        "if the file has this name (table.csv), or no other word has the suffix. Repeatable.",
+        help="Write a file. The word WHAT selects the content, and the suffix of FILE selects the format; both are "
+        "listed below. WHAT: may be omitted if the file is named after it (table.csv), or if no other word "
+        "has the suffix. Repeatable.",
     ),
 ]
 Jobs = Annotated[
@@ -202,7 +218,10 @@ class AspenOptions:
     socket: Socket = None
     kernel: Kernel = None
     aspen_compatible: Annotated[
-        bool, Option("--aspen-compatible", help="Aspen models: add map and par up, as the original does.")
+        bool,
+        Option(
+            "--aspen-compatible", help="Aspen models: add up the times of map and par, as the original program does."
+        ),
     ] = False
 
     def apply_to(self, *names: str, other_options: Sequence[str] = ()) -> bool:
@@ -255,9 +274,10 @@ class ReplicationOptions:
         str | None,
         Option(
             metavar="FRACTION",
-            help="Replicate until the half-width of the interval is this fraction, such as 1%, of the mean makespan "
-            "(of arrivals: response time); with multiple machines, until that holds for the difference of each from "
-            "the first one. Exit status 1 if that takes more than --at-most replications.",
+            help="Replicate until the half-width of the confidence interval is at most this fraction, for example "
+            "1%, of the mean makespan (for arrivals: of the mean response time). With multiple machines, this "
+            "applies to the difference between each machine and the first one. Exit status 1 if --at-most "
+            "replications are not enough.",
         ),
     ] = None
     at_most: Annotated[

@@ -49,13 +49,16 @@ class JobsOptions:
                 what = "neither a job nor a machine"
                 raise InputError(what, value=setting, allowed=f"--set {setting}, to set a value")
             if self.more:
-                what = "several workloads on one machine are jobs with places"
+                if parted := next((one for one in self.scenario.settings if "=" not in one), ""):
+                    allowed = f"NAME=VALUE in one word, for example {parted}={self.machine_name}"
+                    raise InputError("not a setting", Place("--set"), value=parted, allowed=allowed)
+                what = "several workloads on one machine need the ranks of each"
                 raise InputError(what, value=" ".join(names), allowed=JOB_FORM)
             return False
         if is_job(self.machine_name):
             raise InputError("no machine is given", value=self.machine_name, allowed="jobs, and a machine after them")
         if wrong := [name for name in names if not is_job(name)]:
-            raise InputError("a job without places", value=wrong[0], allowed=JOB_FORM)
+            raise InputError("the ranks of this job are missing", value=wrong[0], allowed=JOB_FORM)
         return True
 
     @property
@@ -74,14 +77,14 @@ class StreamReplicationOptions(ReplicationOptions):
     """Replications of simulations, which may be runs of arrivals."""
 
     precision_of: Annotated[
-        str | None, Option(metavar="NAME", help="What --precision is of: energy_j, components_s.disk, ...")
+        str | None, Option(metavar="NAME", help="Result to which --precision applies: energy_j, components_s.disk, ...")
     ] = None
     warm_up: Annotated[
         str | None,
         Option(
             metavar="N",
-            help="Leave the first N requests of every run of arrivals out of response times; by default as many as "
-            "MSER-5 finds (mser5).",
+            help="Leave the first N requests of every run of arrivals out of response times, because queues are still "
+            "short (default: mser5, as many requests as the method MSER-5 finds).",
         ),
     ] = None
 
@@ -92,7 +95,10 @@ class SimulateOptions:
 
     jobs: JobsOptions
     simulation: SimulationOptions
-    stations: Annotated[int, Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
+    stations: Annotated[
+        int,
+        Option(metavar="N", min=0, help="Show the N busiest stations: links, disks and other resources with a queue."),
+    ] = 5
     output: AnswerOptions
     since: Annotated[
         str | None,

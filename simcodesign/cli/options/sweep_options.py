@@ -55,15 +55,17 @@ class SweepOptions:
     sample: Annotated[
         tuple[int, str] | None,
         Option(
-            metavar="N METHOD", help="N points sampled by sobol or lhs from ranges LOW:HIGH[:log], instead of a grid."
+            metavar="N METHOD",
+            help="Evaluate N points instead of a grid, sampled from ranges LOW:HIGH[:log] by the method sobol or lhs "
+            "(Latin hypercube).",
         ),
     ] = None
     tie: Annotated[
         list[str],
         Option(
             metavar="NAME=EXPRESSION",
-            help="Values that follow the axes, in SI units: nodes=P, 'n=1e6/sqrt(P)', network.startup='2us*log2(P)', "
-            "'network.topology.shape=[P/8, 8]'. Repeatable.",
+            help="Compute NAME from the varied values, in SI units: nodes=P, 'n=1e6/sqrt(P)', "
+            "network.startup='2us*log2(P)', 'network.topology.shape=[P/8, 8]'. Repeatable.",
         ),
     ] = field(default_factory=list)
     simulate: Simulate = False
@@ -84,12 +86,13 @@ class SweepOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help="Store points in this new file as they are evaluated. By default, a sweep with --simulate has a file "
-            f"in the folder {STORE_FOLDER}, and the same command continues with it; other sweeps have no store.",
+            help=f"Store points in this new file as they are evaluated. By default, a sweep with --simulate "
+            f"stores them in the folder {STORE_FOLDER}, and the same command resumes from there; other sweeps "
+            f"store nothing.",
         ),
     ] = None
     resume: Annotated[
-        Path | None, Option(metavar="STORE", help="Continue with this store: evaluate the points that it lacks.")
+        Path | None, Option(metavar="STORE", help="Resume from this store: evaluate only the points that it lacks.")
     ] = None
     retry: Annotated[bool, Option(help="With --resume: evaluate failed points again.")] = False
     check_store: Annotated[
@@ -111,16 +114,16 @@ class SweepOptions:
         list[str],
         Option(
             metavar="NAME",
-            help="With a plot: forecast, simulated, ratio or a column of the table, a panel for each; by default those "
-            "of the three that there are. Repeatable.",
+            help="With a plot: draw a panel for forecast, simulated, ratio, or a column of the table (default: "
+            "every one of the first three that was computed). Repeatable.",
         ),
     ] = field(default_factory=list)
     form: Annotated[
         str | None,
         Option(
             metavar="NAME",
-            help="With a plot: lines, bars, heat or contour; by default heat for two axes of numbers, bars where "
-            "axes have words only, otherwise lines.",
+            help="With a plot: draw lines, bars, heat or contour (default: heat for two axes of numbers, bars if "
+            "all axes have words, otherwise lines).",
         ),
     ] = None
     json_lines: Annotated[bool, Option(help="Print one JSON object per event, and no table.")] = False

@@ -231,7 +231,7 @@ def parsed_level(text: str | None, default: float) -> float:
         return default
     level = parse_quantity(text, "count", Place("--level"))
     if not 0 < level < 1:
-        raise InputError("the level of an interval", Place("--level"), value=text, allowed="between 0 and 1")
+        raise InputError("not a level of an interval", Place("--level"), value=text, allowed="between 0 and 1")
     return level
 
 

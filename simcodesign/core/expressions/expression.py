@@ -286,7 +286,9 @@ def _check_text(code: str, text: str, place: Place | None) -> None:
         raise InputError(f"expression of {len(text)} characters", place, value=text, allowed=allowed)
     forbidden = _FORBIDDEN.search(code)
     if forbidden:
-        what = f"character {forbidden.group()!r} at column {forbidden.start() + 1} of an expression"
+        what = f"character {forbidden.group()!r} at column {forbidden.start() + 1} is not allowed in an expression"
+        if forbidden.group() == "^":
+            what += "; a power is written **"
         raise InputError(what, place, value=text, allowed=_ALLOWED)
     depth = 0
     for character in text:

@@ -86,7 +86,7 @@ class ProcessExecutor(Executor):
 
     def __init__(self, workers: int, *, ahead: int = 0) -> None:
         if workers < 1:
-            raise InputError("number of processes", value=workers, allowed="1 or more")
+            raise InputError("not a number of processes", value=workers, allowed="1 or more")
         self._most, self._ahead = workers, ahead
         self._lock = threading.Lock()
         self._waiting: deque[_Task] = deque()

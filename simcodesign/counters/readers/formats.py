@@ -49,5 +49,5 @@ def recognised(path: Path) -> CounterReader:
         data = next((line for line in start.lines if not line.startswith("#")), None)
         if data is None:
             raise InputError("the file is empty", Place(str(path)), allowed=f"counters: {READERS.names}")
-        raise InputError("a file of no known format", Place(str(path)), value=data[:40], allowed=READERS.names)
+        raise InputError("the format of the file is unknown", Place(str(path)), value=data[:40], allowed=READERS.names)
     return reader

@@ -182,7 +182,7 @@ class Amount(Quantity):
 
     def read(self, entry: Entry) -> float:
         value = entry.quantity(self.dimension)
-        check_range(entry.place.path, value, entry.place, self.range)
+        check_range(entry.place.path, value, entry.place, self.range, entry.text())
         return value
 
 
@@ -201,7 +201,7 @@ class Bandwidth(Quantity):
     def read(self, entry: Entry) -> float:
         value = entry.quantity("bandwidth")
         if not is_positive(value):
-            raise entry.error("cannot be used", POSITIVE_RANGE)
+            raise entry.error("out of range", POSITIVE_RANGE)
         return 1 / value
 
 
@@ -287,8 +287,11 @@ class Later(Form):
         return self.make().inner()
 
 
-def check_range(path: str, value: FloatOrArray, place: Place, range: str) -> None:
-    """Raise InputError unless the value of the constant at ``path`` is in the range, everywhere."""
+def check_range(path: str, value: FloatOrArray, place: Place, range: str, given: str | None = None) -> None:
+    """Raise InputError unless the value of the constant at ``path`` is in the range, everywhere.
+
+    ``given``: the value as the user wrote it, for the message.
+    """
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise InputError(f"{path} must be a number or an array of numbers", place, value=value)
@@ -299,4 +302,5 @@ def check_range(path: str, value: FloatOrArray, place: Place, range: str) -> Non
         good |= array == 0
     if not np.all(good):
         allowed = {ABOVE_0: POSITIVE_RANGE, FROM_0: NOT_NEGATIVE_RANGE, FROM_1: "1 or more"}[range]
-        raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
+        what = "out of range" if place.path == path else f"{path} is out of range"
+        raise InputError(what, place, value=given or float(array[~good].flat[0]), allowed=allowed)

@@ -24,7 +24,9 @@ def check_memory(memory: Memory, per_node: int, sockets: int, place: Place) -> N
     sockets by its messages.
     """
     if memory.hits not in HITS:
-        raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
+        raise InputError(
+            "memory.hits: not one of the choices", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS)
+        )
     for name, value, words in (
         ("transfers", memory.transfers, TRANSFERS),
         ("policy", memory.policy, POLICIES),
@@ -56,7 +58,7 @@ def _check_prefetch(memory: Memory, place: Place) -> None:
         raise InputError("memory.prefetch brings lines to a cache, and there is none", place, allowed="caches")
     most = float(np.max(memory.prefetch.streams))
     if most > MOST_STREAMS:
-        raise InputError("memory.prefetch.streams", place, value=most, allowed=f"1 to {MOST_STREAMS}")
+        raise InputError("memory.prefetch.streams is out of range", place, value=most, allowed=f"1 to {MOST_STREAMS}")
 
 
 def _check_controllers(memory: Memory, per_node: int, sockets: int, place: Place) -> None:

@@ -97,7 +97,9 @@ def _check_segments(part: MessageModel | LocalMessages, model: MessageModel, pat
 def check_saturation(network: Network, place: Place) -> None:
     """InputError unless links may be busy for some share of the time."""
     if not 0 < network.saturation <= 1:
-        raise InputError("network.saturation", place, value=network.saturation, allowed="above 0, up to 1")
+        raise InputError(
+            "network.saturation is out of range", place, value=network.saturation, allowed="above 0, up to 1"
+        )
 
 
 def check_sharing(network: Network, place: Place) -> None:
@@ -173,13 +175,18 @@ def check_interfaces(network: Network, place: Place) -> None:
     if loaded is not None and alone is not None and np.any(loaded < np.asarray(alone) * (1 - ROUNDING)):
         value, most = (format_quantity(float(1 / np.min(one)), "bandwidth") for one in (loaded, alone))
         raise InputError(
-            "network.interfaces.loaded_bandwidth", place, value=value, allowed=f"at most {most}, bandwidth"
+            "network.interfaces.loaded_bandwidth is out of range",
+            place,
+            value=value,
+            allowed=f"at most {most}, bandwidth",
         )
     if not 1 <= interfaces.count <= MAX_INTERFACES:
         allowed_counts = f"1 to {MAX_INTERFACES}"
-        raise InputError("network.interfaces.count", place, value=interfaces.count, allowed=allowed_counts)
+        raise InputError(
+            "network.interfaces.count is out of range", place, value=interfaces.count, allowed=allowed_counts
+        )
     if not 1 <= network.rails <= MAX_INTERFACES:
-        raise InputError("network.rails", place, value=network.rails, allowed=f"1 to {MAX_INTERFACES}")
+        raise InputError("network.rails is out of range", place, value=network.rails, allowed=f"1 to {MAX_INTERFACES}")
     if interfaces.count % network.rails:
         what = f"interfaces of a node on {network.rails} rails, as many on each: network.interfaces.count"
         raise InputError(what, place, value=interfaces.count, allowed=f"{network.rails}, or a multiple of it")
@@ -241,7 +248,7 @@ def check_storage_nodes(storage: Storage | None, network: Network, place: Place)
     last = network.topology.node_count - 1
     wrong = [one for one in storage.nodes if not 0 <= one <= last]
     if wrong:
-        raise InputError("storage.nodes", place, value=wrong[0], allowed=f"0 to {last}")
+        raise InputError("storage.nodes is out of range", place, value=wrong[0], allowed=f"0 to {last}")
     model = network.message_model
     if model.has_gaps or model.holds_both_ends or network.has_segments:
         what = "storage.nodes on a network in LogGOPS, with segments, or whose messages hold receivers"

@@ -112,7 +112,7 @@ def efficiency_of(
     every = np.asarray(efficiency)
     good = (every > 0) & (every <= 1)
     if not np.all(good):
-        what = f"accelerator.efficiency of {machine} cannot be used"
+        what = f"accelerator.efficiency of {machine} is out of range"
         raise InputError(what, place, value=float(every[~good].flat[0]), allowed="a fraction above 0, at most 1")
     return efficiency
 
@@ -163,7 +163,7 @@ class _BelowOne(Quantity):
     def read(self, entry: Entry) -> float:
         value = entry.quantity(self.dimension)
         if not 0 <= value < 1:
-            raise entry.error("interference cannot be used", BELOW_1)
+            raise entry.error("interference is out of range", BELOW_1)
         return value
 
 

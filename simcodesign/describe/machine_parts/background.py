@@ -51,15 +51,21 @@ class Background:
 
     def __post_init__(self) -> None:
         if not 0 <= self.load <= 1:
-            raise InputError("background.load", self.place, value=self.load, allowed="0 to 1")
+            raise InputError("background.load is out of range", self.place, value=self.load, allowed="0 to 1")
         if self.size_bytes is not None and not 1 <= self.size_bytes < np.inf:
-            raise InputError("background.size", self.place, value=self.size_bytes, allowed="1 B or more")
+            raise InputError(
+                "background.size is out of range", self.place, value=self.size_bytes, allowed="1 B or more"
+            )
         for name, allowed in (("pattern", PATTERNS), ("nodes", NODES), ("mapping", MAPPINGS)):
             if getattr(self, name) not in allowed:
                 value = getattr(self, name)
-                raise InputError(f"background.{name}", self.place, value=value, allowed=", ".join(allowed))
+                raise InputError(
+                    f"background.{name}: not one of the choices", self.place, value=value, allowed=", ".join(allowed)
+                )
         if not 1 <= self.jobs <= MOST_JOBS:
-            raise InputError("background.jobs", self.place, value=self.jobs, allowed=f"1 to {MOST_JOBS:,}")
+            raise InputError(
+                "background.jobs is out of range", self.place, value=self.jobs, allowed=f"1 to {MOST_JOBS:,}"
+            )
 
     def senders(self, nodes: int, used: Int64s) -> Int64s:
         """Return the nodes that others have, ascending, of a machine with ``nodes`` nodes.

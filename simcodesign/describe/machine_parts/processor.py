@@ -70,11 +70,16 @@ def check_speeds(processor: Processor, nodes: int, per_node: int, place: Place) 
     low, high = SPEED_RANGE
     for speed in processor.speeds:
         if not low <= speed <= high:
-            raise InputError("a speed of processors", place, value=speed, allowed=f"{low:g} to {high:g} times the rate")
+            raise InputError(
+                "a speed of processors is out of range",
+                place,
+                value=speed,
+                allowed=f"{low:g} to {high:g} times the rate",
+            )
     count = len(processor.speeds)
     if not count or count % nodes or (nodes * per_node) % count:
         parts = " or ".join(str(nodes * each) for each in range(1, per_node + 1) if per_node % each == 0)
-        raise InputError("number of speeds of processors", place, value=count, allowed=parts)
+        raise InputError("the number of speeds does not fit the processors", place, value=count, allowed=parts)
 
 
 #: Keys of ``processor``.

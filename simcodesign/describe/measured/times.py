@@ -42,7 +42,7 @@ class MeasuredValue:
             given = f"{self.value:g} with {self.low:g} to {self.high:g}"
             raise InputError("a value outside its spread", self.place, value=given, allowed="low <= value <= high")
         if self.n is not None and self.n < 1:
-            raise InputError("number of measurements", self.place, value=self.n, allowed="1 or more")
+            raise InputError("not a number of measurements", self.place, value=self.n, allowed="1 or more")
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -86,7 +86,9 @@ class MeasuredTimes:
         for _, one in self.values():
             for time_s in (one.value, *(one.ends or ())):
                 if time_s != 0 and not is_positive(time_s):
-                    raise InputError("a measured time", one.place, value=time_s, allowed=NOT_NEGATIVE_RANGE)
+                    raise InputError(
+                        "a measured time is out of range", one.place, value=time_s, allowed=NOT_NEGATIVE_RANGE
+                    )
 
     def values(self) -> Iterator[tuple[str, MeasuredValue]]:
         """Yield the measured values, by subject: ``total``, a phase, a component."""

@@ -337,7 +337,7 @@ class _Table:
     def _role(self, role: str, cell: _Cell | None, place: Place) -> str:
         if role not in ("", *ROLES):
             where = place if cell is None else cell.place
-            raise InputError("role of a measurement", where, value=role, allowed=" or ".join(ROLES))
+            raise InputError("unknown role of a measurement", where, value=role, allowed=" or ".join(ROLES))
         return role
 
     def _part(self, row: Mapping[str, _Cell]) -> tuple[str, str]:
@@ -379,7 +379,7 @@ class _Table:
         count = float(cell.text) if NUMBER.fullmatch(cell.text) else 0.0
         if not 1 <= count <= MOST_COUNT or count != int(count):
             allowed = f"a whole number, 1 to {MOST_COUNT:,}"
-            raise InputError("number of measurements", cell.place, value=cell.text, allowed=allowed)
+            raise InputError("not a number of measurements", cell.place, value=cell.text, allowed=allowed)
         return int(count)
 
     def _seconds(self, cell: _Cell) -> float:
@@ -387,7 +387,7 @@ class _Table:
         text = f"{cell.text} {unit}" if NUMBER.fullmatch(cell.text) else cell.text
         value = parse_quantity(text, "time", cell.place)
         if value < 0:
-            raise InputError("a measured time", cell.place, value=cell.text, allowed="0 or above")
+            raise InputError("a measured time cannot be negative", cell.place, value=cell.text, allowed="0 or above")
         return value
 
     def _coordinate(self, name: str, cell: _Cell) -> float | str:

@@ -86,14 +86,14 @@ class Membership:
     def checked_peers(self, number: FloatOrArray, what: str, expression: Expression, here: Ints) -> Ints:
         """Return the peer of each rank in ``here``, which all are in a group, by its ``number`` (P,) there.
 
-        InputError for one that is no other rank of its group.
+        InputError for one that is not another rank of its group.
         """
         given = np.broadcast_to(np.asarray(number, dtype=np.float64), self.colour.shape)[here]
         own, size = self.group_rank[here], self.group_size[here]
         bad = np.flatnonzero((given != np.floor(given)) | (given < 0) | (given >= size) | (given == own))
         if len(bad):
             raise InputError(
-                f"rank {here[bad[0]]}: {what} = {expression.text} is no other rank of its group",
+                f"rank {here[bad[0]]}: {what} = {expression.text} is not another rank of its group",
                 expression.place,
                 value=float(given[bad[0]]),
                 allowed=f"0 to {size[bad[0]] - 1}, not {own[bad[0]]} itself",

@@ -41,16 +41,20 @@ class SlowNodes:
     def __post_init__(self) -> None:
         if not 1 <= self.factor <= MOST_FACTOR:
             allowed = f"1 to {MOST_FACTOR:g}"
-            raise InputError("factor of slow nodes", self.place, value=self.factor, allowed=allowed)
+            raise InputError("factor of slow nodes is out of range", self.place, value=self.factor, allowed=allowed)
         given = [name for name in ("nodes", "count", "fraction") if getattr(self, name)]
         if len(given) > 1:
             raise InputError("which nodes are slow", self.place, value=given, allowed=WHICH_NODES)
         if not 0 <= self.fraction <= 1:
-            raise InputError("fraction of slow nodes", self.place, value=self.fraction, allowed="0 to 1")
+            raise InputError(
+                "fraction of slow nodes is out of range", self.place, value=self.fraction, allowed="0 to 1"
+            )
         if self.count < 0 or self.count != int(self.count):
             raise InputError("count of slow nodes", self.place, value=self.count, allowed="a whole number")
         if len(set(self.nodes)) < len(self.nodes):
-            raise InputError("slow nodes", self.place, value=list(self.nodes), allowed="each node once")
+            raise InputError(
+                "a slow node is listed twice", self.place, value=list(self.nodes), allowed="each node once"
+            )
 
     def __bool__(self) -> bool:
         return self.factor != 1 and bool(self.nodes or self.count or self.fraction)
@@ -92,9 +96,13 @@ class Bursts:
 
     def __post_init__(self) -> None:
         if not 0 < self.period_s < math.inf:
-            raise InputError("period of bursts", self.place, value=self.period_s, allowed="a time above 0")
+            raise InputError(
+                "period of bursts is out of range", self.place, value=self.period_s, allowed="a time above 0"
+            )
         if not 0 <= self.length_s < self.period_s:
-            raise InputError("length of bursts", self.place, value=self.length_s, allowed="0 to less than the period")
+            raise InputError(
+                "length of bursts is out of range", self.place, value=self.length_s, allowed="0 to less than the period"
+            )
 
     def __bool__(self) -> bool:
         return self.length_s > 0

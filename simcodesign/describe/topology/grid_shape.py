@@ -83,13 +83,13 @@ def checked_shape(count: int, shape: Sequence[int] | None, dims: int | None, pla
     if shape is None:
         return balanced_shape(count, wanted or DEFAULT_DIMS)
     if isinstance(shape, str) or not hasattr(shape, "__len__") or not 1 <= len(shape) <= MAX_DIMS:
-        raise InputError("shape", place, value=shape, allowed=f"1 to {MAX_DIMS} whole numbers")
+        raise InputError("not a shape", place, value=shape, allowed=f"1 to {MAX_DIMS} whole numbers")
     extents = tuple(checked_whole(extent, f"shape[{axis}]", MAX_HOSTS, place) for axis, extent in enumerate(shape))
     if wanted not in (None, len(extents)):
         raise InputError("shape and dims differ", place, value=extents, allowed=f"{wanted} dimensions")
     if math.prod(extents) != count:
-        what = f"shape has {math.prod(extents)} hosts, but node_count is {count}"
-        suggestion = f"a product of {count}, e.g. {list(balanced_shape(count, len(extents)))}"
+        what = f"the shape has {math.prod(extents)} hosts, but {count} are needed"
+        suggestion = f"numbers whose product is {count}, e.g. {list(balanced_shape(count, len(extents)))}"
         raise InputError(what, place, value=list(extents), allowed=suggestion)
     return extents
 

@@ -32,7 +32,7 @@ class HypercubeTopology(Topology):
         if node_count & (node_count - 1):
             below = 1 << (node_count.bit_length() - 1)
             allowed = f"a power of two, e.g. {below} or {2 * below}"
-            raise InputError("node_count of a hypercube", place, value=node_count, allowed=allowed)
+            raise InputError("a hypercube cannot have this number of nodes", place, value=node_count, allowed=allowed)
         return cls(node_count)
 
     @property

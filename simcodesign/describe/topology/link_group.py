@@ -75,7 +75,7 @@ def checked_value(value: object, name: str, what: str, place: Place | None) -> f
         size = float("nan")
     good = 1 <= size <= MOST_TAPER if name == "taper" else LEAST <= size <= MOST
     if not good and not (name == "latency" and size == 0):
-        raise InputError(f"{name} of {what} cannot be used", place, value=value, allowed=allowed)
+        raise InputError(f"{name} of {what} is out of range", place, value=value, allowed=allowed)
     return size + 0.0
 
 

@@ -53,7 +53,7 @@ class _Seconds(Quantity):
     def read(self, entry: Entry) -> float:
         value = super().read(entry)
         if value < 0:
-            raise InputError("a measured time", entry.place, value=entry.text(), allowed=FROM_0)
+            raise InputError("a measured time cannot be negative", entry.place, value=entry.text(), allowed=FROM_0)
         return value
 
 

@@ -108,7 +108,7 @@ def _cache_bandwidth(items: Mapping[str, Entry], processor: Processor) -> tuple[
         raise entry.error("a bandwidth in bytes per cycle needs processor.clock", "a machine with a clock, or B/s")
     bytes_per_cycle = entry.quantity("bytes_per_cycle")
     if not is_positive(bytes_per_cycle):
-        raise entry.error("cannot be used", POSITIVE_RANGE)
+        raise entry.error("out of range", POSITIVE_RANGE)
     per_byte_s = 1 / (bytes_per_cycle * float(processor.clock_hz))
     check_constant(entry.place.path, per_byte_s, entry.place)
     return per_byte_s, processor.clock_hz

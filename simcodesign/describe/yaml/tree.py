@@ -56,7 +56,9 @@ class Entry:
         if not isinstance(self.content, dict):
             first = [*required, *(allowed or ())][:1] if isinstance(self.content, str) else []
             instead = (
-                f"one of its keys, e.g. {self.place.path}.{first[0]}; {nearest('', allowed or ())}" if first else None
+                f"{{{first[0]}: VALUE}}, e.g. {self.place.path}.{first[0]}; keys: {nearest('', allowed or ())}"
+                if first
+                else None
             )
             raise self.error("must be a mapping of keys to values", instead)
         for key, entry in self.content.items():
@@ -65,13 +67,13 @@ class Entry:
         for key in required:
             if key not in self.content:
                 allowed = f"'{key}: 1', the version of the format" if key == "simcodesign" else None
-                raise InputError(f"{key!r} is missing", self.place, allowed=allowed)
+                raise InputError(f"the required key {key!r} is missing", self.place, allowed=allowed)
         return self.content
 
     def sequence(self) -> list[Entry]:
         """Return the items of a sequence."""
         if not isinstance(self.content, list):
-            raise self.error("must be a sequence")
+            raise self.error("must be a sequence", "[A, B, ...], or lines that begin with '- '")
         return self.content
 
     def text(self, allowed: Collection[str] | None = None) -> str:
@@ -100,7 +102,7 @@ class Entry:
     def number(self) -> float:
         """Return a plain number."""
         if not isinstance(self.content, str) or not self.plain or not _NUMBER.fullmatch(self.content):
-            raise self.error("must be a number")
+            raise self.error("must be a number", "for example 16 or 0.5")
         value = float(self.content)
         if not math.isfinite(value):
             raise self.error("too large", "numbers up to 1.8e308")
@@ -231,7 +233,9 @@ class _Open:
 
     def _open_key(self, entry: Entry) -> None:
         if not isinstance(entry.content, str):
-            raise InputError("a key must be a single name", entry.place)
+            raise InputError(
+                "a key must be a single name", entry.place, allowed="NAME: VALUE; has it a bracket too many?"
+            )
         if entry.content in self.items:
             raise InputError("duplicate key", entry.place, value=entry.content)
         self.key, self.key_line = entry.name(), entry.place.line

@@ -91,10 +91,10 @@ def recognised(start: FileStart, path: Path) -> MeasurementReader:
     reader = READERS.recognised(start)
     if reader is None:
         raise InputError(
-            "a file of no known format" if start.text else "the file is empty",
+            "the format of the file is unknown" if start.text else "the file is empty",
             Place(str(path), 1 if start.text else None),
             value=start.text[:40] or None,
-            allowed=f"a table in CSV, or one of {READERS.names}; --format (format=) names it",
+            allowed=f"a table in CSV, or one of the formats {READERS.names}; --format (format=) selects one",
         )
     return reader
 

@@ -286,7 +286,7 @@ def _targets(one: _Stream, builder: PlanBuilder) -> Ints:
     if bad.any():
         rank = int(np.argmax(bad))
         raise InputError(
-            f"rank {rank}: destination = {step.destination.text} is no other rank",
+            f"rank {rank}: destination = {step.destination.text} is not another rank",
             step.destination.place or step.place,
             value=float(every[rank]),
             allowed=f"0 to {ranks - 1}, not {rank} itself",

@@ -34,7 +34,7 @@ class ReceiveLowering(Lowering[Receive]):
 
 
 def _peers(expression: Expression, what: str, writer: StepWriter) -> Int32s:
-    """Return the peer of each rank to which the demand applies. InputError for one that is no other rank."""
+    """Return the peer of each rank to which the demand applies. InputError for one that is not another rank."""
     ranks, who = writer.builder.ranks, writer.who
     here = np.arange(ranks) if who is None else who
     value = writer.step.evaluation.value(expression, what)
@@ -45,10 +45,10 @@ def _peers(expression: Expression, what: str, writer: StepWriter) -> Int32s:
     if bad.any():
         rank = int(here[bad][0])
         raise InputError(
-            f"rank {rank}: {what} = {expression.text} is no other rank",
+            f"rank {rank}: {what} = {expression.text} is not another rank",
             expression.place,
             value=float(peer[bad][0]),
-            allowed=f"0 to {ranks - 1}, not {rank} itself",
+            allowed=f"0 to {ranks - 1}, not {rank} itself; % P wraps around",
         )
     return peer.astype(np.int32)
 

@@ -225,7 +225,8 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
     if "height" in items:
         options["height"] = items["height"].whole(100, 1000)
     if "show" in items:
-        options["show"] = [one.text() for one in items["show"].sequence()]
+        sliders = {slider.name for run in runs.values() for slider in run.sliders}
+        options["show"] = [one.text(sliders) for one in items["show"].sequence()]
     return View(kind, chosen, items["title"].text() if "title" in items else "", options)
 
 

@@ -86,7 +86,9 @@ def load_matplotlib() -> Any:
 def styled(path: str | Path | None) -> Iterator[Any]:
     """Matplotlib in the style of the plots, for a file (if any) whose name is checked before anything is plotted."""
     if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise InputError("file of a plot", value=str(path), allowed=f"names that end in {', '.join(SUFFIXES)}")
+        raise InputError(
+            "unknown format of a plot", value=str(path), allowed=f"names that end in {', '.join(SUFFIXES)}"
+        )
     mpl = load_matplotlib()
     with mpl.rc_context():
         mpl.rcdefaults()

@@ -45,7 +45,7 @@ def write_tables(renderables: Iterable[RenderableType], path: Path) -> None:
         write_table(_frame(tables), path)
         return
     else:
-        raise InputError("format of a table", Place(str(path)), value=path.suffix, allowed=", ".join(SUFFIXES))
+        raise InputError("unknown format of a table", Place(str(path)), value=path.suffix, allowed=", ".join(SUFFIXES))
     with replacing_text(path) as file:
         file.write(text)
 

@@ -61,7 +61,7 @@ def plot(answer: Any, ax: Any = None, *, kind: str | None = None, **options: Any
         raise InputError("an answer without a picture", value=type(answer).__name__, allowed=names)
     name = _usual(answer, [*kinds]) if kind is None else kind
     if name not in kinds:
-        raise InputError("kind of a picture", value=name, allowed=nearest(name, kinds))
+        raise InputError("unknown kind of a picture", value=name, allowed=nearest(name, kinds))
     if ax is not None:
         return _drawn(plot_style.load_matplotlib(), ax, kinds[name], answer, options)
     with plot_style.styled(None) as mpl:

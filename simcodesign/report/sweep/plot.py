@@ -159,7 +159,7 @@ def check_plot(
     """InputError for what ``sweep_plot`` would not draw."""
     of = [of] if isinstance(of, str) else list(of)
     if form is not None and form not in FORMS:
-        raise InputError("form of a plot", Place("--form"), value=form, allowed=nearest(form, FORMS))
+        raise InputError("unknown form of a plot", Place("--form"), value=form, allowed=nearest(form, FORMS))
     plotted = _plotted_axes(axes)
     if form in ("heat", "contour") and len(plotted) < 2:
         raise InputError(f"a {form} needs two axes", Place("--form"), value=form, allowed="lines, or one more --vary")

@@ -145,7 +145,7 @@ def anchored(
     2.0
     """
     if not 0 < level < 1:
-        raise InputError("the level of an interval", value=level, allowed="between 0 and 1")
+        raise InputError("not a level of an interval", value=level, allowed="between 0 and 1")
     experiment = Experiment.of(workload, machine, parameters, **options)
     anchors = Anchors.of(measured, experiment.scenario, machine)
     predict: Predict = (lambda one: simulated_s(experiment, one)) if simulate else forecast_s

@@ -117,7 +117,7 @@ def elasticities_of(
 ) -> Elasticities:
     """Evaluate ``elasticities`` for an experiment; ``simulation``: its Result, if it exists."""
     if not 0 < improvement < float("inf"):
-        raise InputError("improvement", value=improvement, allowed="a fraction above 0, as 0.1 for 10 %")
+        raise InputError("not an improvement", value=improvement, allowed="a fraction above 0, as 0.1 for 10 %")
     scenario = _with_own_constants(experiment.scenario)
     base = simulation or simulate_experiment(experiment, on_progress=on_progress)
     forecasted = forecast(experiment.scenario)

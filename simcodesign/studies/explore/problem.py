@@ -168,7 +168,7 @@ class Constraint:
     def __post_init__(self) -> None:
         if self.relation not in RELATIONS:
             raise InputError(
-                "relation of a constraint", self.left.place, value=self.relation, allowed=", ".join(RELATIONS)
+                "unknown relation of a constraint", self.left.place, value=self.relation, allowed=", ".join(RELATIONS)
             )
         if not self.text:
             object.__setattr__(self, "text", f"{self.left.text} {self.relation} {self.right.text}")

@@ -97,7 +97,10 @@ def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = N
         raise InputError("not a constraint", source_place, value=text, allowed=CONSTRAINT_FORMS)
     if relations[0] not in RELATIONS:
         raise InputError(
-            f"relation {relations[0]} of a constraint", source_place, value=text, allowed=", ".join(RELATIONS)
+            f"a constraint cannot have the relation {relations[0]}",
+            source_place,
+            value=text,
+            allowed=", ".join(RELATIONS),
         )
     left_text, right_text = sides
     left = formula(left_text, source_place)
@@ -179,7 +182,7 @@ def objective(text: str, maximize: bool, dimensions: Mapping[str, str], place: P
     ):
         weight, expression = float(whole.tree.right.value), formula(match.group(1), source_place)
     if not (math.isfinite(weight) and weight > 0):
-        raise InputError("weight of an objective", source_place, value=text, allowed="numbers above 0")
+        raise InputError("not a weight of an objective", source_place, value=text, allowed="numbers above 0")
     measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
     dimension = dimensions.get(expression.text, "") or measure.dimension
     unit = "" if dimension or not measure.has_units else measure.unit

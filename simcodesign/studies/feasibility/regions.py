@@ -281,7 +281,7 @@ def threshold(question: FeasibilityQuestion, name: str, low: float, high: float)
 
 def _check_points(points: int) -> None:
     if points < 2:
-        raise InputError("points of a boundary", value=points, allowed="2 or more")
+        raise InputError("not a number of points of a boundary", value=points, allowed="2 or more")
 
 
 def _region(

@@ -45,7 +45,7 @@ def plan_of(ranks: Sequence[int], vary: Mapping[str, Sequence[float]], arguments
     counts = sorted(set(ranks))
     if len(counts) < FEWEST or counts[0] < 1:
         raise InputError(
-            "numbers of ranks", value=", ".join(map(str, ranks)), allowed=f"{FEWEST} or more of 1 or above"
+            "not numbers of ranks", value=", ".join(map(str, ranks)), allowed=f"{FEWEST} or more of 1 or above"
         )
     for name, values in vary.items():
         if name == "P":
@@ -73,7 +73,7 @@ def parsed_ranks(text: str) -> list[int]:
         try:
             return [int(part) for part in text.split(",")]
         except ValueError:
-            raise InputError("numbers of ranks", value=text, allowed=RANK_FORMS) from None
+            raise InputError("not numbers of ranks", value=text, allowed=RANK_FORMS) from None
     low, high = math.isqrt(max(int(found[1]) - 1, 0)) + 1, math.isqrt(int(found[2]))
     first = max(low, 3) if high - max(low, 3) >= FROM_RANGE else low
     if high - first < FROM_RANGE:

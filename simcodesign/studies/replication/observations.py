@@ -201,7 +201,7 @@ def check_warm_up(warm_up: object) -> int:
     if warm_up == MSER5:
         return 0
     if isinstance(warm_up, bool) or not isinstance(warm_up, int) or warm_up < 0:
-        raise InputError("warm-up", value=warm_up, allowed=f"{MSER5}, or a number of requests, 0 or above")
+        raise InputError("not a warm-up", value=warm_up, allowed=f"{MSER5}, or a number of requests, 0 or above")
     return warm_up
 
 

@@ -79,7 +79,7 @@ class Interval(PlainResult):
 def check_level(level: float) -> float:
     """Return the probability. InputError unless it lies above 0 and below 1."""
     if not isinstance(level, int | float) or not 0 < level < 1:
-        raise InputError("level", value=level, allowed="above 0 and below 1, e.g. 0.95")
+        raise InputError("not a level of confidence", value=level, allowed="above 0 and below 1, e.g. 0.95")
     return float(level)
 
 

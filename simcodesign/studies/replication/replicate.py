@@ -93,7 +93,7 @@ class Replications:
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
-            raise InputError("jobs", value=self.jobs, allowed="1 or more")
+            raise InputError("not a number of jobs", value=self.jobs, allowed="1 or more")
 
     @classmethod
     @shows_keywords(SimulationKeywords, taken_by=Experiment.of)

@@ -48,7 +48,9 @@ class StoppingRules:
         if self.precision is None:
             return
         if not 0 < self.precision < 1:
-            raise InputError("precision", value=self.precision, allowed="a fraction above 0 and below 1, e.g. 0.01")
+            raise InputError(
+                "not a precision", value=self.precision, allowed="a fraction above 0 and below 1, e.g. 0.01"
+            )
         if self.replications == 1:
             raise InputError("a precision takes more than one replication", value=1, allowed="2 or more")
         if self.replications is not None and self.replications > self.at_most:

@@ -161,7 +161,7 @@ def isoefficiency(
     """
     described = _with_real(workload_of(workload), parameter)
     if not 0 < efficiency < 1:
-        raise InputError("efficiency", value=efficiency, allowed="above 0 and below 1")
+        raise InputError("not an efficiency", value=efficiency, allowed="above 0 and below 1")
     if serial not in (USEFUL_FLOPS, ONE_RANK):
         raise InputError("serial time", value=serial, allowed=f"{USEFUL_FLOPS}, {ONE_RANK}")
     at = machine if callable(machine) else lambda _: machine

@@ -81,7 +81,7 @@ def serve(
     (True, 2)
     """
     if not isinstance(replications, int) or not 1 <= replications <= MAX_REPLICATIONS:
-        raise InputError("replications", value=replications, allowed=f"1 to {MAX_REPLICATIONS}")
+        raise InputError("not a number of replications", value=replications, allowed=f"1 to {MAX_REPLICATIONS}")
     scenario = Scenario.of(workload, machine, parameters, preset=preset)
     experiment = Experiment.of(scenario, effects=effects, seed=seed)
     check_level(level)

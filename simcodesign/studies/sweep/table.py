@@ -50,7 +50,7 @@ def check_table_file(path: str | Path) -> None:
     """InputError for a file that ``write_table`` would not write, before any work is done."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError("format of a table", Place(str(path)), value=path.suffix, allowed=", ".join(SUFFIXES))
+        raise InputError("unknown format of a table", Place(str(path)), value=path.suffix, allowed=", ".join(SUFFIXES))
     if path.suffix.lower() == ".parquet":
         _load_pyarrow()
     if path.is_dir() or not path.parent.is_dir():

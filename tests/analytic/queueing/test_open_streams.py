@@ -247,7 +247,7 @@ WRONG = {
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0, 1], [1, 0]]": "never leave",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.7]]": "rows of next",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.7, 0.7], [0, 0]]": "more than 1",
-    "to: network, rate: 1, requests: 1, bytes: 0, destination: P": "no other rank",
+    "to: network, rate: 1, requests: 1, bytes: 0, destination: P": "not another rank",
 }
 
 

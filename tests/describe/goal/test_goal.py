@@ -355,7 +355,7 @@ WRONG = [
     (HEAD + "# calc 8\n}", 5, "unknown statement, got '# calc 8'"),
     (HEAD + "{ calc 8 }\n}", 5, "unknown statement, got '{ calc 8'"),
     (HEAD + "\u00e4: calc 8\n}", 5, "unknown statement, got '\u00e4: calc 8'"),
-    (HEAD + "l1: clac 8\n}", 5, "unknown operation, got 'clac' (allowed: did you mean 'calc'?"),
+    (HEAD + "l1: clac 8\n}", 5, "unknown operation, got 'clac': did you mean 'calc'?"),
     (HEAD + "l1:\n}", 5, "unknown operation, got 'end of line'"),
     (HEAD + "l1: calc 1\nl2: calc 1\nl1: calc 1\n}", 7, "label given twice in rank 0, got 'l1'"),
     (HEAD + "calc\n}", 5, "time of a calc, got 'end of line' (allowed: a whole number of nanoseconds from 0"),

@@ -178,7 +178,7 @@ def test_nothing_is_loaded_without_a_memory_for_messages() -> None:
     ("machine", "changes", "place", "words"),
     [
         (GPUS, {"node.memory": {"copies": 1.4, "cache": "1 MiB"}}, "node.memory", "load the memory of the machine"),
-        (LOADED, {"node.memory.copies": 0}, "node.memory.copies", "cannot be used"),
+        (LOADED, {"node.memory.copies": 0}, "node.memory.copies", "out of range"),
         (LOADED, {"node.memory.size": 1}, "node.memory.size", "unknown key"),
         (LOADED, {"caches": None}, "node.memory", "node.memory.cache: 1 MiB, or caches"),
         (GPUS, {"network.holds_receiver": "true"}, "network.holds_receiver", "node.network.holds_receiver"),

@@ -80,8 +80,8 @@ def test_bad_groups_and_roots_are_errors_of_both_readings_with_their_line(step: 
 @pytest.mark.parametrize(
     ("step", "what"),
     [
-        ("send: {to: group_rank, bytes: 8, group: row}", "no other rank"),
-        ("send: {to: 7, bytes: 8, group: row}", "no other rank"),
+        ("send: {to: group_rank, bytes: 8, group: row}", "not another rank"),
+        ("send: {to: 7, bytes: 8, group: row}", "not another rank"),
         ("send: {to: 0, bytes: 8, group: some, when: group_rank > 3}", ""),
     ],
 )

@@ -773,14 +773,14 @@ LEAVES = {"leaves": 4, "spines": 4, "global_links": 2}
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("mehs", 4), {}, "unknown topology kind, got 'mehs' .*did you mean 'mesh'"),
+        (("mehs", 4), {}, "unknown topology kind, got 'mehs'.*did you mean 'mesh'"),
         ((["mesh"], 4), {}, "unknown topology kind"),
         (("mesh", 0), {}, "node_count, got 0"),
         (("mesh", -4), {}, "node_count, got -4"),
         (("mesh", 4.0), {}, "whole number"),
         (("mesh", True), {}, "node_count, got True"),
         (("bus", 10**9 + 1), {}, "1000000000"),
-        (("mesh", 12, (5, 3)), {}, "shape has 15 hosts, but node_count is 12"),
+        (("mesh", 12, (5, 3)), {}, "the shape has 15 hosts, but 12 are needed"),
         (("torus", 4, (4, 0)), {}, r"shape\[1\], got 0"),
         (("torus", 4, (-2, -2)), {}, r"shape\[0\], got -2"),
         (("mesh", 4, (2, 2.0)), {}, r"shape\[1\], got 2.0"),

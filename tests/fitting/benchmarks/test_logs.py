@@ -197,5 +197,5 @@ def test_training_leaves_out_the_first_interval_of_each_run(tmp_path: Path) -> N
 
 
 def test_texts_of_other_benchmarks_are_of_no_known_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"(?s)of no known format.*a table in CSV"):
+    with pytest.raises(InputError, match=r"(?s)the format of the file is unknown.*a table in CSV"):
         read(tmp_path, "  1:       1 bytes   1000 times -->      4.93 Mbps in       1.55 usec\n")

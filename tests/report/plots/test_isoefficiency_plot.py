@@ -63,6 +63,6 @@ def test_what_cannot_be_plotted_is_refused(tmp_path: Path) -> None:
         isoefficiency_plot([result("hypercube-256"), in_seconds], tmp_path / "a.png")
     with pytest.raises(InputError, match="nothing to plot"):
         isoefficiency_plot(replace(result("mesh-256"), curves=()), tmp_path / "a.png")
-    with pytest.raises(InputError, match="file of a plot"):
+    with pytest.raises(InputError, match="unknown format of a plot"):
         isoefficiency_plot(result("mesh-256"), tmp_path / "a.txt")
     assert not [*tmp_path.iterdir()]

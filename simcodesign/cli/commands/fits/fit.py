@@ -11,9 +11,11 @@ from simcodesign.cli.sections import Section
 
 @command(app, "fit", section=Section.MEASURE, no_args_is_help=True, outputs=FILES)
 def run(options: FitOptions) -> None:
-    """Fit models of the performance-model normal form to measurements: c0 + sums of c x^i log2(x)^j ...
+    """Fit scaling models to measurements, in the performance-model normal form: c0 + sums of c x^i log2(x)^j ...
 
-    Each region and metric gets a model, its errors, and a prediction with an interval.
+    A metric, for example the run time, was measured at several values of parameters such as p. Each metric of each
+    region of the program (a function or phase) gets a model, its errors, and a prediction with an interval. For
+    example: fit times.csv --target p=1024.
     """
     use_one_thread()
     from simcodesign.cli.run.fits.fit import run_fit

@@ -132,8 +132,8 @@ class BuildLessonOptions:
     exam: Annotated[
         bool,
         Option(
-            help="Build an exam: leave out hints and everything that reveals an answer; from a page, in addition, "
-            "correct answers and feedback."
+            help="Build an exam: leave out hints and everything that reveals an answer. A page then contains no "
+            "correct answers and no feedback either."
         ),
     ] = False
     teacher: Annotated[
@@ -148,13 +148,14 @@ class BuildLessonOptions:
         Option(metavar="NAME", help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable."),
     ] = field(default_factory=list)
     topic: Annotated[
-        list[str], Option(metavar="STEP", help="Take only this step, such as a topic of the lesson bank. Repeatable.")
+        list[str],
+        Option(metavar="STEP", help="Keep only this step, for example a topic of the lesson bank. Repeatable."),
     ] = field(default_factory=list)
     question_level: Annotated[
-        list[int], Option(metavar="N", help="Take only questions of this level, 1 to 3. Repeatable.")
+        list[int], Option(metavar="N", help="Keep only questions of this level, 1 to 3. Repeatable.")
     ] = field(default_factory=list)
     start: Annotated[
-        list[str], Option(metavar="SLIDER=STOP", help="Start with SLIDER at STOP, one of its steps. Repeatable.")
+        list[str], Option(metavar="SLIDER=STOP", help="Start with SLIDER at STOP, one of its positions. Repeatable.")
     ] = field(default_factory=list)
     answer_tolerance: Annotated[
         list[str],
@@ -165,13 +166,16 @@ class BuildLessonOptions:
     ] = field(default_factory=list)
     changes: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Read such changes from FILE: a YAML file, or a page that was built with them."),
+        Option(
+            metavar="FILE", help="Read the options above from FILE: a YAML file, or a page that was built with them."
+        ),
     ] = None
     variants: Annotated[
         int | None,
         Option(
             metavar="N",
-            help="Write the questions of the codes 1 to N (default: every combination of slider positions).",
+            help="Write the questions for the student codes 1 to N (default: for every combination of slider "
+            "positions).",
         ),
     ] = None
     fresh: Annotated[bool, Option(help="Compute everything again, even what has not changed.")] = False

@@ -203,10 +203,12 @@ class MessageModel(ABC):
         """InputError for properties of the model that cannot be."""
         for key, allowed in self.choices.items():
             if (value := getattr(self, key)) not in allowed:
-                raise InputError(f"network.{key}", place, value=value, allowed=", ".join(allowed))
+                raise InputError(
+                    f"network.{key}: not one of the choices", place, value=value, allowed=", ".join(allowed)
+                )
         for key in self.flags:
             if not isinstance(value := getattr(self, key), bool):
-                raise InputError(f"network.{key}", place, value=value, allowed="true, false")
+                raise InputError(f"network.{key}: not one of the choices", place, value=value, allowed="true, false")
 
 
 #: The models that there are, by name.

@@ -72,7 +72,7 @@ class SlimFlyTopology(RouterTopology):
             )
         q = checked_whole(options["q"], "q", MAX_Q, place, least=3)
         if len(set(prime_factors(q))) > 1 or q % 4 == 2:
-            raise InputError("q of a slim_fly", place, value=q, allowed="a power of a prime, from 3 on")
+            raise InputError("a slim_fly cannot have this q", place, value=q, allowed="a power of a prime, from 3 on")
         check_multiple(node_count, 2 * q * q, "the routers, with the same number on each, a round", place)
         bandwidth, latency = checked_speeds(options, 2, place)
         return cls(node_count, node_count // (2 * q * q), q, bandwidth, latency)

@@ -341,7 +341,7 @@ def _ranged(
     step, words = spacing[0], [word.lower() for word in spacing[1:]]
     if step.startswith("n="):
         if words not in ([], ["log"], ["linear"]):
-            raise wrong(text, "spacing of a range", "n=COUNT, n=COUNT:log, n=COUNT:linear")
+            raise wrong(text, "unknown spacing of a range", "n=COUNT, n=COUNT:log, n=COUNT:linear")
         return counted(low, high, step[2:], words == ["log"], text), words == ["log"]
     if words:
         raise wrong(text, f"unexpected {':'.join(words)!r} after a step", FORMS)
@@ -350,10 +350,10 @@ def _ranged(
     if step.startswith("+"):
         match = NUMBER.fullmatch(step[1:].strip())
         if match is None:
-            raise wrong(text, "step of a range", FORMS)
+            raise wrong(text, "unknown step of a range", FORMS)
         by = quantity(match.group(1), match.group(2) or unit, dimension, Known(""), text)
         return arithmetic(low, high, by, text), False
-    raise wrong(text, f"step of a range {step!r}", FORMS)
+    raise wrong(text, f"unknown step of a range {step!r}", FORMS)
 
 
 def _unit_of_range(parts: Sequence[str]) -> str:

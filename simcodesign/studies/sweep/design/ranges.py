@@ -28,7 +28,7 @@ def geometric(low: float, high: float, factor: str, text: str) -> list[float]:
     match = NUMBER.fullmatch(factor.strip())
     by = float(match.group(1)) if match and not match.group(2) else math.nan
     if not by > 1 or not math.isfinite(by):
-        raise wrong(text, "factor of a range", "xFACTOR with a number above 1")
+        raise wrong(text, "not a factor of a range", "xFACTOR with a number above 1")
     if not low > 0:
         raise wrong(text, "a range by factors begins above 0", "LOW above 0, or a range by steps: LOW:HIGH:+STEP")
     count = math.floor((math.log(high) - math.log(low)) / math.log(by) + 1e-9) + 1
@@ -46,7 +46,7 @@ def geometric(low: float, high: float, factor: str, text: str) -> list[float]:
 def arithmetic(low: float, high: float, step: float, text: str) -> list[float]:
     """From ``low`` to ``high`` by steps. InputError for a step that does not go up."""
     if not step > 0:
-        raise wrong(text, "step of a range", "+STEP with a number above 0")
+        raise wrong(text, "not a step of a range", "+STEP with a number above 0")
     first, width, by = Fraction(repr(low)), Fraction(repr(high)) - Fraction(repr(low)), Fraction(repr(step))
     count = math.floor(width / by + _HIT) + 1
     check_count(count, text)
@@ -60,7 +60,7 @@ def counted(low: float, high: float, count_text: str, log: bool, text: str) -> l
     """So many values from ``low`` to ``high``, evenly or by factors. InputError for a count that cannot be."""
     count = int(count_text) if count_text.isdecimal() and len(count_text) < 10 else 0
     if count < 1 or (count == 1 and low != high):
-        raise wrong(text, "number of values of a range", "n=COUNT, a whole number, 2 or more")
+        raise wrong(text, "not a number of values of a range", "n=COUNT, a whole number, 2 or more")
     check_count(count, text)
     if low == high:
         return [low]
@@ -76,4 +76,4 @@ def counted(low: float, high: float, count_text: str, log: bool, text: str) -> l
 def check_count(count: int, text: str) -> None:
     """InputError for more values than an axis may have."""
     if count > MOST_VALUES:
-        raise wrong(text, f"{count:.3g} values", f"up to {MOST_VALUES} of an axis")
+        raise wrong(text, f"there are too many values: {count:.3g}", f"up to {MOST_VALUES} of an axis")

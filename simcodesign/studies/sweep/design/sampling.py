@@ -37,9 +37,13 @@ def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup:
     is cut so that it is not balanced. InputError for anything that cannot be used.
     """
     if method not in METHODS:
-        raise InputError("way to sample", Place("--sample"), value=method, allowed=nearest(str(method), METHODS))
+        raise InputError(
+            "unknown method of sampling", Place("--sample"), value=method, allowed=nearest(str(method), METHODS)
+        )
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_VALUES:
-        raise InputError("points of a sample", Place("--sample"), value=count, allowed=f"1 to {MOST_VALUES}")
+        raise InputError(
+            "not a number of points of a sample", Place("--sample"), value=count, allowed=f"1 to {MOST_VALUES}"
+        )
     if not 1 <= len(over) <= MAX_AXES:
         raise InputError("nothing is varied", Place("--vary"), value=len(over), allowed=f"1 to {MAX_AXES} axes")
     shares = _shares(count, len(over), method, seed)
