@@ -373,7 +373,7 @@ def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
     """Return the changes of the machine's file, by dotted paths; sizes, times and bandwidths in SI units."""
     changes: dict[str, object] = {}
     messages = calibration.messages
-    if messages is not None and len(messages.segments) == 1:
+    if messages is not None and len(messages.segments) == 1 and not calibration.machine.network.has_segments:
         (one,) = messages.segments
         changes |= {part.path: part.value for part in (one.startup, one.per_byte)}
     elif messages is not None:
