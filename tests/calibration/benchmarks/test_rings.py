@@ -167,6 +167,13 @@ def test_rings_across_nodes_replace_the_segments_of_a_machine(tmp_path: Path) ->
         assert forecast(work, machine, at).makespan_s == pytest.approx(forecast(work, known, at).makespan_s, rel=1e-3)
 
 
+def test_interfaces_are_no_slower_than_rings_through_them(tmp_path: Path) -> None:
+    machine = far_machine(2, 8, 2 * US, 10 * GB).replace("rails: 8}", "rails: 8, interfaces: {bandwidth: 12 GB/s}}")
+    found = constants(calibrated(tmp_path, far_output("all_reduce", 2, 8, "nccl"), machine=machine))
+    assert found["network.per_byte"] == pytest.approx(1 / (15 * GB), rel=1e-3)
+    assert found["network.interfaces.per_byte"] == found["network.per_byte"]
+
+
 def test_the_operator_of_the_machine_is_no_part_of_a_step(tmp_path: Path) -> None:
     """In half of the steps of an allreduce, a block of n/P bytes is reduced at 400 GB/s."""
     machine = GPUS.replace("bandwidth: 10 GB/s}", "bandwidth: 10 GB/s, reduction: 400 GB/s}")
