@@ -184,11 +184,9 @@ def calibrate_machine(
         )
         notes.append(f"{assumed} Set it, for example by --given hops=2.")
     partial = MachineCalibration(str(machine), base, every, messages, (), None, (), level, near)
-    partial = replace(partial, has_new_levels=has_new_levels)
-    partial, tables = _with_rings(partial, tables, notes)
-    messages = partial.messages
+    partial, tables = _with_rings(replace(partial, has_new_levels=has_new_levels), tables, notes)
     constants, kind = _others(tables, far, base, level, notes)
-    constants = _as_fast_as_messages(constants, messages, base, notes)
+    constants = _as_fast_as_messages(constants, partial.messages, base, notes)
     partial = replace(partial, constants=tuple(constants), duplex=kind)
     partial = _under_load(partial, tables, (known or {}).get(CACHE), notes)
     if algorithms:
@@ -200,7 +198,7 @@ def calibrate_machine(
     copies, more = packing_times(tables, _calibrated(partial), level)
     notes += more
     partial = replace(partial, constants=(*partial.constants, *copies))
-    notes += () if messages is None else messages.notes
+    notes += () if partial.messages is None else partial.messages.notes
     notes += notes_within_node(tables, base, near)
     used = {(file, line) for file, lines in partial.lines.items() for line in lines}
     notes += unused_within_node(tables, base, used)
@@ -373,7 +371,7 @@ def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
     """Return the changes of the machine's file, by dotted paths; sizes, times and bandwidths in SI units."""
     changes: dict[str, object] = {}
     messages = calibration.messages
-    if messages is not None and len(messages.segments) == 1:
+    if messages is not None and len(messages.segments) == 1 and not calibration.machine.network.has_segments:
         (one,) = messages.segments
         changes |= {part.path: part.value for part in (one.startup, one.per_byte)}
     elif messages is not None:

@@ -24,6 +24,7 @@ from simcodesign.calibration.benchmarks.point_to_point import PointToPoint, Segm
 from simcodesign.calibration.benchmarks.reductions import usable
 from simcodesign.calibration.benchmarks.rings import PING_PONG, is_on_both_levels
 from simcodesign.calibration.benchmarks.samples import RINGS, MachineConstant, Sample, united
+from simcodesign.calibration.benchmarks.saturation import PATH as INTERFACE
 from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
 from simcodesign.calibration.segments import LEAST_SIZES, Segmentation
 from simcodesign.core.expressions.expression import parse
@@ -40,6 +41,8 @@ from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 #: Algorithms that the rows may be by; another one than the first must fit better by this factor.
 CANDIDATES, BETTER = ("ring_channels", NCCL), 0.99
+#: Times per byte of links and interfaces.
+LINKS = "network.link_per_byte", INTERFACE
 #: Relative errors below this are of printed times. A constant is hidden if forecasts without it fit as well.
 PRINTED = 1e-3
 #: The relative step of a constant in which the forecast is taken to be linear.
@@ -105,11 +108,9 @@ class _Rings:
         first, *_, last = required_paths(machine.network.message_model)
         self.paths = first, last
         self.measured_s = np.array([one.median for _, one in taken])
-        network = machine.network
-        links = [one for one in (network.link_per_byte_s, network.interfaces.per_byte_s) if one is not None]
-        self.least = np.array([0.0, max((float(np.max(one)) for one in links), default=0.0)])  # none passes its links
         stated = machine.constants()
         self.stated = np.array([float(np.max(stated.get(path, 0.0))) for path in self.paths])
+        self.links = {path: float(np.max(stated[path])) for path in LINKS if path in stated}
 
     def predicted_s(self, algorithm: str, sets: FloatArray) -> FloatArray:
         """Forecast times with K sets of constants, (K, 2): (K, N)."""
@@ -118,6 +119,8 @@ class _Rings:
         for place, (operation, one) in enumerate(self.taken):
             groups.setdefault((operation, one.parameters["P"]), []).append(place)
         constants = {path: sets[:, [column]] for column, path in enumerate(self.paths)}
+        # Links that the machine has slower than these messages are as fast as they, as in the calibrated machine.
+        constants |= {path: np.minimum(value, sets[:, [1]]) for path, value in self.links.items()}
         for (operation, ranks), places in groups.items():
             demand = Collective(None, self.machine.place, name=operation, algorithm=algorithm, bytes=parse("m"))
             workload = Workload(operation, {"m": Parameter("m", None)}, {}, (demand,))
@@ -130,18 +133,16 @@ class _Rings:
         """Return the best fit by an algorithm, from several first estimates: the forecast has largest-of-two terms."""
 
         def off(constants: FloatArray) -> FloatArray:
-            at = np.maximum(constants * scale, self.least)
-            return np.asarray(self.predicted_s(algorithm, at[None])[0] / measured - 1)
+            return np.asarray(self.predicted_s(algorithm, (constants * scale)[None])[0] / measured - 1)
 
         measured, found = self.measured_s, []
         size = np.array([one.parameters["bytes"] for _, one in self.taken])
         ranks = np.array([one.parameters["P"] for _, one in self.taken])
         scale = np.maximum(np.array([np.min(measured / ranks) / 2, np.min(measured / size)]), LEAST)
         for factor in FACTORS:
-            start = np.maximum(np.array([1.0, factor]), 1.001 * self.least / scale)
-            bounds = self.least / scale, np.inf
+            start, bounds = np.array([1.0, factor]), (0.0, np.inf)
             done = least_squares(off, start, bounds=bounds, max_nfev=MOST_STEPS, **dict.fromkeys(TOLERANCES, 1e-10))
-            found.append((float(np.sqrt(2 * done.cost / len(measured))), np.maximum(done.x * scale, self.least)))
+            found.append((float(np.sqrt(2 * done.cost / len(measured))), done.x * scale))
             if found[-1][0] < PRINTED:
                 break
         error, constants = min(found, key=lambda one: one[0])
@@ -149,7 +150,7 @@ class _Rings:
 
     def result(self, fit: _Fit, level: float, notes: list[str]) -> PointToPoint | None:
         """Return the constants with intervals; hidden ones are kept if the machine's are no worse, with a note."""
-        hidden = np.array([self._fits(fit, np.where(one, self.least, fit.constants), level) for one in np.eye(2)])
+        hidden = np.array([self._fits(fit, np.where(one, 0.0, fit.constants), level) for one in np.eye(2)])
         if hidden.all():
             notes.append("Rings across nodes determine no constant: messages within nodes take longer.")
             return None
@@ -183,7 +184,7 @@ class _Rings:
 
     def _kept(self, fit: _Fit, hidden: BoolArray, level: float, notes: list[str]) -> FloatArray:
         """Return the constants, with the machine's for hidden ones unless they make forecasts worse."""
-        constants = np.where(hidden, np.maximum(self.stated, self.least), fit.constants)
+        constants = np.where(hidden, self.stated, fit.constants)
         is_kept = self._fits(fit, constants, level)
         for path in np.array(self.paths)[hidden].tolist():
             what = f"{self.machine.name}'s is kept" if is_kept else "the estimate is the most that fits"

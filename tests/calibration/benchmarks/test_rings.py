@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from simcodesign import Machine, forecast, simulate
-from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
+from simcodesign.calibration.benchmarks.machine_constants import (
+    MachineCalibration,
+    calibrate_machine,
+    machine_changes,
+)
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark
 from tests import ROOT
@@ -145,6 +149,29 @@ def test_a_bandwidth_that_messages_within_nodes_hide_is_kept(tmp_path: Path) -> 
     longest = (ALPHA + block * 7 / 8 / BETA) / (block / 8)
     assert constants(slow)["network.per_byte"] == pytest.approx(longest, rel=2e-3)
     assert any("is hidden" in one and "the most that fits" in one for one in slow.notes)
+
+
+def test_rings_across_nodes_replace_the_segments_of_a_machine(tmp_path: Path) -> None:
+    """Rings determine one segment, which is then of all sizes."""
+    output = far_output("all_gather", 4, 4, "nccl")
+    stated = far_machine(4, 4, 2 * US, 100 * GB)
+    one = f"startup: {2 * US} s, bandwidth: {100 * GB} B/s"
+    two = "segments: [{up_to: 64 KiB, startup: 2 us, bandwidth: 10 GB/s}, {startup: 5 us, bandwidth: 90 GB/s}]"
+    found = calibrated(tmp_path, output, machine=stated.replace(one, two))
+    assert found.machine.network.has_segments
+    machine = Machine.load(tmp_path / "gpus.yaml", machine_changes(found))
+    work = workload("- allgather: {bytes: n, algorithm: nccl}", "parameters: {n: {default: 1}}\n")
+    known = read_machine(far_machine(4, 4, 20 * US, 15 * GB))
+    for size in (100.0, 1e4, 1e8):
+        at = {"P": 16, "n": size}
+        assert forecast(work, machine, at).makespan_s == pytest.approx(forecast(work, known, at).makespan_s, rel=1e-3)
+
+
+def test_interfaces_are_no_slower_than_rings_through_them(tmp_path: Path) -> None:
+    machine = far_machine(2, 8, 2 * US, 10 * GB).replace("rails: 8}", "rails: 8, interfaces: {bandwidth: 12 GB/s}}")
+    found = constants(calibrated(tmp_path, far_output("all_reduce", 2, 8, "nccl"), machine=machine))
+    assert found["network.per_byte"] == pytest.approx(1 / (15 * GB), rel=1e-3)
+    assert found["network.interfaces.per_byte"] == found["network.per_byte"]
 
 
 def test_the_operator_of_the_machine_is_no_part_of_a_step(tmp_path: Path) -> None:
