@@ -89,7 +89,7 @@ REFUSED = {
         "no such kind of file",
         "table:FILE (.csv .jsonl .parquet .tex)",
     ),
-    "suffix of a word": ("plot:a.gif", "suffix of a file", "plot:FILE (.png .svg .pdf)"),
+    "suffix of a word": ("plot:a.gif", "wrong suffix of a file", "plot:FILE (.png .svg .pdf)"),
     "suffix": (
         "a.gif",
         "no kind of file has this name or suffix",
@@ -100,7 +100,7 @@ REFUSED = {
     "no file": ("plot:", "no kind of file has this name or suffix", "plot:FILE"),
     "folder": ("no/plot.png", "cannot be written", "a file in an existing folder"),
     "a folder": ("plot:folder.png", "cannot be written", "a file in an existing folder"),
-    "not a text": ("plot:-", "suffix of a file", "plot:FILE (.png .svg .pdf)"),
+    "not a text": ("plot:-", "wrong suffix of a file", "plot:FILE (.png .svg .pdf)"),
     "twice": ("table:./given.csv", "in use by the same command", ""),
 }
 

@@ -104,7 +104,7 @@ def test_counted_hits_are_served_whatever_the_caches_hold(
     [
         ("{accesses: 9, hits: {l1: 0.9, llc: 0.2}}", "fractions of the accesses, together, got 1.1"),
         ("{accesses: 9, hits: {l1: -0.1}}", "hits of l1 = -0.1 is negative"),
-        ("{accesses: 9, hits: {L1: 0.9}}", "got 'L1' .*l1"),
+        ("{accesses: 9, hits: {L1: 0.9}}", "got 'L1'.*l1"),
         ("{hits: {l1: 0.9}}", "how many accesses"),
         ("{accesses: 9, hits: {l1: 0.9}, stack_distance: 3}", "whose locality.*hits"),
     ],

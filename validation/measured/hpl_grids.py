@@ -1,6 +1,6 @@
 """Linpack of order 250,000 on other process grids of Dahu, and with other options, against the runs that were measured.
 
-``python -m validation.measured.hpl_grids`` prints docs/tables/linpack-grids.csv (eight CPU minutes and 9 GB; spread-roll, which
+``python -m validation.measured.hpl_grids`` prints docs/tables/linpack-grids.csv (40 CPU minutes and 10 GB; spread-roll, which
 is not in it, takes up to 29 GB). Processors have the speeds of the usual state, as measured until January 2020. All runs are
 evidence.
 """
@@ -18,9 +18,8 @@ from .hpl import EFFECTS, WORKLOAD, machine
 
 ORDER = 250_000
 TABLE = "dahu-hpl-choices"
-#: Ranks of the runs on other grids, and the rows of the grids that were simulated.
+#: Ranks of the runs on other grids.
 GRID_RANKS = 960
-ROWS = (60, 30)
 #: The columns of a panel and the options that were simulated on 32 x 32 processes: broadcast, swap, look-ahead.
 BLOCK = 256
 OPTIONS = (("two_rings", "binary_exchange", 1), ("two_rings", "binary_exchange", 0), ("ring", "binary_exchange", 1))
@@ -31,7 +30,7 @@ COLUMNS = (*CHOICES[:-1], "look-ahead", "measured, s", "forecast, s", "simulatio
 def choices() -> Iterator[dict[str, str]]:
     """Yield the choices of every line: the grids, most rows first, then the options."""
     for _, row in tables.table(TABLE).iterrows():
-        is_grid = row["rows"] * row["columns"] == GRID_RANKS and row["rows"] in ROWS
+        is_grid = row["rows"] * row["columns"] == GRID_RANKS
         if is_grid or (row["block"] == BLOCK and tuple(row[name] for name in CHOICES[3:]) in OPTIONS):
             yield {name: str(row[name]) for name in CHOICES}
 

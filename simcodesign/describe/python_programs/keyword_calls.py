@@ -14,6 +14,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.computation import Copy, Kernel
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.machine_parts.rates import FORMAT_NUMBERS
 from simcodesign.describe.yaml.demands.base import READERS
 from simcodesign.describe.yaml.tree import Entry
 
@@ -60,6 +61,9 @@ def accelerator_demand(kind: str, text: str, place: Place) -> Kernel | Copy:
 
 
 def _check_amounts(demand: Demand) -> None:
+    if isinstance(demand, Kernel) and not isinstance(demand.type, str) and demand.type.names:
+        where = demand.type.place or demand.place
+        raise InputError("unknown number format", where, value=demand.type.text, allowed=", ".join(FORMAT_NUMBERS))
     for amount in demand.amounts():
         value = float("nan") if amount.names else float(np.asarray(amount.evaluate({})))
         if not 0 <= value < float("inf"):

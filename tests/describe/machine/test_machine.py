@@ -47,8 +47,8 @@ network:
   packing: 20 ns
   packing_bandwidth: 8 GB/s
   matching: 20 ns
-  in_switch: {latency: 1 us, bandwidth: 8 GB/s}
   bandwidth: 100 MB/s
+  in_switch: {latency: 1 us, bandwidth: 8 GB/s}
   receive_overhead: 2 us
   hop_latency: 100 ns
   link_bandwidth: 200 MB/s
