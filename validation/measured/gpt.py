@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -207,25 +207,38 @@ def _case(name: str, rows: list[Step], *, because: str = "", quick: bool = False
             notes=("the passes of a stage, prolonged by the bubble",),
         )
 
+    claim = "Kernels and all-reduces, measured alone, predict steps of training."
+    chosen = "bytes of a layer, rings of channels, rows of kernels that are constants"
+    base = case_of_steps(f"gpt/{name}", claim, SOURCES[rows[0].source], measured, measure, _GOAL, chosen)
+    return replace(base, because=because, quick=quick, full=full)
+
+
+def case_of_steps(
+    name: str,
+    claim: str,
+    source: str,
+    measured: dict[str, MeasuredValue],
+    measure: Callable[[], Readings],
+    goal: Tolerance,
+    chosen: str,
+) -> Case:
+    """A case of steps of training. ``chosen``: what was neither public nor assumed."""
     return Case(
-        name=f"gpt/{name}",
-        claim="Kernels and all-reduces, measured alone, predict steps of training.",
-        source=SOURCES[rows[0].source],
+        name=name,
+        claim=claim,
+        source=source,
         unit="s",
         expected={one: float(value) for one, value in measured.items()},
         measured=measured,
         reading="simulation",
-        tolerance=_GOAL,
+        tolerance=goal,
         measure=measure,
-        because=because,
         inputs={
             "data sheet, kernels, all-reduce": "public",
             "latencies between nodes": "assumed",
-            "bytes of a layer, rings of channels, rows of kernels that are constants": "chosen",
+            chosen: "chosen",
         },
         printed=True,
-        quick=quick,
-        full=full,
     )
 
 

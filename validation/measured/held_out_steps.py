@@ -11,7 +11,7 @@ Source: mosaicml/llm-foundry; Smith et al., arXiv 2201.11990; bigscience-worksho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import pandas as pd
@@ -23,6 +23,7 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
 from ..published import tables
+from .gpt import case_of_steps
 
 FSDP_TABLE, GPT_TABLE = "fsdp-steps", "gpt-steps-held-out"
 GPUS_OF_A_NODE = 8
@@ -146,25 +147,10 @@ def _case(name: str, rows: list[Step], source: str, because: str, full: bool = T
     def measure() -> Readings:
         return Readings({one.name: one.forecast_s() for one in rows}, {one.name: one.simulated_s() for one in rows})
 
-    return Case(
-        name=f"held-out/{name}",
-        claim="Kernels and all-reduces, measured alone, predict steps of training that were read last.",
-        source=source,
-        unit="s",
-        expected={one: float(value) for one, value in measured.items()},
-        measured=measured,
-        reading="simulation",
-        tolerance=_GOAL,
-        measure=measure,
-        because=because,
-        inputs={
-            "data sheet, kernels, all-reduce": "public",
-            "latencies between nodes": "assumed",
-            "memory bandwidth of 40 GB, a causal mask that leaves out blocks": "chosen",
-        },
-        printed=True,
-        full=full,
-    )
+    claim = "Kernels and all-reduces, measured alone, predict steps of training that were read last."
+    chosen = "memory bandwidth of 40 GB, a causal mask that leaves out blocks"
+    base = case_of_steps(f"held-out/{name}", claim, source, measured, measure, _GOAL, chosen)
+    return replace(base, because=because, full=full)
 
 
 _MPT = "repository mosaicml/llm-foundry, scripts/train/benchmarking (commit 061f2c7)"

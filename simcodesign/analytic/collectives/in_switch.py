@@ -97,7 +97,7 @@ class Stage(NamedTuple):
 
 _BY_LEADERS = (Stage(WITHIN, ALLREDUCE), Stage(LEADERS, ALLREDUCE), Stage(WITHIN, BROADCAST))
 _IN_PART = (lambda ranks, most, nodes: 1.0 / most,)
-#: By operation: its stages on nodes with the same number of ranks each, and on others.
+#: For each operation, its stages on nodes with the same number of ranks each, and on others.
 STAGES: dict[str, tuple[tuple[Stage, ...], tuple[Stage, ...]]] = {
     "allreduce": (
         (
@@ -120,7 +120,7 @@ STAGES: dict[str, tuple[tuple[Stage, ...], tuple[Stage, ...]]] = {
     "reduce": ((Stage(WITHIN, REDUCE), Stage(LEADERS, REDUCE)),) * 2,
     "barrier": ((Stage(WITHIN, BARRIER), Stage(LEADERS, BARRIER), Stage(WITHIN, BARRIER)),) * 2,
 }
-#: What is done at once on one node.
+#: Operations that take a single part on one node.
 _ON_ONE_NODE = {"allreduce": ALLREDUCE, "barrier": BARRIER}
 
 

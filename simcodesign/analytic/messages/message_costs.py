@@ -101,8 +101,7 @@ def price(
     """
     message = _message(network, ranks, hops, links)
     data = network.reduction_s_per_byte, network.packing_s_per_block, network.packing_s_per_byte
-    combined_later_s = network.combined_later_s if network.combines_in_switches else None
-    return MessageCosts(ranks, message, (), *data, combined_later_s)
+    return with_switches(MessageCosts(ranks, message, (), *data), network if network.combines_in_switches else None)
 
 
 def _message(
@@ -174,7 +173,14 @@ def _plain(
 
 def with_switches(prices: MessageCosts, network: Network | None) -> MessageCosts:
     """Return the prices on a network whose switches combine messages, or whose switches cannot if None."""
-    return replace(prices, combined_later_s=None if network is None else network.combined_later_s)
+    return replace(prices, combined_later_s=None if network is None else functools.partial(combined_later_s, network))
+
+
+def combined_later_s(network: Network, size_bytes: FloatOrArray) -> FloatOrArray:
+    """Return the seconds that switches take to combine messages, in addition to a message of ``size_bytes``."""
+    assert network.switch_latency_s is not None
+    bytes_s = 0.0 if network.switch_per_byte_s is None else size_bytes * network.switch_per_byte_s
+    return network.switch_latency_s + bytes_s
 
 
 @dataclass(frozen=True)

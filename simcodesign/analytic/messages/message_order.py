@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.message import FREE, Message
-from simcodesign.analytic.messages.message_costs import price
+from simcodesign.analytic.messages.message_costs import combined_later_s, price
 from simcodesign.analytic.messages.ordered_steps import Burst, Ints, Joint, Step, Steps
 from simcodesign.analytic.messages.route_links import RouteLinks
 from simcodesign.core.units import FloatOrArray
@@ -203,7 +203,7 @@ def _of_step(step: Step, size_bytes: FloatOrArray, network: Network, ranks: int,
     turns = (turn + SENT, turn + TAKEN, turn + FREED)
     reduced_s = size_bytes * step.reduced / step.parts * network.reduction_s_per_byte if np.any(step.reduced) else 0.0
     size = step.size_bytes(size_bytes)
-    later_s = 0.0 if step.combined_by is None else step.combined_by.combined_later_s(size)
+    later_s = 0.0 if step.combined_by is None else combined_later_s(step.combined_by, size)
     rows = _rows(step.source, step.target, size, turns, reduced_s, 0, later_s, step.signals)
     copies = [(turn + PACKED, step.packed), (turn + UNPACKED, step.unpacked)]
     copy_s = network.packing_s_per_block + np.asarray(size_bytes) / step.parts * network.packing_s_per_byte

@@ -230,7 +230,10 @@ def _calibrated(calibration: MachineCalibration) -> Machine:
 def _with_rings(
     calibration: MachineCalibration, tables: tuple[BenchmarkTable, ...], notes: list[str]
 ) -> tuple[MachineCalibration, tuple[BenchmarkTable, ...]]:
-    """Add constants between nodes from rings across them, if nothing else tells these; tables without used rows."""
+    """Add constants between nodes from rings across them, if nothing else gives these.
+
+    Return also the tables without used rows.
+    """
     if calibration.messages is not None:
         return calibration, tables
     changes = machine_changes(calibration)

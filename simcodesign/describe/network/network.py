@@ -141,11 +141,6 @@ class Network:
         """Whether its switches can combine messages on the way."""
         return self.switch_latency_s is not None
 
-    def combined_later_s(self, size_bytes: FloatOrArray) -> FloatOrArray:
-        """Seconds that combining messages in switches takes, in addition to a message of ``size_bytes``."""
-        per_byte_s = 0.0 if self.switch_per_byte_s is None else self.switch_per_byte_s
-        return (0.0 if self.switch_latency_s is None else self.switch_latency_s) + size_bytes * per_byte_s
-
     @property
     def search_s(self) -> FloatOrArray:
         """Seconds in which a receive examines one waiting message."""

@@ -30,7 +30,7 @@ _EFFECTS = ("#D55E00", "#56B4E9", "#F0E442", "#8C6D31", "#7B3FA0", "#009E73", "#
 def plot_over_axis(mpl: Any, several: SeveralComparisons, why: bool) -> Any:
     """Return times and ratios over the axis, a colour for each candidate.
 
-    Of a single candidate, each column of its table has a colour. With ``why``, the ladders are below.
+    For a single candidate, each column of its table has a colour. With ``why``, the ladders are below.
     """
     lines, series = lines_of(several), [*series_of(several)]
     rows = -(-len(lines) // _IN_A_ROW) if why else 0

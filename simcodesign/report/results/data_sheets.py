@@ -59,7 +59,7 @@ def head(kind: str, described: Machine | Workload) -> RenderableType:
         ("about", described.about),
         ("source", described.source),
         ("file", described.place.file),
-        ("changed", ", ".join(getattr(described, "changes", ()))),
+        ("changed", ", ".join(described.changes if isinstance(described, Machine) else ())),
     ]
     return section("", ((name, one_line(text)) for name, text in rows if text))
 

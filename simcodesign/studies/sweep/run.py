@@ -51,7 +51,7 @@ BLOCK = 20_000
 class SweepOutcome:
     """Number of points ``stored`` of all ``count`` points, of these the ``failed`` ones.
 
-    Also says how many this run stored, and whether it was ``stopped`` before the end.
+    ``new``: how many this run stored. ``stopped``: whether it ended before all points were stored.
     """
 
     stored: int

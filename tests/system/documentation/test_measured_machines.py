@@ -143,6 +143,8 @@ def test_the_table_has_every_process_grid_and_option() -> None:
     assert [[row[name] for name in published] for row in OF_GRIDS] == [
         [row[name] for name in published] for row in lines
     ]
+    grids = {(p, q) for row in OF_GRIDS if (p := int(row["rows"])) * (q := int(row["columns"])) == hpl_grids.GRID_RANKS}
+    assert grids == {(p, 960 // p) for p in range(8, 121) if 960 % p == 0}
     for row in OF_GRIDS:
         error = seconds(row["simulation, s"]) / seconds(row["measured, s"]) - 1
         assert error == pytest.approx(percent(row["error"]), abs=1e-3)

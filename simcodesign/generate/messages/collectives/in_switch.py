@@ -40,7 +40,9 @@ def through_switches(ranks: Ranks, size_bytes: float, network: Network) -> None:
         return
     ranks.meet()
     ranks.exchange((ranks.rank + 1) % ranks.count, (ranks.rank - 1) % ranks.count, size_bytes)
-    ranks.meet(network.combined_later_s(size_bytes))
+    assert network.switch_latency_s is not None
+    per_byte_s = network.switch_per_byte_s
+    ranks.meet(network.switch_latency_s if per_byte_s is None else network.switch_latency_s + size_bytes * per_byte_s)
 
 
 def _every_byte(ranks: Ranks, size_bytes: float) -> float:
@@ -51,8 +53,8 @@ def _others_bytes(ranks: Ranks, size_bytes: float) -> float:
     return (ranks.count - 1) * size_bytes
 
 
-#: By operation: the bytes that a rank sends to its switch or gets back, whichever are more, and the messages of ranks
-#: without such switches.
+#: For each operation, the bytes that a rank sends to its switch or gets back, whichever are more, and the messages of
+#: ranks without such switches.
 _PARTS: dict[str, tuple[Callable[[Ranks, float], float], Write]] = {
     "allreduce": (_every_byte, allreduce_ring),
     "reduce_scatter": (_every_byte, reduce_scatter_ring),

@@ -47,7 +47,8 @@ def without_colours(text: str) -> str:
 def by_rank(lines: Sequence[str], begins: Begins) -> list[Line]:
     """Return numbered lines without their prefixes: the lines of one rank or host after another's, in order of first.
 
-    ``begins``: whether the output of a benchmark begins at a line, which tells prefixes from what benchmarks print.
+    ``begins``: whether the output of a benchmark begins at a line, which distinguishes prefixes from what benchmarks
+    print.
     """
     rest = [("", number, line) for number, line in enumerate(lines, 1)]
     for _ in range(_MOST_PREFIXES):
