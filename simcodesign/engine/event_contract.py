@@ -46,7 +46,11 @@
    ends, which lets others go, and when its processor is free. A message that shares links fairly first tries when its
    last byte arrives. If all times are whole nanoseconds (or picoseconds) except for rounding, the run counts in these,
    so that simultaneous events on paper are simultaneous in the run.
-6. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as
+6. The operations that poll (``Polls``) look as at one more station, which arbitrates after all others, in one event
+   for each of them, in the order of arrival times and operations. If the part has not begun, and its second operation
+   is no receive or one whose message has arrived by now, or the poll waits, the part begins now, and the operation is
+   done when the part is. Otherwise it is done now.
+7. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as
    messages of sends do; as operations they come after all others. No one receives them. The run ends when the last
    operation is done: later events do not happen.
 """
@@ -63,7 +67,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import DeadlockError
 from simcodesign.core.operation_kinds import RECEIVE, WAIT
 from simcodesign.core.stations.services import Services
-from simcodesign.generate.plan import INTERFACE, LINK, MESSAGE_MEMORY, NONE, Plan
+from simcodesign.generate.plan import INTERFACE, LINK, MESSAGE_MEMORY, NONE, Plan, Polls
 
 #: Called now and then with how far a run is: simulated seconds, events processed.
 OnProgress = Callable[[float, int], None]
@@ -213,7 +217,7 @@ def dependencies_of_run(plan: Plan, log: Log) -> tuple[NDArray[np.int64], NDArra
 
     Including dependencies on receives that were determined when they met their messages; None if there are none.
     """
-    if plan.edges is None and plan.taken_by is None:
+    if plan.edges is None and plan.taken_by is None and plan.polls is None:
         return None
     source, target, early = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_)
     if plan.edges is not None:
@@ -223,7 +227,24 @@ def dependencies_of_run(plan: Plan, log: Log) -> tuple[NDArray[np.int64], NDArra
         sends = np.flatnonzero(plan.taken_by != NONE)
         source, target = np.append(source, log.match[sends]), np.append(target, plan.taken_by[sends])
         early = np.append(early, np.ones(len(sends), bool))
+    if plan.polls is not None:
+        before, poll, part = polls_that_began(plan.polls, log)
+        source = np.concatenate([source, before, plan.polls.end[part]])
+        target = np.concatenate([target, part, poll]).astype(np.int32)
+        early = np.append(early, np.zeros(2 * len(part), bool))
     return source, target, early
+
+
+def polls_that_began(polls: Polls, log: Log) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Return what was done before each poll that began its part, these polls, and the parts.
+
+    It is the first poll of a part that was not done before the part.
+    """
+    poll = np.flatnonzero(polls.part != NONE)
+    part = polls.part[poll]
+    poll = poll[log.finish_s[poll] >= log.finish_s[polls.end[part]]]
+    part, first = np.unique(polls.part[poll], return_index=True)
+    return poll[first] - 1, poll[first], part
 
 
 def _described(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:

@@ -61,6 +61,8 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
             kept += len(plan) * ARRIVAL
         if plan.edges is not None:
             kept += len(plan) * DEPENDENCIES
+        if plan.polls is not None:
+            kept += len(plan) * plan.polls.end.itemsize
         if plan.loggops is not None:
             kept += COMPILED_LOGGOPS * int(np.isin(plan.kind, (SEND, RECEIVE)).sum())
         if plan.routes is not None and plan.routes.fair:

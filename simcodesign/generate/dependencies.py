@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.operation_kinds import WAIT
-from simcodesign.generate.plan import NONE, UNLIMITED, Discipline, Edges, LogGOPS
+from simcodesign.generate.plan import NONE, UNLIMITED, Discipline, Edges, LogGOPS, Polls
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -31,6 +31,7 @@ class Dependencies:
     without_noise: Ints | None = None  # operations whose durations stay as they are under noise
     disk_discipline: Discipline = UNLIMITED  # of every disk
     loggops: LogGOPS | None = None  # of what runs by the rules of LogGOPSim
+    polls: Polls | None = None
 
 
 def edges_of(count: int, source: Ints, target: Ints, early: ArrayLike = False) -> Edges | None:

@@ -86,6 +86,8 @@ def _postings(plan: Plan) -> Flags:
 
 def _check_waits(plan: Plan, name: str) -> None:
     """InputError for waits of another rank (``Ranks.meet``)."""
+    if plan.polls is not None:
+        raise InputError(f"parts of {name} are polled, which GOAL cannot tell", allowed="`polled: 0`")
     if plan.edges is None:
         return
     source, target = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start)), plan.edges.target

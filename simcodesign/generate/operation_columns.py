@@ -70,6 +70,7 @@ COLUMNS: dict[str, OperationColumn] = {
     "back": OperationColumn(np.int32, "operations", "distance back in its rank to its predecessor", CHAINS, 1),
     "awaits": OperationColumn(np.int32, "operations", "distance back to what it waits for in addition, or 0", CHAINS),
     "unit": OperationColumn(np.int16, "", "the part of its rank that does it", CHAINS),
+    "polled": OperationColumn(np.int16, "", "its role in a part that is polled (polled_parts.py)", DEMANDS),
     "server": OperationColumn(np.int32, "", "of the storage, that serves it", DEMANDS, NONE),
     "controller": OperationColumn(
         np.int16, "sockets", "of a memory operation: distance from its own to the controller that serves it", DEMANDS

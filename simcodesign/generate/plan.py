@@ -235,6 +235,21 @@ class Edges:
 
 
 @dataclass(frozen=True)
+class Polls:
+    """Parts of ranks that begin when they are polled, not when they are started.
+
+    A part begins with an operation of no time, after which it does its first message, and ends with one. If the part
+    has not begun when an operation polls it, and its first operation is no receive, or one whose message has arrived,
+    the part begins then, and the operation is done when the part is. If the message has not arrived, the operation is
+    done, unless it waits. If the part is done already, so is the operation.
+    """
+
+    part: Int32s  # (N,) of an operation that polls: the first operation of the part that it polls, or NONE
+    end: Int32s  # (N,) of the first operation of a part: the last one, or NONE
+    waits: NDArray[np.bool_]  # (N,) whether it polls until the part is done
+
+
+@dataclass(frozen=True)
 class Accounts:
     """Data for counters in addition to the operations; a Plan holds it only if counters are wanted.
 
@@ -313,12 +328,12 @@ class Plan:
     """N operations of P ranks.
 
     An operation is ready when the previous one in its rank is done (unless ``follows_previous`` is False) and all that
-    it waits for by ``edges``. A receive then waits for its message: given by ``match`` (receive -> its send, send ->
-    its receive), or, with a ``mailbox``, the first that comes there. With ``tag``, a receive takes the first message
-    there from its ``peer``, unless that is ANY, with its tag, unless that is ANY_TAG; with ``loggops``, in its box. An
-    operation with a ``station`` queues for it. It begins, and is done ``duration_s`` later. A message without a route
-    arrives when its send is done, or, with ``flight_s``, that long after the send has begun. A Plan with ``loggops``
-    goes by other rules.
+    it waits for by ``edges``, and, at the beginning of a part that is polled, when a poll begins it (``polls``). A
+    receive then waits for its message: given by ``match`` (receive -> its send, send -> its receive), or, with a
+    ``mailbox``, the first that comes there. With ``tag``, a receive takes the first message there from its ``peer``,
+    unless that is ANY, with its tag, unless that is ANY_TAG; with ``loggops``, in its box. An operation with a
+    ``station`` queues for it. It begins, and is done ``duration_s`` later. A message without a route arrives when its
+    send is done, or, with ``flight_s``, that long after the send has begun. A Plan with ``loggops`` has its own rules.
     """
 
     first: Int64s  # (P + 1,) first operation of each rank
@@ -335,6 +350,7 @@ class Plan:
     station: Int32s | None = None  # (N,) station that serves the operation for its duration, or NONE
     routes: Routes | None = None
     edges: Edges | None = None
+    polls: Polls | None = None
     mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
     tag: Int32s | None = None  # (N,) if messages that arrive at one mailbox or box do not suit all of its receives
     taken_by: Int32s | None = None  # (N,) of a send to a mailbox: what waits until its message is taken up, or NONE

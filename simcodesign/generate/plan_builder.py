@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.footprint import MessageDemand
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism
@@ -21,6 +22,7 @@ from simcodesign.describe.evaluation import EvaluatedStep, Evaluation, StepOfRan
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.background import USUAL_BYTES
 from simcodesign.describe.machine_parts.memory import OVERLAP
+from simcodesign.describe.programs.program import walk
 from simcodesign.generate.columns import (
     Column,
     DataCosts,
@@ -94,6 +96,7 @@ class PlanBuilder:
     totals: Totals = field(default_factory=Totals)
     files: Counter[str] = field(default_factory=Counter)  # accesses to files allocated at random, by phase
     background: DrawnBackground = DrawnBackground()
+    polling: dict[str, Int32s] = field(default_factory=dict)  # by name of a part under way: the ranks that poll it
 
     @property
     def design_point(self) -> DesignPoint:
@@ -114,6 +117,12 @@ class PlanBuilder:
     def queues_at_storage(self) -> bool:
         """Whether accesses queue at the servers of the storage, several of them at a time."""
         return Mechanism.STORAGE_SERVERS in self.on and self.design_point.workload.uses_storage
+
+    @cached_property
+    def polled_names(self) -> tuple[str, ...]:
+        """Names of the parts that may be polled."""
+        demands = (step for step in walk(self.design_point.workload.program) if isinstance(step, Demand))
+        return tuple(dict.fromkeys(demand.started_as for demand in demands if demand.polled is not None))
 
     @property
     def has_controllers(self) -> bool:
@@ -145,6 +154,7 @@ class PlanBuilder:
         names = (*names, *self.fields_of_memory)
         names = (*names, *OF_CHAINS) if has_chains else names
         names = (*names, "server") if self.queues_at_storage else names
+        names = (*names, "polled") if self.polled_names else names
         return (*names, "varies") if self.variations.marked else names
 
 

@@ -94,6 +94,8 @@ RUN, ARRIVAL = 4 + 4 + 8, 8
 RESULT = 2 * 8
 #: Bytes of an operation with dependencies beyond its rank: their begin (8), and two ends of each.
 DEPENDENCIES = 8 + 2 * 4
+#: Bytes of an operation of programs whose parts are polled: ``Polls``, and the poll that began a part.
+POLLED = 4 + 4 + 1 + 4
 #: Bytes of an operation where messages share links fairly: the arrays of ``FairSharing``.
 FAIR = 8 + 8 + 8 + 1 + 8 + 4
 #: What LogGOPSim's rules take in addition: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
@@ -136,6 +138,7 @@ def _others(builder: PlanBuilder) -> float:
         needed += BYTES_PER_ENTRY
     needed += OPEN if workload.is_open else 0
     needed += DEPENDENCIES if workload.has_overlap else 0
+    needed += POLLED if builder.polled_names else 0
     sharing = builder.design_point.machine.network.sharing
     needed += FAIR if Mechanism.LINKS in on and isinstance(sharing, MaxMin) else 0
     return needed + (LOGGOPS if builder.design_point.has_loggops or builder.prices.has_rendezvous else 0)

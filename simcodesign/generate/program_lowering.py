@@ -12,9 +12,9 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.base import Demand
-from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.demands.wait import Poll, Wait
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
-from simcodesign.describe.programs.program import Step, placed_demands
+from simcodesign.describe.programs.program import Step, placed_demands, walk
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.plan import DemandOrder, Int32s, Int64s
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -114,13 +114,17 @@ class ProgramLowering:
         by_machine = any(index in value.names for _, value in loop.block.constants)
         first = number
         changing = set[str]()  # names of what is started by other ranks in each iteration
+        begun = set[str]()  # names of what may be polled after its start
         for place, step in enumerate(loop.without_index.steps()):
             inner = step.demand if isinstance(step, EvaluatedStep) else step.block
             depends = index in workload.names_in(inner)
             if isinstance(inner, Demand) and depends and inner.started_as:
                 changing.add(inner.started_as)
+            if isinstance(inner, Demand) and inner.polled is not None:
+                begun.add(inner.started_as)
             if isinstance(inner, Wait):  # an operation of every rank that has started what it waits for
                 depends = not changing.isdisjoint(inner.names)
+            depends = depends or any(isinstance(one, Poll) and begun.intersection(one.names) for one in walk((inner,)))
             if not by_machine and not depends:
                 ready[place] = self._step(step, first)
             first += _demands_in(inner)

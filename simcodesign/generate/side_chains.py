@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.operation_kinds import WAIT
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.wait import Wait
@@ -20,6 +21,7 @@ from simcodesign.generate.columns import Column, Int32s, of_ranks
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE
 from simcodesign.generate.plan_builder import StepWriter
+from simcodesign.generate.polled_parts import BEGINS, ENDS, WAITS, polls_of, role
 from simcodesign.generate.segment import Segment, joined, woven
 
 Int64s = NDArray[np.int64]
@@ -33,6 +35,7 @@ class SideChains:
     def __init__(self, ranks: int) -> None:
         self._done = np.zeros(ranks, np.int64)  # operations of every rank so far
         self._last: dict[str, Int64s] = {}  # place of the last one of a part, NONE in ranks whose part is empty
+        self._polls: dict[str, NDArray[np.bool_]] = {}  # the ranks that poll a part
         self._who: dict[str, Int32s | None] = {}  # the ranks that have started a part; None: all
 
     def placed(self, demand: Demand, written: Segment, writer: StepWriter) -> Segment:
@@ -49,6 +52,8 @@ class SideChains:
         self._done = self._done + counts
 
     def _started(self, demand: Demand, part: Segment, writer: StepWriter) -> Segment:
+        if demand.polled is not None:
+            part = self._polled(demand, demand.polled, part, writer)
         self._last[demand.started_as] = np.where(part.counts > 0, self._done + part.counts - 1, NONE)
         unit = part.fields["unit"]
         unit[unit == 0] = UNITS.index(demand.works_on) if demand.works_on else 0
@@ -56,18 +61,32 @@ class SideChains:
         onward = _column(writer.who, back=part.counts + 1)
         return joined([part, _woven([onward], writer)], writer.builder.ranks, writer.builder.extra_fields)
 
+    def _polled(self, demand: Demand, polled: Expression, part: Segment, writer: StepWriter) -> Segment:
+        """Return a part with the operations that begin and end it, in ranks that poll it."""
+        name, names = demand.started_as, writer.builder.polled_names
+        self._polls[name] = (part.counts > 0) & (np.asarray(writer.amount(polled, "polled")) != 0)
+        who = writer.builder.polling[name] = np.flatnonzero(self._polls[name]).astype(np.int32)
+        begins, ends = (_woven([_column(who, polled=role(names, name, which))], writer) for which in (BEGINS, ENDS))
+        return joined([begins, part, ends], writer.builder.ranks, writer.builder.extra_fields)
+
     def _wait(self, wait: Wait, writer: StepWriter) -> Segment:
         columns, here = [], self._done.copy()
         for name in wait.names:
             last, who = self._last.pop(name), self._who.pop(name)
-            columns.append(_column(who, awaits=np.where(last == NONE, 0, here - last)))
+            polls = self._polls.pop(name, None)
+            writer.builder.polling.pop(name, None)
+            fields = {"awaits": np.where(last == NONE, 0, here - last)}
+            if polls is not None:
+                fields["awaits"][polls] = 0
+                fields["polled"] = role(writer.builder.polled_names, name, WAITS) * polls
+            columns.append(_column(who, **fields))
             here[slice(None) if who is None else who] += 1
         return _woven(columns, writer)
 
 
-def _column(who: Int32s | None, **fields: Int64s) -> Column:
-    """Return an operation of no time of the ranks ``who``; fields have a value for every rank."""
-    extra = {name: of_ranks(value.astype(np.int32), who) for name, value in fields.items()}
+def _column(who: Int32s | None, **fields: Int64s | int) -> Column:
+    """Return an operation of no time of the ranks ``who``; fields have a value for every rank, or one for all."""
+    extra = {name: of_ranks(np.asarray(value, np.int32), who) for name, value in fields.items()}
     return Column(WAIT, who, NONE, 0.0, extra=extra)
 
 
@@ -90,4 +109,5 @@ def dependencies_of_chains(segment: Segment, rank: NDArray[np.int32]) -> Depende
         early=np.zeros(len(source), bool),
         processor=np.full(len(rank), NONE, np.int32),
         processors=0,
+        polls=polls_of(segment, rank),
     )

@@ -1,17 +1,18 @@
-"""Waiting takes no time of its own: the forecast of a block has the rest of the started operations."""
+"""Waiting and polling take no time of their own: the forecast of a block has the rest of the started operations."""
 
 from __future__ import annotations
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
-from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.demands.wait import Poll, Wait
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
-class WaitForm(ClosedForm[Wait]):
-    """Nothing by itself."""
+class WaitForm(ClosedForm[Wait | Poll]):
+    """Nothing by itself. What is polled goes on beside the other work."""
 
-    def charge(self, demand: Wait, step: EvaluatedStep) -> Charge:
+    def charge(self, demand: Wait | Poll, step: EvaluatedStep) -> Charge:
         return Charge("communication", 0.0)
 
 
-CLOSED_FORMS.add(Wait, WaitForm())
+for kind in (Wait, Poll):
+    CLOSED_FORMS.add(kind, WaitForm())

@@ -39,12 +39,14 @@ class Demand:
     """The ranks that it applies to (all, when ``when`` is None) and its place in the file.
 
     ``started_as``: the name under which it is started, so that its ranks continue immediately, until a ``Wait`` of this
-    name; empty for what they do at its place.
+    name; empty for what they do at its place. ``polled``: if that is not 0, it begins when a ``Poll`` of this name
+    finds that its first message has arrived, or at the ``Wait``, and its ranks do nothing else until it is done.
     """
 
     when: Expression | None
     place: Place = field(compare=False)
     started_as: str = field(default="", kw_only=True)
+    polled: Expression | None = field(default=None, kw_only=True)
     #: Whether its amounts must be the same for every rank, so that they may not depend on ``rank``.
     alike_on_all_ranks: ClassVar[bool] = False
     #: Whether a program may start it and wait for it later.
@@ -82,6 +84,8 @@ class Demand:
         """Every expression of this demand."""
         if self.when is not None:
             yield self.when
+        if self.polled is not None:
+            yield self.polled
         yield from self.peers()
         yield from self.amounts()
 

@@ -12,20 +12,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.demands.base import ONE, Demand, kind_in_words
-from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.demands.wait import Poll, Wait
 from simcodesign.describe.programs.program import Block, Step, walk
 
 
-def started(demand: Demand, name: str) -> Demand:
-    """Return the demand, started under a name. InputError for what a rank does itself."""
+def started(demand: Demand, name: str, polled: Expression | None = None) -> Demand:
+    """Return the demand, started under a name. InputError for what a rank does itself, and for polling no messages."""
     if not demand.can_be_started:
         what, allowed = (
             "this cannot be started",
             ("send, receive, exchange, a collective, or work of accelerators and storage; of other work: overlap"),
         )
         raise InputError(what, demand.place, value=kind_in_words(type(demand)), allowed=allowed)
-    return replace(demand, started_as=name)
+    if polled is not None and demand.works_on:
+        what, allowed = "only messages can be polled", "send, receive, exchange or a collective"
+        raise InputError(what, polled.place or demand.place, value=kind_in_words(type(demand)), allowed=allowed)
+    return replace(demand, started_as=name, polled=polled)
 
 
 def overlapping(parts: Sequence[Demand], place: Place) -> Block:
@@ -57,15 +61,21 @@ def has_overlap(program: Sequence[Step]) -> bool:
     return any(isinstance(step, Demand) and bool(step.started_as) for step in walk(tuple(program)))
 
 
-def check_starts(body: Sequence[Step]) -> None:
+def check_starts(body: Sequence[Step], polled: frozenset[str] = frozenset()) -> None:
     """Raise InputError unless all operations started in a block are waited for in it, and nothing else is.
 
-    No two concurrent parts may have one name; likewise in its blocks.
+    No two concurrent parts may have one name; likewise in its blocks. ``polled``: what is started to be polled around
+    the block; only that and the like of the block may be polled.
     """
     under_way: dict[str, Demand] = {}
     for step in body:
+        may_be_polled = polled.union(name for name, demand in under_way.items() if demand.polled is not None)
         if isinstance(step, Block):
-            check_starts(step.body)
+            check_starts(step.body, may_be_polled)
+        elif isinstance(step, Poll):
+            for name in (name for name in step.names if name not in may_be_polled):
+                what = "a poll of what was not started with `polled` before it, in its block or around it"
+                raise InputError(what, step.place, value=name, allowed=nearest(name, may_be_polled))
         elif isinstance(step, Wait):
             for name in step.names:
                 if under_way.pop(name, None) is None:

@@ -87,6 +87,7 @@ _BLOCK = Section(
 _START = Section(
     Key("start", StepForm(), "a step that begins now and is waited for later (docs/overlap.md)", required=True),
     Key("as", Name(), "the name under which `start` is waited for", required=True),
+    Key("polled", Expr(), "not 0: it begins when a `poll` finds its first message, or at its `wait`", "0"),
 )
 _OVERLAP = Key("overlap", Items(StepForm(), "one step"), "steps that begin together; it ends with the last of them")
 
@@ -289,7 +290,8 @@ def _step(entry: Entry) -> Step:
 
 def _start(entry: Entry) -> Demand:
     items = _START.items(entry)
-    return started(_demand(items["start"]), items["as"].name())
+    polled = items["polled"].expression() if "polled" in items else None
+    return started(_demand(items["start"]), items["as"].name(), polled)
 
 
 def _overlap(entry: Entry) -> Block:

@@ -164,6 +164,9 @@ RECORDS(AS_RECORD)
     ARRAY(int64_t, edge_start) /* (N + 1,) */ \
     ARRAY(int32_t, edge_target) /* by edge */ \
     ARRAY(uint8_t, edge_early) /* by edge */ \
+    ARRAY(int32_t, polled) /* of an operation that polls: `Polls.part`; NULL where nothing is polled */ \
+    ARRAY(int32_t, polled_end) /* of the first operation of a part: `Polls.end` */ \
+    ARRAY(uint8_t, waits) /* of an operation that polls */ \
     ARRAY(int32_t, route) \
     ARRAY(int32_t, cost) \
     ARRAY(int32_t, other_route) /* of a message that chooses between two */ \
@@ -181,6 +184,7 @@ RECORDS(AS_RECORD)
     VALUE(int64_t, first_link) /* links, then memory controllers that messages pass */ \
     VALUE(int64_t, first_mailbox) \
     VALUE(int64_t, last_arbiter) /* after all: links that are shared fairly, as one; or the choice of routes */ \
+    VALUE(int64_t, polling) /* the arbiter after that one, where operations poll */ \
     ARRAY(int32_t, discipline) /* kind of discipline by station */ \
     ARRAY(int32_t, capacity) /* by station */ \
     ARRAY(double, service_factor) /* by station */
@@ -195,6 +199,7 @@ RECORDS(AS_RECORD)
     ARRAY(int32_t, missing) /* how many things an operation still waits for, or DONE, GRANTED, MET, HELD */ \
     ARRAY(int32_t, ready) /* a stack of operations that are ready */ \
     VALUE(int64_t, ready_count) \
+    ARRAY(int32_t, poll) /* by the last operation of a part: what is done with it, or NONE */ \
     ARRAY(int64_t, server_start) /* (first_interface + 1,) servers of stations below; others have one each */ \
     ARRAY(double, server_free_s) /* by server: of each station a heap */ \
     ARRAY(int32_t, stock) /* by mailbox: heap of messages */ \

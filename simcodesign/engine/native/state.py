@@ -71,6 +71,7 @@ def _give_program(run: Run, plan: Plan) -> None:
         first_link=np.searchsorted(kinds, LINK),
         first_mailbox=np.searchsorted(kinds, MAILBOX),
         last_arbiter=len(kinds),
+        polling=len(kinds) + 1,
         discipline=_of_disciplines(plan, "kind"),
         capacity=_of_disciplines(plan, "capacity"),
         service_factor=plan.stations.service_factor,
@@ -78,6 +79,8 @@ def _give_program(run: Run, plan: Plan) -> None:
     if plan.edges is not None:
         edges = plan.edges
         run.give("program", edge_start=edges.start, edge_target=edges.target, edge_early=edges.early)
+    if plan.polls is not None:
+        run.give("program", polled=plan.polls.part, polled_end=plan.polls.end, waits=plan.polls.waits)
     if plan.routes is not None:
         _give_routes(run, plan.routes)
 
@@ -137,6 +140,7 @@ def _give_requests(run: Run, plan: Plan, for_messages: bool) -> None:
         count = int(np.count_nonzero(travels) if packets is None else packets.count[travels].sum(dtype=np.int64))
     for stations in (plan.station, plan.mailbox):
         count += 0 if stations is None else int(np.count_nonzero(stations != NONE))
+    count += 0 if plan.polls is None else int(np.count_nonzero(plan.polls.part != NONE))
     run.make_room("memory", count, "requests")
     run.give("memory", free_slot=NONE)
 
@@ -160,6 +164,9 @@ def _give_memory(run: Run, plan: Plan) -> None:
         missing += np.bincount(plan.edges.target, minlength=len(plan)).astype(np.int32)
     if plan.taken_by is not None:
         missing += np.bincount(plan.taken_by[plan.taken_by != NONE], minlength=len(plan)).astype(np.int32)
+    if plan.polls is not None:
+        missing += plan.polls.end != NONE  # the first of a part waits to be polled
+        run.fill("memory", len(plan), NONE, "poll")
     kinds = plan.stations.kind
     service = int(np.searchsorted(kinds, INTERFACE))
     start = np.concatenate([[0], np.cumsum(plan.stations.servers[:service])]).astype(np.int64)
@@ -194,7 +201,7 @@ def _give_calendar(run: Run, plan: Plan) -> None:
         routes = plan.routes
         delays += [routes.link_s.ravel(), routes.interface_s, routes.latency_s.ravel(), routes.after_interface_s]
     run.fill("calendar", run.layout.constants["DAYS"], NONE, "first")
-    run.make_room("calendar", len(plan.stations) + 1, "events", "spare", "heap")
+    run.make_room("calendar", len(plan.stations) + 2, "events", "spare", "heap")
     run.give("calendar", days_per_s=_days_per_s(np.concatenate([np.zeros(0), *delays])))
 
 

@@ -124,6 +124,7 @@ static inline int64_t waits_at(const Run *run, int64_t op) {
     const Program *program = &run->program;
     int32_t stage = run->memory.missing[op];
     if (stage == GRANTED) return NONE;
+    if (program->polled && program->polled[op] != NONE) return program->polling;
     if (stage != MET && program->mailbox && program->mailbox[op] != NONE && program->kind[op] == RECEIVE)
         return program->mailbox[op];
     return program->station ? program->station[op] : NONE;
@@ -132,7 +133,10 @@ static inline int64_t waits_at(const Run *run, int64_t op) {
 /* An operation that is ready comes to a station or a mailbox. */
 static void ask(Run *run, int64_t station, int64_t op) {
     int32_t slot = new_request(run, op, run->memory.finish_s[op]);
-    if (is_limited(run, station)) {
+    if (station == run->program.polling) {
+        come(run, station, slot);
+        schedule(run, station, run->memory.requests[slot].arrival_s);
+    } else if (is_limited(run, station)) {
         come(run, station, slot);
         schedule(run, station, run->memory.requests[slot].arrival_s);
     } else if (station >= run->program.first_mailbox) {
@@ -162,6 +166,7 @@ static inline int64_t begin(Run *run, int64_t op) {
     if (program->edge_start)
         for (int64_t edge = program->edge_start[op]; edge < program->edge_start[op + 1]; edge++)
             release(run, program->edge_target[edge], program->edge_early[edge] ? time_s : end_s);
+    if (program->polled && run->memory.poll[op] != NONE) go_on(run, run->memory.poll[op], GRANTED, end_s);
     op++;
     if (!program->follows_previous[op]) return NONE;
     run->memory.finish_s[op] = later_of(run->memory.finish_s[op], end_s);
@@ -193,6 +198,31 @@ static inline int64_t proceed(Run *run, int64_t limit) {
     return done;
 }
 
+/* --- Polls --- */
+
+/* Whether an operation is no receive, or its message has arrived; it waits for nothing else but the one before. */
+static inline int has_come(const Run *run, int64_t op, double now) {
+    const Memory *memory = &run->memory;
+    return run->program.kind[op] != RECEIVE || (memory->missing[op] == 1 && memory->finish_s[op] <= now);
+}
+
+/* The first operation that polls looks whether its part can begin. */
+static void look(Run *run, double now) {
+    const Program *program = &run->program;
+    int64_t station = program->polling;
+    int32_t slot = leave_the_way(run, station), following = run->memory.stations[station].root;
+    if (following != NONE) schedule(run, station, later_of(run->memory.requests[following].arrival_s, now));
+    int64_t op = run->memory.requests[slot].op, part = program->polled[op];
+    forget(run, slot);
+    if (run->memory.missing[part] == 1 && (program->waits[op] || has_come(run, part + 1, now))) {
+        run->memory.missing[op] = HELD;
+        run->memory.poll[program->polled_end[part]] = (int32_t)op;
+        release(run, part, now);
+    } else {
+        go_on(run, op, GRANTED, now);
+    }
+}
+
 /* --- Events --- */
 
 /* Whether a message passes its next station before this one arbitrates: of an instant, disks and processors come first,
@@ -207,6 +237,8 @@ static inline void arbitrate(Run *run, int64_t station, double now) {
     if (station == run->program.last_arbiter) {
         if (run->flows.stations) share_links(run, now);
         else choose_route(run, now);
+    } else if (station == run->program.polling) {
+        look(run, now);
     } else if (station >= run->program.first_mailbox) {
         meet(run, station, now);
     } else if (station >= run->program.first_interface) {

@@ -15,7 +15,7 @@ How to read it
     ``environment.py`` has the clock and the calendar of events: it orders the events of an instant
     (``event_contract.py`` has the rules). That is the plain case. ``run.py`` chooses the classes of the other cases,
     each in a module of its own: ``packets.py``, ``fair_links.py``, ``loggopsim.py``, ``others.py``. Resources of other
-    kinds are in ``disciplines.py``, ``mailboxes.py`` and ``route_choice.py``.
+    kinds are in ``disciplines.py``, ``mailboxes.py``, ``route_choice.py`` and ``polling.py``.
 
 A run returns a ``Log``: when every operation was done, when every message arrived, what stations did.
 """
@@ -40,6 +40,7 @@ from simcodesign.engine.reference.disciplines import STATION_OF
 from simcodesign.engine.reference.environment import ContractEnvironment, Process
 from simcodesign.engine.reference.mailboxes import Mailbox
 from simcodesign.engine.reference.messages import Messages
+from simcodesign.engine.reference.polling import Polling
 from simcodesign.engine.reference.stations import Station
 from simcodesign.generate.plan import MAILBOX, NONE, Plan
 
@@ -85,6 +86,9 @@ class Simulation:
         """Read the kind, duration and station of each operation."""
         nowhere = [NONE] * len(plan)
         self.kind, self.duration_s = plan.kind.tolist(), plan.duration_s.tolist()
+        self.polling: Polling | None = None
+        self.part = nowhere if plan.polls is None else plan.polls.part.tolist()
+        self.end_of = nowhere if plan.polls is None else plan.polls.end.tolist()
         self.station = nowhere if plan.station is None else plan.station.tolist()
         self.mailbox = nowhere if plan.mailbox is None else plan.mailbox.tolist()
         self.flight_s: list[float] | None = None if plan.flight_s is None else plan.flight_s.tolist()
@@ -104,6 +108,10 @@ class Simulation:
         if plan.taken_by is not None:
             for send in np.flatnonzero(plan.taken_by != NONE).tolist():
                 self.awaited[int(plan.taken_by[send])].append(self.taken[send])
+        if plan.polls is not None:
+            self.polling = Polling(self.env, len(plan.stations) + 1, plan.polls, self.has_come)
+            for part, begun in self.polling.begun.items():
+                self.awaited[part].append(begun)
 
     def run(self, on_progress: OnProgress | None) -> None:
         """Process all events, with a report now and then."""
@@ -124,6 +132,8 @@ class Simulation:
                 yield event
             if self.kind[op] == RECEIVE:
                 yield from self.receive(op)
+            if self.part[op] != NONE:
+                yield from self.poll(op)
             if self.station[op] == NONE:
                 yield from self.perform(op)
             else:
@@ -142,6 +152,13 @@ class Simulation:
                 self.taken[send].succeed()
         elif self.match[op] != NONE and isnan(self.arrival_s[self.match[op]]):
             yield self.arrived[self.match[op]]
+
+    def poll(self, op: int) -> Process:
+        """Look whether a part can begin, and wait for its end if it begins now."""
+        assert self.polling is not None
+        ended = self.done[self.end_of[self.part[op]]]
+        if (yield self.polling.look(op)):
+            yield ended
 
     def perform_at(self, station: Station, op: int) -> Process:
         """Queue for a server of a station, and keep the server as long as the operation takes."""
@@ -195,6 +212,10 @@ class Simulation:
             yield self.env.timeout(self.flight_s[op])
         if self.kind[op] == SEND:
             self.arrive(op)
+
+    def has_come(self, op: int) -> bool:
+        """Return whether an operation is no receive, or its message has arrived."""
+        return self.kind[op] != RECEIVE or not isnan(self.arrival_s[self.match[op]])
 
     def arrive(self, send: int) -> None:
         """Deliver the message of a send to its receive."""

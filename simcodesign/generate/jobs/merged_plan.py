@@ -18,7 +18,7 @@ from simcodesign.core.operation_kinds import WAIT
 from simcodesign.generate.dependencies import edges_of
 from simcodesign.generate.jobs.merged_routes import merged_routes
 from simcodesign.generate.jobs.numbering import Numbering, renumbered
-from simcodesign.generate.plan import ANY_TAG, NONE, Edges, LogGOPS, Plan
+from simcodesign.generate.plan import ANY_TAG, NONE, Edges, LogGOPS, Plan, Polls
 
 Array = NDArray[Any]
 
@@ -57,6 +57,7 @@ def merged_plan(
         station=_of_some(plans, numbering, "station", lambda _: NONE, numbering.station),
         routes=merged_routes(plans, numbering),
         edges=_edges(plans, numbering),
+        polls=_polls(plans, numbering),
         mailbox=_of_some(plans, numbering, "mailbox", lambda _: NONE, numbering.station),
         tag=_of_some(plans, numbering, "tag", lambda _: ANY_TAG),
         taken_by=_of_some(plans, numbering, "taken_by", lambda _: NONE, numbering.operation),
@@ -134,6 +135,21 @@ def _edges(plans: Sequence[Plan], numbering: Numbering) -> Edges | None:
         target.append(operation[free])
         early.append(np.zeros(len(free), bool))
     return edges_of(numbering.operations, *(np.concatenate(parts) for parts in (source, target, early)))
+
+
+def _polls(plans: Sequence[Plan], numbering: Numbering) -> Polls | None:
+    """Return the polls of all Plans."""
+    if all(plan.polls is None for plan in plans):
+        return None
+    parts, ends, waits = [], [], []
+    for plan, operation in zip(plans, numbering.operation, strict=True):
+        none = np.full(len(plan), NONE, np.int32)
+        polls = plan.polls or Polls(none, none, np.zeros(len(plan), bool))
+        parts.append(renumbered(polls.part, operation))
+        ends.append(renumbered(polls.end, operation))
+        waits.append(polls.waits)
+    gathered = numbering.gathered
+    return Polls(gathered(parts, NONE, np.int32), gathered(ends, NONE, np.int32), gathered(waits, False, np.bool_))
 
 
 def _set_waits(plan: Plan, numbering: Numbering, starts_s: Sequence[float]) -> None:

@@ -145,6 +145,7 @@ class Draft:
             edges=None
             if dependencies is None
             else edges_of(len(self), dependencies.source, dependencies.target, dependencies.early),
+            polls=None if dependencies is None else dependencies.polls,
             mailbox=self.mailbox,
             tag=self.tag,
             taken_by=self.taken_by,

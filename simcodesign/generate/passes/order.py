@@ -30,7 +30,7 @@ from simcodesign.generate.passes.visited_stations import (
     route_messages,
     serve_operations,
 )
-from simcodesign.generate.plan import MOST_OPERATIONS, Plan
+from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Plan
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.side_chains import dependencies_of_chains
 
@@ -65,6 +65,8 @@ def find_dependencies(draft: Draft) -> None:
         draft.dependencies = program_in_loggopsim(draft.segment, draft.rank, draft.match, draft.mailbox)
     elif draft.dependencies is None and "back" in draft.fields:
         draft.dependencies = dependencies_of_chains(draft.segment, draft.rank)
+    if draft.prices.loggops and np.any(draft.fields.get("polled", 0)):
+        raise InputError("a part that is polled, in LogGOPS", draft.place, allowed="Hockney's model, or `polled: 0`")
     draft.dependencies, draft.fields["match"] = with_meetings(draft.dependencies, draft.kind, draft.match)
 
 
@@ -100,6 +102,21 @@ def follow_loggopsim(draft: Draft) -> None:
         draft.mailbox, draft.boxes = None, 0
 
 
+def check_polls(draft: Draft) -> None:
+    """Refuse what polls cannot look at: receives that do not know their message, and kernels slowed by messages."""
+    polls = None if draft.dependencies is None else draft.dependencies.polls
+    if polls is None:
+        return
+    begins = np.flatnonzero(polls.end != NONE)
+    if draft.mailbox is not None and np.any(draft.mailbox[begins + 1] != NONE):
+        what, allowed = "a polled part begins with a receive from anyone", "from one rank, and no `search` of receives"
+        raise InputError(what, draft.place, allowed=allowed)
+    accelerator = draft.builder.design_point.machine.accelerator
+    if Mechanism.INTERFERENCE in draft.builder.on and accelerator is not None and accelerator.interference:
+        what = "the effect interference, with parts that are polled"
+        raise InputError(what, draft.place, value=accelerator.interference, allowed="no interference, or `polled: 0`")
+
+
 def add_others(draft: Draft) -> None:
     """Draw the messages of other jobs."""
     builder = draft.builder
@@ -113,6 +130,7 @@ OF_RUN = (
     Pass(check_finite),
     Pass(follow_loggopsim),
     Pass(queue_receives, (Mechanism.RECEIVE_QUEUES,)),
+    Pass(check_polls),
     Pass(add_others, (Mechanism.OTHER_JOBS,)),
     Pass(serve_operations),
     Pass(route_messages),

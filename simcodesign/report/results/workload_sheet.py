@@ -298,7 +298,8 @@ def _tag(tag: int) -> str:
 
 
 def _started(step: Demand) -> str:
-    return f", started as {step.started_as}" if step.started_as else ""
+    polled = "" if step.polled is None else f", polled: {step.polled.text}"
+    return f", started as {step.started_as}{polled}" if step.started_as else ""
 
 
 def _where(step: Demand) -> str:

@@ -10,7 +10,7 @@ from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
 from simcodesign.describe.demands.arrivals import TARGETS, Arrivals
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.demands.wait import Poll, Wait
 from simcodesign.describe.demands.wavefront import CORNERS, Corner, Wavefront
 from simcodesign.describe.keys.forms import Choice, Expr, Flag, Name, OneOf, Whole
 from simcodesign.describe.keys.key import Key
@@ -172,14 +172,23 @@ def _corners(entry: Entry) -> tuple[Corner, ...]:
     return tuple((x, y) for x, y in corners)
 
 
+_STARTED = OneOf(Name(), Items(Name(), "one name"))
+
+
 def _wait(name: str, entry: Entry) -> Wait:
+    return Wait(None, entry.place, _names(entry, "nothing is waited for"))
+
+
+def _poll(name: str, entry: Entry) -> Poll:
+    return Poll(None, entry.place, _names(entry, "nothing is polled"))
+
+
+def _names(entry: Entry, nothing: str) -> tuple[str, ...]:
     names = [entry] if isinstance(entry.content, str) else entry.sequence()
     if not names:
-        raise InputError("nothing is waited for", entry.place)
-    return Wait(None, entry.place, tuple(item.name() for item in names))
+        raise InputError(nothing, entry.place)
+    return tuple(item.name() for item in names)
 
 
-READERS.add(
-    "wait",
-    DemandReader("the names of what was started, one or a list", OneOf(Name(), Items(Name(), "one name")), _wait),
-)
+READERS.add("wait", DemandReader("the names of what was started, one or a list", _STARTED, _wait))
+READERS.add("poll", DemandReader("the names of what was started with `polled`, one or a list", _STARTED, _poll))
