@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 import simcodesign as sc
 from simcodesign.analytic.longest_path.event_graph import MOST_OPERATIONS
 from simcodesign.cli import app
+from simcodesign.cli.sections import Heading
 from simcodesign.core.units import DIMENSIONS, units_with_dimension
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import MOST_RANKS
@@ -263,6 +264,24 @@ def _readable_defaults(_app: Sphinx, _context: object, lines: list[str]) -> None
     ]
 
 
+def _grouped_options(_app: Sphinx, context: click.Context, lines: list[str]) -> None:
+    """Put options under the headings that ``--help`` has, if the command has groups of options."""
+    options = (one for one in context.command.params if isinstance(one, click.Option) and not one.hidden)
+    heading_of = getattr(context.command, "heading_of", lambda _: None)
+    blocks: dict[Heading, list[str]] = {heading: [] for heading in Heading}
+    block: list[str] = []
+    for line in lines:
+        if line.startswith(".. option::"):
+            if not (heading := heading_of(next(options))):
+                return
+            block = blocks[heading]
+        block.append(line)
+    if any(blocks.values()):
+        lines[:] = [
+            line for heading, block in blocks.items() if block for line in (f".. rubric:: {heading.value}", "", *block)
+        ]
+
+
 def _readable_signature(
     _app: Sphinx, _what: str, _name: str, _object: object, _options: object, *texts: str | None
 ) -> tuple[str | None, ...]:
@@ -282,6 +301,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.setup_extension("sphinx_click")  # whose event this is
     app.connect("sphinx-click-process-options", _readable_defaults)
+    app.connect("sphinx-click-process-options", _grouped_options)
     app.connect("autodoc-process-signature", _readable_signature)
     app.add_directive("registered", Registered)
     app.add_directive("json-objects", JsonObjects)
