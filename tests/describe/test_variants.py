@@ -81,7 +81,13 @@ def test_a_number_that_lacks_its_unit_is_noted(change: str, meaning: str, unit: 
 
 @pytest.mark.parametrize(
     "change",
-    ["network.startup=20 s", "network.startup=2e-5", "network.startup=0", "network.bandwidth=1e9", "disk.read_startup=0.001"],
+    [
+        "network.startup=20 s",
+        "network.startup=2e-5",
+        "network.startup=0",
+        "network.bandwidth=1e9",
+        "disk.read_startup=0.001",
+    ],
 )
 def test_a_usual_number_or_one_with_a_unit_is_not_noted(change: str) -> None:
     sc.Machine.load(f"torus-cluster with {change}")  # a warning is an error
