@@ -60,7 +60,7 @@ def test_includes_count_together(tmp_path: Path) -> None:
     (tmp_path / "part.aspen").write_text("param x = 1 // no\n" * (MAX_TOKENS // 8), encoding="utf-8")
     whole = tmp_path / "whole.aspen"
     whole.write_text("include part.aspen\n" * 3, encoding="utf-8")
-    with pytest.raises(InputError, match="too many words, numbers and signs"):
+    with pytest.raises(InputError, match="the model has too many words, numbers and signs"):
         load_application(whole)
 
 
