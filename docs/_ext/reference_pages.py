@@ -94,6 +94,17 @@ def _commands() -> Rows:
         yield f"[`{words}`](commands/{words.replace(' ', '-')}.rst)", _sentence(command.help or "")
 
 
+def _written_files() -> Rows:
+    yield "word", "of", "suffixes", "what is written"
+    of: dict[tuple[str, str, str], list[str]] = {}
+    for words, command in commands():
+        outputs = getattr(command, "outputs", None)
+        for one in outputs.outputs.values() if outputs else ():
+            of.setdefault((one.word, one.names, one.about), []).append(f"`{words}`")
+    for word, suffixes, about in sorted(of):
+        yield f"`{word}`", ", ".join(of[word, suffixes, about]), " ".join(f"`{one}`" for one in suffixes.split()), about
+
+
 def _limits() -> Rows:
     yield "what", "at most"
     yield "ranks of a design point", f"{MOST_RANKS:,}"
@@ -141,6 +152,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "workloads": lambda: _shipped("workloads", sc.Workload.load),
     "public-names": _public_names,
     "commands": _commands,
+    "written-files": _written_files,
     "json-commands": _json_commands,
     "limits": _limits,
 }

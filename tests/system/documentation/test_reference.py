@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import simcodesign
 from simcodesign.analytic import machine_metrics
@@ -221,20 +222,19 @@ def test_every_option_that_writes_a_file_is_there() -> None:
 
 
 def test_every_word_of_write_is_there() -> None:
-    """With its commands and suffixes, and no others."""
-    text = (REFERENCE / "files.md").read_text(encoding="utf-8")
+    """With its commands and suffixes, and no others, as the help of the command lists them."""
+    assert "{registered} written-files" in (REFERENCE / "files.md").read_text(encoding="utf-8")
     stated = {
-        (word, name, suffixes.replace("`", ""))
-        for word, of, suffixes in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|", text, re.MULTILINE)
+        (word.strip("`"), name, suffixes.replace("`", ""))
+        for word, of, suffixes, _ in [*site_extension("reference_pages").TABLES["written-files"]()][1:]
         for name in re.findall(r"`(.*?)`", of)
     }
-    made = {
-        (one.word, name, one.names)
-        for name, command in all_commands()
-        if getattr(command, "outputs", None) is not None
-        for one in command.outputs.outputs.values()
-    }
-    assert stated == made
+    shown = set()
+    for name, _ in all_commands():
+        text = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "300"}).stdout
+        listed = text.partition("Words and suffixes of --write:\n")[2]
+        shown |= {(word, name, suffixes) for word, suffixes in re.findall(r"^  (\w+) \((.*?)\)", listed, re.MULTILINE)}
+    assert stated == shown
     assert all(command.outputs for _, command in all_commands() if any("--write" in one.opts for one in command.params))
 
 
