@@ -16,6 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import simcodesign as sc
 from simcodesign.analytic.longest_path.event_graph import MOST_OPERATIONS
+from simcodesign.analytic.machine_metrics import CARBON, OWNERSHIP_COST, RUN_COST
 from simcodesign.cli import app
 from simcodesign.cli.sections import Heading
 from simcodesign.core.units import DIMENSIONS, units_with_dimension
@@ -30,6 +31,9 @@ from simcodesign.describe.topology.graph import MAX_VERTICES
 from simcodesign.describe.yaml.tree import MAX_BYTES
 from simcodesign.engine.failure_time import MOST_FAILURES
 from simcodesign.lab.asked import MOST_RANKS as MOST_LAB_RANKS
+from simcodesign.studies.explore.metric_meanings import meaning_of
+from simcodesign.studies.explore.models import aspen_model, machine_model, native_model
+from simcodesign.studies.explore.models.serving_metrics import SERVING_METRICS
 from simcodesign.studies.replication.stopping import LIMIT as MOST_REPLICATIONS
 from simcodesign.studies.sweep.design.grid import MOST_POINTS
 from simcodesign.studies.sweep.design.ranges import MOST_VALUES
@@ -105,6 +109,21 @@ def _written_files() -> Rows:
         yield f"`{word}`", ", ".join(of[word, suffixes, about]), " ".join(f"`{one}`" for one in suffixes.split()), about
 
 
+#: Units of metrics that no table of units has.
+_UNITS_OF_METRICS = {"carbon": "kg", "embodied_carbon": "kg", "die_area": "m2"}
+
+
+def _metrics(*names: str, **dimensions: str) -> Callable[[], Rows]:
+    """Return the table of metrics with these dimensions; ``names`` are counts or have a unit of their own."""
+
+    def rows() -> Rows:
+        yield "metric", "unit", "what it is"
+        for name, dimension in {**dimensions, **dict.fromkeys(names, "count")}.items():
+            yield f"`{name}`", _UNITS_OF_METRICS.get(name, DIMENSIONS.get(dimension, "")), meaning_of(name)
+
+    return rows
+
+
 def _limits() -> Rows:
     yield "what", "at most"
     yield "ranks of a design point", f"{MOST_RANKS:,}"
@@ -155,6 +174,25 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "written-files": _written_files,
     "json-commands": _json_commands,
     "limits": _limits,
+    "metrics-of-workloads": _metrics(
+        *(OWNERSHIP_COST, RUN_COST, CARBON, "slowdown"),
+        **native_model.METRICS,
+        **dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size"),
+        energy="energy",
+        peak_power="power",
+        failures="count",
+        time_with_failures="time",
+        **native_model.LIMITED,
+        **native_model.PROCESSOR_LIMITED,
+    ),
+    "metrics-of-servers": _metrics(**SERVING_METRICS),
+    "metrics-of-machines": _metrics(
+        *("rack_units", "die_area", "price", "embodied_carbon", OWNERSHIP_COST),
+        **machine_model.MACHINE_METRICS,
+        static_power="power",
+        full_power="power",
+    ),
+    "metrics-of-aspen-models": _metrics(**aspen_model.METRICS),
 }
 
 
