@@ -277,7 +277,9 @@ def _check_range(array: NDArray[Any], most: float, where: Callable[[int], Place]
     bad = np.flatnonzero(~((array >= least) & (array <= most)))
     if len(bad):
         value = array[bad[0]].item()
-        raise InputError("out of range", where(int(bad[0])), value=value, allowed=f"{least} to {most:.4g}")
+        raise InputError(
+            "this number is out of range", where(int(bad[0])), value=value, allowed=f"{least} to {most:.4g}"
+        )
 
 
 def _converted(values: list[Any], kind: type[T], least: int, where: Callable[[int], Place]) -> list[T]:
@@ -287,7 +289,9 @@ def _converted(values: list[Any], kind: type[T], least: int, where: Callable[[in
     for index, value in enumerate(values):
         if type(value) not in kinds or not least <= value <= most:  # NaN is not, either
             what = "a whole number" if kind is int else "a finite number"
-            raise InputError("out of range", where(index), value=value, allowed=f"{what} of {least} or more")
+            raise InputError(
+                "this entry is not a number in range", where(index), value=value, allowed=f"{what} of {least} or more"
+            )
     return [kind(value) for value in values]
 
 

@@ -82,7 +82,13 @@ MAIN = "model a {\n%s\nkernel main {\n%s\n}\n}"
         ("param v[] = {1, 2}", "execute { flops [v] }", 4, 18, "this array needs an index"),
         ("param v[] = {1, 2}", "execute { flops [v[1][1]] }", 4, 18, "v is used with 2 indices"),
         ("param v = 1", "execute { flops [v[1]] }", 4, 18, "v is a number, not an array"),
-        ("param v[] = {1} param w[] = {1, 2}", "execute { flops [lookup(v, w, 1)] }", 4, 18, "do not belong together"),
+        (
+            "param v[] = {1} param w[] = {1, 2}",
+            "execute { flops [lookup(v, w, 1)] }",
+            4,
+            18,
+            "v and w must be arrays of the same length",
+        ),
         ("param v[] = {1, 1}", "execute { flops [lookup(v, v, 1)] }", 4, 18, "the numbers of v do not rise"),
         ("", "iterate [-1] { }", 4, 10, "the number of iterations is negative, got '-1 = -1'"),
         ("", "iterate i [1e9] { execute { flops [i] } }", 4, 12, "counter i counts to 1e+09, which is too far"),
@@ -215,7 +221,7 @@ def test_fifty_megabytes_of_nested_braces(tmp_path: Path, opening: str, place: s
     path.write_bytes(opening.encode() * (50_000_000 // len(opening)))
     with no_hang():
         text = refused(lambda: load_application(path))
-    assert text == f"{path}{place}: brackets nested too deeply (allowed: up to 64 levels)"
+    assert text == f"{path}{place}: brackets are nested too deeply (allowed: up to 64 levels)"
 
 
 TOO_LONG = ": the model is too long, got 50000000 (allowed: 500000 bytes with all includes)"

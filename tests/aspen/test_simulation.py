@@ -330,7 +330,7 @@ def test_changes_add_up_to_the_gap(compared: Compared) -> None:
         ("iterate [150] { iterate i [150] { execute [i] { flops [i * i] } } }", None),
         (
             "iterate i [300] { iterate k [300] { execute [i + k] { flops [k] } } }",
-            "the model has too much work for a simulation",
+            "for a simulation",
         ),
         ("execute { flops [1 / 0] }", "seconds of flops"),
         ("execute { flops [0 - 1] }", "seconds of flops"),

@@ -239,7 +239,7 @@ def test_slips_are_those_of_the_recursion(one: str, other: str) -> None:
         (["kernel,cycles", "a,2"], ":2: a row has no processes"),
         (["processes,cycles", "4,2"], ":2: a row has no kernel"),
         (["kernel,processes", "a,2", "a,2"], r":3: .*two rows.* the other is at .*:2"),
-        (["kernel,processes,cycles"], "without rows"),
+        (["kernel,processes,cycles"], "has no rows"),
         (["# processes: x", "kernel,cycles", "a,2"], ":1: processes that is not a number"),
         (["kernel,processes", '"a,2'], ":2: not CSV"),
         ([""], "empty"),

@@ -80,7 +80,7 @@ def test_loads_and_stores_count_for_more_than_levels() -> None:
         ({"cycles": -1.0}, "cycles is out of range, got -1.0"),
         ({"cycles": math.inf}, "cycles is out of range, got inf"),
         ({"frequency_hz": 0.0}, "frequency_hz"),
-        ({"kernel": " "}, "without a name"),
+        ({"kernel": " "}, "kernel has no name"),
         ({"cycels": 1.0}, "did you mean 'cycles'"),
     ],
 )

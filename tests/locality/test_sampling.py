@@ -289,8 +289,8 @@ def test_a_frequent_key_that_is_drawn_counts_no_more_than_it_should() -> None:
     [
         ({"most_keys": 127}, "keys of a sample must be a whole number, got 127 (allowed: 128 or more)"),
         ({"most_keys": 200.5}, "keys of a sample must be a whole number, got 200.5"),
-        ({"parts": 1}, "parts of a sample, got 1"),
-        ({"seed": -1}, "seed of a sample, got -1"),
+        ({"parts": 1}, "parts of a sample must be a whole number, got 1"),
+        ({"seed": -1}, "seed of a sample must be a whole number, got -1"),
         ({"line_bytes": 3}, "power of two"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_trace_is_taken_as_it_is() -> None:
         ([1.5], "must contain integers"),
         (np.array([1.0, 2.0]), "must contain integers, got 'float64'"),
         (np.array([True]), "must contain integers, got 'bool'"),
-        (np.ones((2, 3), np.uint64), r"wrong shape, got \(2, 3\) \(allowed: one dimension\)"),
+        (np.ones((2, 3), np.uint64), r"must have one dimension, got \(2, 3\) \(allowed: one dimension\)"),
         ([[1, 2], [3]], "not an array of addresses"),
         (["a"], "must contain integers"),
         (None, "not an array of addresses"),

@@ -211,7 +211,7 @@ WRONG = [
     ("comm.Send([np.zeros(3), 1, MPI.DOUBLE.Create_vector(2, 1, 3).Commit()], rank)", r"outside its memory, got '1 elements from 0 on' .allowed: within 24 B"),
     ("comm.Send([np.zeros(5), MPI.DOUBLE.Create_contiguous(2).Commit()], rank)", r"number of elements, got 40 .allowed: a multiple of 16"),
     ("MPI.INT.Create_subarray([4], [3], [2])", "outside its array"),
-    ("MPI.INT.Create_indexed([1, 2], [3])", "displacements, got 1"),
+    ("MPI.INT.Create_indexed([1, 2], [3])", "displacements has a wrong number of entries, got 1"),
     ("MPI.INT.Create_vector(1, -1, 1)", r"number of items, got \[-1\]"),
     ("MPI.Status().Get_elements(MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.INT, MPI.DOUBLE]))", "Get_elements"),
     ("comm.Send(np.zeros(2, object), rank)", "no datatype for this type of NumPy, got 'object'"),

@@ -258,7 +258,7 @@ WRONG = [
     ("win.Unlock(0)", InputError, r"rank \d unlocks rank 0, which it has not locked"),
     ("win.Lock(0)\nwin.Lock(0)", InputError, r"rank \d locks rank 0 again"),
     ("win.Lock(0) if rank == 0 else None\ncomm.Barrier()\nwin.Lock(0) if rank else comm.recv(source=1)", DeadlockError, "rank 1 in lock of the memory of rank 0"),
-    ("win.Shared_query(0)", InputError, "Shared_query of a window that is not shared"),
+    ("win.Shared_query(0)", InputError, "Shared_query is called of a window that is not shared"),
     ("win.Fence()\nwin.Accumulate(room, 0, op=MPI.Op.Create(max))", InputError, "Accumulate takes no operation"),
     ("win.Fence()\nwin.Get(np.zeros(4, 'u1'), 1, (0, 5))", InputError, r"the target of Get has more bytes .*, got 5 \(allowed: up to 4 B"),
 ]  # fmt: skip

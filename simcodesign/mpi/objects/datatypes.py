@@ -340,7 +340,8 @@ def _counts(values: Integers) -> NDArray[np.int64]:
 
 def _check_equal(what: str, values: Sequence[Any], others: Sequence[Any]) -> None:
     if len(values) != len(others):
-        raise MpiError(what, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
+        text = f"{what} has a wrong number of entries"
+        raise MpiError(text, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
 
 
 # --- Basic datatypes ------------------------------------------------------------------------------------------
