@@ -428,15 +428,15 @@ BAD = {
     "size of a cache": (["TRACE", "--caches", "32Kib:8"], "--caches: unknown unit 'Kib' of size, got '32Kib'"),
     "odd size": (
         ["TRACE", "--caches", "100"],
-        "--caches: 100: size_bytes of a cache must be a whole number, got 100 (allowed: a whole number",
+        "--caches: 100: a cache must hold whole lines: its size_bytes do not fit, got 100 (allowed: a whole number",
     ),
     "ways": (
         ["TRACE", "--caches", "1KiB:x"],
-        "--caches: associativity of a cache must be a whole number, got '1KiB:x' (allowed: size:ways",
+        "--caches: the associativity of a cache must be a whole number, got '1KiB:x' (allowed: size:ways",
     ),
     "many ways": (
         ["TRACE", "--caches", "1KiB:32"],
-        "--caches: 1KiB:32: associativity of a cache must be a whole number, got 32 (allowed: at most its 16",
+        "--caches: 1KiB:32: the lines of a cache cannot be divided into sets of this many ways, got 32 (allowed: at most its 16",
     ),
     "no caches": (["TRACE", "--method", "sets"], "--method: no caches to find the hits of (allowed: with --caches)"),
     "allocate": (["TRACE", "--no-write-allocate"], "--no-write-allocate: no caches to find the hits of"),
@@ -445,12 +445,12 @@ BAD = {
     "inclusion": (["TRACE", "--caches", "1KiB", "--inclusion", "incl"], "--inclusion: no such inclusion, got 'incl'"),
     "sample": (
         ["TRACE", "--sampled-lines", "10"],
-        "a sample has too many keys, got 10 (allowed: a whole number of 128 or more)",
+        "keys of a sample must be a whole number, got 10 (allowed: 128 or more)",
     ),
     "bursts": (["TRACE", "--bursts", "10"], "--bursts: not bursts, got '10' (allowed: LENGTH/PERIOD"),
     "long bursts": (
         ["TRACE", "--bursts", "10/5"],
-        "--bursts: a burst has more accesses than lie between the beginnings of two bursts, got '10/5' (allowed: LENGTH from 2 to PERIOD)",
+        "--bursts: the accesses of a burst are out of range, got '10/5' (allowed: LENGTH from 2 to PERIOD)",
     ),
     "few samples": (["TRACE", "--bursts", "2/2"], "--bursts: no instruction has enough samples, got '2/2'"),
     "both": (["TRACE", "--bursts", "2/2", "--sampled-lines", "999"], "--sampled-lines and --bursts exclude each other"),
