@@ -16,7 +16,9 @@ from sphinx.util.docutils import SphinxDirective
 
 import simcodesign as sc
 from simcodesign.analytic.longest_path.event_graph import MOST_OPERATIONS
+from simcodesign.analytic.machine_metrics import CARBON, OWNERSHIP_COST, RUN_COST
 from simcodesign.cli import app
+from simcodesign.cli.sections import Heading
 from simcodesign.core.units import DIMENSIONS, units_with_dimension
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import MOST_RANKS
@@ -29,6 +31,9 @@ from simcodesign.describe.topology.graph import MAX_VERTICES
 from simcodesign.describe.yaml.tree import MAX_BYTES
 from simcodesign.engine.failure_time import MOST_FAILURES
 from simcodesign.lab.asked import MOST_RANKS as MOST_LAB_RANKS
+from simcodesign.studies.explore.metric_meanings import meaning_of
+from simcodesign.studies.explore.models import aspen_model, machine_model, native_model
+from simcodesign.studies.explore.models.serving_metrics import SERVING_METRICS
 from simcodesign.studies.replication.stopping import LIMIT as MOST_REPLICATIONS
 from simcodesign.studies.sweep.design.grid import MOST_POINTS
 from simcodesign.studies.sweep.design.ranges import MOST_VALUES
@@ -93,6 +98,32 @@ def _commands() -> Rows:
         yield f"[`{words}`](commands/{words.replace(' ', '-')}.rst)", _sentence(command.help or "")
 
 
+def _written_files() -> Rows:
+    yield "word", "of", "suffixes", "what is written"
+    of: dict[tuple[str, str, str], list[str]] = {}
+    for words, command in commands():
+        outputs = getattr(command, "outputs", None)
+        for one in outputs.outputs.values() if outputs else ():
+            of.setdefault((one.word, one.names, one.about), []).append(f"`{words}`")
+    for word, suffixes, about in sorted(of):
+        yield f"`{word}`", ", ".join(of[word, suffixes, about]), " ".join(f"`{one}`" for one in suffixes.split()), about
+
+
+#: Units of metrics that no table of units has.
+_UNITS_OF_METRICS = {"carbon": "kg", "embodied_carbon": "kg", "die_area": "m2"}
+
+
+def _metrics(*names: str, **dimensions: str) -> Callable[[], Rows]:
+    """Return the table of metrics with these dimensions; ``names`` are counts or have a unit of their own."""
+
+    def rows() -> Rows:
+        yield "metric", "unit", "what it is"
+        for name, dimension in {**dimensions, **dict.fromkeys(names, "count")}.items():
+            yield f"`{name}`", _UNITS_OF_METRICS.get(name, DIMENSIONS.get(dimension, "")), meaning_of(name)
+
+    return rows
+
+
 def _limits() -> Rows:
     yield "what", "at most"
     yield "ranks of a design point", f"{MOST_RANKS:,}"
@@ -140,8 +171,28 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "workloads": lambda: _shipped("workloads", sc.Workload.load),
     "public-names": _public_names,
     "commands": _commands,
+    "written-files": _written_files,
     "json-commands": _json_commands,
     "limits": _limits,
+    "metrics-of-workloads": _metrics(
+        *(OWNERSHIP_COST, RUN_COST, CARBON, "slowdown"),
+        **native_model.METRICS,
+        **dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size"),
+        energy="energy",
+        peak_power="power",
+        failures="count",
+        time_with_failures="time",
+        **native_model.LIMITED,
+        **native_model.PROCESSOR_LIMITED,
+    ),
+    "metrics-of-servers": _metrics(**SERVING_METRICS),
+    "metrics-of-machines": _metrics(
+        *("rack_units", "die_area", "price", "embodied_carbon", OWNERSHIP_COST),
+        **machine_model.MACHINE_METRICS,
+        static_power="power",
+        full_power="power",
+    ),
+    "metrics-of-aspen-models": _metrics(**aspen_model.METRICS),
 }
 
 
@@ -263,6 +314,24 @@ def _readable_defaults(_app: Sphinx, _context: object, lines: list[str]) -> None
     ]
 
 
+def _grouped_options(_app: Sphinx, context: click.Context, lines: list[str]) -> None:
+    """Put options under the headings that ``--help`` has, if the command has groups of options."""
+    options = (one for one in context.command.params if isinstance(one, click.Option) and not one.hidden)
+    heading_of = getattr(context.command, "heading_of", lambda _: None)
+    blocks: dict[Heading, list[str]] = {heading: [] for heading in Heading}
+    block: list[str] = []
+    for line in lines:
+        if line.startswith(".. option::"):
+            if not (heading := heading_of(next(options))):
+                return
+            block = blocks[heading]
+        block.append(line)
+    if any(blocks.values()):
+        lines[:] = [
+            line for heading, block in blocks.items() if block for line in (f".. rubric:: {heading.value}", "", *block)
+        ]
+
+
 def _readable_signature(
     _app: Sphinx, _what: str, _name: str, _object: object, _options: object, *texts: str | None
 ) -> tuple[str | None, ...]:
@@ -282,6 +351,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.setup_extension("sphinx_click")  # whose event this is
     app.connect("sphinx-click-process-options", _readable_defaults)
+    app.connect("sphinx-click-process-options", _grouped_options)
     app.connect("autodoc-process-signature", _readable_signature)
     app.add_directive("registered", Registered)
     app.add_directive("json-objects", JsonObjects)

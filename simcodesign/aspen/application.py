@@ -152,7 +152,7 @@ class _Loader:
             chain = " -> ".join(part.name for part in (*within, path))
             raise InputError(f"models import each other: {chain}", place)
         if len(within) > MAX_NESTING:
-            raise InputError("imports nested too deeply", place, allowed=f"up to {MAX_NESTING} levels")
+            raise InputError("imports are nested too deeply", place, allowed=f"up to {MAX_NESTING} levels")
         if resolved not in self.loaded:
             self.loaded[resolved] = self._load(path, (*within, resolved))
         return self.loaded[resolved]
@@ -268,7 +268,7 @@ def _check_calls(application: Application) -> None:
 def _check_arguments(call: Call, kernel: Kernel) -> None:
     if len(call.arguments) != len(kernel.arguments):
         allowed = f"{len(kernel.arguments)}: {', '.join(argument.name for argument in kernel.arguments)}".rstrip(": ")
-        raise InputError(f"{call.name} with {len(call.arguments)} arguments", call.place, allowed=allowed)
+        raise InputError(f"{call.name} is called with {len(call.arguments)} arguments", call.place, allowed=allowed)
 
 
 def _in_order(

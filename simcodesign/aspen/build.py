@@ -101,7 +101,11 @@ class Builder:
     def name(self, token: Token) -> str:
         """Return the name of a token. Raises InputError for a word of the SI."""
         if str(token) in SI_WORDS:
-            raise InputError(f"{str(token)!r} is a number", self.place(token), allowed="another name")
+            raise InputError(
+                f"{str(token)!r} is a number, so that no name can be the same",
+                self.place(token),
+                allowed="another name",
+            )
         return str(token)
 
     # --- definitions ------------------------------------------------------------------------------------------
@@ -112,7 +116,9 @@ class Builder:
                 self.name(name), self.expression(value), self.optional(low), self.optional(high), None, place
             )
         if low.data != "name":
-            raise InputError("range without '..'", self.place(low), allowed="low .. high, or the name of an enum")
+            raise InputError(
+                "a range needs '..' between its ends", self.place(low), allowed="low .. high, or the name of an enum"
+            )
         return Parameter(self.name(name), self.expression(value), None, None, str(low.children[0]), place)
 
     def _array(self, name: Token, values: Any, *, place: Place) -> Numbers:
@@ -125,7 +131,9 @@ class Builder:
         row = tuple(self.expression(child) for child in values.children)
         for number in row:
             if number.names:
-                raise InputError("not a constant", number.place, value=number.text, allowed="numbers and SI words")
+                raise InputError(
+                    "this value must be a constant", number.place, value=number.text, allowed="numbers and SI words"
+                )
         return row
 
     def _enum(self, name: Token, *members: Token, place: Place) -> Enumeration:
@@ -260,7 +268,7 @@ class _Nodes:
     def build(self, tree: Tree[Token], depth: int) -> Node:
         if depth >= MAX_DEPTH:
             allowed = f"up to {MAX_DEPTH} levels of operators; split it into several parameters"
-            raise InputError("expression nested too deeply", self.builder.place(tree), allowed=allowed)
+            raise InputError("the expression is nested too deeply", self.builder.place(tree), allowed=allowed)
         children: list[Any] = tree.children
         match tree.data:
             case "number":
@@ -287,7 +295,9 @@ class _Nodes:
     def _number(self, token: Token) -> Number:
         value = np.float64(token)
         if not np.isfinite(value):
-            raise InputError("number too large", self.builder.place(token), value=str(token), allowed="up to 1.8e308")
+            raise InputError(
+                "this number is too large", self.builder.place(token), value=str(token), allowed="up to 1.8e308"
+            )
         return Number(value)
 
     def _name(self, name: str) -> Node:
@@ -322,11 +332,11 @@ class _Nodes:
             raise InputError(f"unknown function {name!r}", place, allowed=nearest(name, (*FUNCTIONS, *_OWN_FUNCTIONS)))
         if not fewest <= count <= most:
             allowed = f"{fewest}" if fewest == most else f"{fewest} or more"
-            raise InputError(f"{name} with {count} arguments", place, allowed=allowed)
+            raise InputError(f"{name} is called with {count} arguments", place, allowed=allowed)
 
     def _array(self, tree: Any) -> str:
         if tree.data != "name":
-            raise InputError("not the name of an array", self.builder.place(tree), allowed="a name")
+            raise InputError("this is not the name of an array", self.builder.place(tree), allowed="a name")
         return self._used(str(tree.children[0]))
 
 

@@ -77,7 +77,7 @@ class AspenMachine:
             return self.sockets[0] if self.sockets else None
         if socket not in self.sockets:
             allowed = nearest(str(socket or ""), self.sockets)
-            raise InputError(f"unknown socket of {self.name}", self.top.place, value=socket, allowed=allowed)
+            raise InputError(f"{self.name} has no such socket", self.top.place, value=socket, allowed=allowed)
         return socket
 
     def below(self, element: Element, socket: str | None = None) -> Iterator[Element]:
@@ -266,10 +266,10 @@ def _check_parts(elements: Mapping[str, Element]) -> None:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         chain = " -> ".join(reversed(error.args[1]))
-        raise InputError(f"components within themselves: {chain}", elements[error.args[1][0]].place) from error
+        raise InputError(f"components contain themselves: {chain}", elements[error.args[1][0]].place) from error
     depths: dict[str, int] = {}
     for name in order:
         depths[name] = 1 + max((depths[part] for part in graph[name]), default=0)
         if depths[name] > MAX_COMPONENT_DEPTH:
             allowed = f"up to {MAX_COMPONENT_DEPTH} levels"
-            raise InputError("components nested too deeply", elements[name].place, allowed=allowed)
+            raise InputError("components are nested too deeply", elements[name].place, allowed=allowed)

@@ -84,7 +84,7 @@ class Item:
         table = _table(values, self.name, self.place)
         if len(self.indices) != 1 + table.is_table:
             allowed = f"{self.name}[..][..]" if table.is_table else f"{self.name}[..]"
-            raise InputError(f"{self.name} with {len(self.indices)} indices", self.place, allowed=allowed)
+            raise InputError(f"{self.name} is used with {len(self.indices)} indices", self.place, allowed=allowed)
         *first, last = [index.evaluate(values) for index in self.indices]
         row: Any = self._whole(first[0], len(table.lengths)) if first else np.int64(0)
         column = self._whole(last, table.lengths[row])
@@ -97,7 +97,9 @@ class Item:
         if np.any(wrong):
             first = np.broadcast_to(cut, np.shape(wrong))[wrong].flat[0]
             fewest = int(np.min(length))
-            raise InputError(f"index {first:g} of {self.name}", self.place, allowed=f"0 to {fewest - 1}")
+            raise InputError(
+                f"index {first:g} is outside the array {self.name}", self.place, allowed=f"0 to {fewest - 1}"
+            )
         return cut.astype(np.int64)
 
 
@@ -155,7 +157,9 @@ class Distribution:
         """Draw a value by the cumulative probabilities of the points."""
         points, cumulative = _rising(values, self.values, self.probabilities, self.place)
         if cumulative[0] < 0 or abs(cumulative[-1] - 1) > 1e-9:
-            raise InputError(f"{self.probabilities} is not cumulative", self.place, allowed="from 0 up to 1")
+            raise InputError(
+                f"{self.probabilities} must contain cumulative probabilities", self.place, allowed="from 0 up to 1"
+            )
         if DRAWS in values:
             draw: Any = np.interp(_chance(values), cumulative, points)
             return draw[()]  # type: ignore[no-any-return]
@@ -180,9 +184,11 @@ def _rising(values: Values, name: str, keys: str, place: Place) -> tuple[NDArray
     """Two arrays of one length, the second in rising order."""
     table, ordered = _table(values, name, place), _table(values, keys, place)
     if table.is_table or ordered.is_table or table.lengths[0] != ordered.lengths[0]:
-        raise InputError(f"{name} and {keys} do not belong together", place, allowed="arrays of the same length")
+        raise InputError(
+            f"{name} and {keys} must be arrays of the same length", place, allowed="one value for each key"
+        )
     if np.any(np.diff(ordered.row()) <= 0):
-        raise InputError(f"{keys} does not rise", place, allowed="numbers in rising order")
+        raise InputError(f"the numbers of {keys} do not rise", place, allowed="numbers in rising order")
     return table.row(), ordered.row()
 
 

@@ -60,8 +60,8 @@ def _syntax_error(source: Source, error: lark.UnexpectedInput, unexpected: str, 
     place = source.place(line, column)
     start = source.text.split("\n")[line - 1][:column]
     if _INCLUDE.search(start):
-        return InputError("'include' within a line", place, allowed="include path, alone on its line")
-    return InputError(f"found {unexpected}", place, allowed=_expected(expected))
+        return InputError("'include' must begin a line", place, allowed="include path, alone on its line")
+    return InputError(f"the model cannot be read: found {unexpected}", place, allowed=_expected(expected))
 
 
 @cache

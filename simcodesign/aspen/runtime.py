@@ -137,7 +137,7 @@ class Run:
             if definition.argument is not None:
                 if trait.argument is None:
                     allowed = f"{trait.name}({definition.argument})"
-                    raise InputError(f"trait {trait.name} without its argument", use.place, allowed=allowed)
+                    raise InputError(f"trait {trait.name} lacks its argument", use.place, allowed=allowed)
                 values[definition.argument] = names.evaluate(trait.argument, local)
             time = self.machine_names.evaluate(definition.time_s, values)
         return time
@@ -267,7 +267,9 @@ class _Frame:
         count = self.names.evaluate(statement.count, local)
         if np.any(count < 0):
             shown = f"{np.min(count):g} = {statement.count.text}"
-            raise InputError("negative number of iterations", statement.count.place, value=shown, allowed="0 or more")
+            raise InputError(
+                "the number of iterations is negative", statement.count.place, value=shown, allowed="0 or more"
+            )
         is_map = statement.is_map and not self.run.compatible
         if is_map:
             spread = count if spread is None else spread * count
@@ -281,7 +283,11 @@ class _Frame:
         largest = np.ceil(np.max(count, initial=0.0))
         if not largest * self.run.points <= MAX_COUNTED:
             allowed = f"up to {MAX_COUNTED} counts times points"
-            raise InputError(f"counter {statement.counter} of {largest:g}", statement.count.place, allowed=allowed)
+            raise InputError(
+                f"counter {statement.counter} counts to {largest:g}, which is too far",
+                statement.count.place,
+                allowed=allowed,
+            )
         numbers = np.arange(largest).reshape(-1, *[1] * self.run.dimensions)
         holds = numbers < count
         self.run.dimensions += 1
@@ -317,7 +323,8 @@ class _Frame:
             remaining = remaining - weight
             if np.any(weight < 0) or np.any(remaining < -1e-9):
                 shown = f"{np.max(weight):g} = {probability.text}"
-                raise InputError("probability", probability.place, value=shown, allowed="0 or more, together up to 1")
+                what = "a probability is out of range"
+                raise InputError(what, probability.place, value=shown, allowed="0 or more, up to 1 in all")
             costs.append(weighted(self.block(body, local, spread), weight))
         otherwise_weight = np.maximum(remaining, 0.0)
         return in_turn([*costs, weighted(self.block(statement.otherwise, local, spread), otherwise_weight)])

@@ -49,17 +49,17 @@ class _Scan:
 
     def token(self, kind: str, text: str, at: int) -> None:
         self.count += 1
-        self._bound(self.count, MAX_TOKENS, "too many words, numbers and signs", "in all", at)
+        self._bound(self.count, MAX_TOKENS, "the model has too many words, numbers and signs", "in all", at)
         if self.last == "}" and text != "else":
             self.chains[-1] = 0
         if kind == "open":
             self.chains.append(0)
-            self._bound(len(self.chains) - 1, MAX_NESTING, "brackets nested too deeply", "levels", at)
+            self._bound(len(self.chains) - 1, MAX_NESTING, "brackets are nested too deeply", "levels", at)
         elif kind == "close":
             self.chains.pop() if len(self.chains) > 1 else None
         elif text == "if" and self.word == "else" and self.last == "word":
             self.chains[-1] += 1
-            self._bound(self.chains[-1], MAX_CASES, "too many cases of an if", "else if in a chain", at)
+            self._bound(self.chains[-1], MAX_CASES, "an if has too many cases", "else if in a chain", at)
         self._count_operators(kind, text, at)
         self.last = text if kind in ("open", "close") else "sign" if text in _JOINING else kind
         self.word = text if kind == "word" else ""
@@ -72,7 +72,7 @@ class _Scan:
         if kind == "sign" or text in _JOINING:
             self.operators += 1
             words = "operators; split it into several parameters"
-            self._bound(self.operators, MAX_OPERATORS, "expression too long", words, at)
+            self._bound(self.operators, MAX_OPERATORS, "the expression is too long", words, at)
         elif text in ("{", "}", "[", "]", ",", "=") or (
             kind in ("word", "number") and self.last in ("word", "number", ")", "text")
         ):

@@ -114,7 +114,7 @@ class Scope:
 
 def _number(value: Any, expression: Expression) -> Value:
     if isinstance(value, Table):
-        raise InputError("array without an index", expression.place, value=expression.text, allowed="name[..]")
+        raise InputError("this array needs an index", expression.place, value=expression.text, allowed="name[..]")
     result: Value = value
     return result
 
@@ -201,10 +201,12 @@ def range_of(parameter: Parameter, scope: Scope) -> tuple[float, float] | None:
         low, high = scope.evaluate(parameter.low), scope.evaluate(parameter.high)
     shown = f"{parameter.low.text} .. {parameter.high.text}"
     if np.ndim(low) or np.ndim(high) or not np.isfinite(low) or not np.isfinite(high):
-        raise InputError(f"range of {parameter.name}", parameter.place, value=shown, allowed="two finite numbers")
+        raise InputError(
+            f"the range of {parameter.name} is not finite", parameter.place, value=shown, allowed="two finite numbers"
+        )
     if low > high:
         allowed = "the lower end first"
-        raise InputError(f"range of {parameter.name} is empty", parameter.place, value=shown, allowed=allowed)
+        raise InputError(f"the range of {parameter.name} is empty", parameter.place, value=shown, allowed=allowed)
     return float(low), float(high)
 
 
@@ -219,7 +221,7 @@ def search_range(definitions: Definitions, name: str, given: Mapping[str, Value]
     bounds = range_of(parameter, Scope(definitions, given or {}))
     if bounds is None:
         allowed = f"param {name} = {parameter.value.text} in low .. high"
-        raise InputError(f"{name} has no range to be searched in", parameter.place, allowed=allowed)
+        raise InputError(f"parameter {name} has no range to search", parameter.place, allowed=allowed)
     return bounds
 
 
@@ -234,7 +236,9 @@ def read_given(definitions: Definitions, name: str, value: Any) -> Value:
         members = definitions.enumerations[choices].members if choices else ()
         if value not in members:
             raise InputError(
-                f"parameter {name}", value=value, allowed=nearest(value, members) if members else "numbers"
+                f"parameter {name} cannot have this value",
+                value=value,
+                allowed=nearest(value, members) if members else "numbers",
             )
         return np.float64(members.index(value))
     try:
@@ -243,7 +247,9 @@ def read_given(definitions: Definitions, name: str, value: Any) -> Value:
             return array.astype(np.float64)[()]
     except ValueError:  # a ragged list
         pass
-    raise InputError(f"parameter {name} is {shorten(value)}", allowed="real numbers and arrays of them")
+    raise InputError(
+        f"parameter {name} is {shorten(value)}, which is not a real number", allowed="real numbers and arrays of them"
+    )
 
 
 def out_of_range(definitions: Definitions, given: Mapping[str, Value], scope: Scope) -> list[str]:

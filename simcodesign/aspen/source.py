@@ -75,9 +75,11 @@ class _Reader:
         self.tokens += check_tokens(text, path)
         if self.tokens > MAX_TOKENS:
             allowed = f"up to {MAX_TOKENS} with all includes"
-            raise InputError("too many words, numbers and signs", Place(str(path)), value=self.tokens, allowed=allowed)
+            raise InputError(
+                "the model has too many words, numbers and signs", Place(str(path)), value=self.tokens, allowed=allowed
+            )
         if "\x00" in text:
-            raise InputError("not a text file", Place(str(path)), allowed="an Aspen model")
+            raise InputError("this is not a text file", Place(str(path)), allowed="an Aspen model")
         for number, line in enumerate(text.split("\n"), start=1):
             include = _INCLUDE.fullmatch(line.rstrip("\r"))
             if include:
@@ -90,13 +92,13 @@ class _Reader:
     def _include(self, name: str, path: Path, place: Place, within: tuple[Path, ...]) -> None:
         self.includes += 1
         if self.includes > MAX_INCLUDES:
-            raise InputError("too many includes", place, allowed=f"up to {MAX_INCLUDES}")
+            raise InputError("the model has too many includes", place, allowed=f"up to {MAX_INCLUDES}")
         target = find_beside(name, (self.folder, path.parent), place)
         if real_path(target) in within:
             chain = " -> ".join(part.name for part in (*within, target))
             raise InputError(f"files include each other: {chain}", place)
         if len(within) > MAX_NESTING:
-            raise InputError("includes nested too deeply", place, allowed=f"up to {MAX_NESTING} levels")
+            raise InputError("includes are nested too deeply", place, allowed=f"up to {MAX_NESTING} levels")
         self.read(target, place, within)
 
     def _load(self, path: Path, place: Place | None) -> str:
@@ -105,12 +107,12 @@ class _Reader:
             text = content.decode("utf-8", errors="strict" if len(content) <= self.bytes_left else "ignore")
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            raise InputError("not UTF-8 text", Place(str(path), line), allowed="UTF-8") from error
+            raise InputError("the model is not UTF-8 text", Place(str(path), line), allowed="UTF-8") from error
         if len(content) > self.bytes_left:
             check_tokens(text, path)  # raises a more precise error if the nesting is the reason
             size = path.stat().st_size
             allowed = f"{MAX_BYTES} bytes with all includes"
-            raise InputError("model too long", Place(str(path)), value=size, allowed=allowed)
+            raise InputError("the model is too long", Place(str(path)), value=size, allowed=allowed)
         self.bytes_left -= len(content)
         return text
 

@@ -232,7 +232,9 @@ def _shape(given: Mapping[str, Value]) -> tuple[int, ...]:
         return np.broadcast_shapes(*[np.shape(value) for value in given.values()])
     except ValueError as error:
         shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in given.items() if np.ndim(value))
-        raise InputError(f"arrays do not broadcast: {shapes}", allowed="broadcastable shapes") from error
+        raise InputError(
+            f"arrays of these shapes do not broadcast: {shapes}", allowed="broadcastable shapes"
+        ) from error
 
 
 def _seconds(run: Run, kernel: str) -> FloatOrArray:
@@ -241,7 +243,7 @@ def _seconds(run: Run, kernel: str) -> FloatOrArray:
             return float_or_array(run.kernel(kernel).seconds)
     except RecursionError as error:
         place = run.application.kernels[kernel].place if kernel in run.application.kernels else None
-        raise InputError("model nested too deeply", place, allowed="shorter expressions, fewer calls") from error
+        raise InputError("the model is nested too deeply", place, allowed="shorter expressions, fewer calls") from error
 
 
 def float_or_array(value: Value) -> FloatOrArray:
@@ -264,7 +266,7 @@ def split_parameters(
         in_machine = owner != "application" and key in machine.definitions.parameters
         in_application = owner != "machine" and _has(application, key)
         if in_machine and in_application:
-            raise InputError(f"parameter {key} is one of both", allowed=f"application.{key} or machine.{key}")
+            raise InputError(f"both models have a parameter {key}", allowed=f"application.{key} or machine.{key}")
         if in_machine:
             machine_values[key] = read_given(machine.definitions, key, value)
         elif in_application:

@@ -30,8 +30,11 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import click
 
 from simcodesign.cli.completion import Completion
-from simcodesign.cli.sections import Section, put_in
+from simcodesign.cli.sections import Heading, Section, put_in, write_under_headings
 from simcodesign.cli.written_files import Outputs
+
+#: Number of options up to which help lists them without headings.
+MAX_UNGROUPED = 10
 
 Options = TypeVar("Options")
 Run = Callable[[Options], None]
@@ -62,21 +65,24 @@ class Argument:
 class Option:
     """How a field is an option of a command, by default ``--its-name``.
 
-    ``bool`` is a flag, ``bool | None`` a pair ``--x/--no-x``, a list can be given repeatedly. ``min`` and ``max`` are
-    the bounds of a number. ``instead``: what is called with the value instead of the command.
+    ``bool`` is a flag, ``bool | None`` a pair ``--x/--no-x``, a list can be given repeatedly. ``heading``: under which
+    heading the help of a command with many options lists the option. ``min`` and ``max`` are the bounds of a number.
+    ``instead``: what is called with the value instead of the command.
     """
 
     def __init__(
         self,
         *names: str,
         help: str,
+        heading: Heading = Heading.OTHER,
         metavar: str | None = None,
         min: float | None = None,
         max: float | None = None,
         complete: Completion | None = None,
         instead: Callable[[Any], None] | None = None,
     ) -> None:
-        self.names, self.help, self.metavar, self.bounds = names, help, metavar, (min, max)
+        self.names, self.help, self.heading = names, help, heading
+        self.metavar, self.bounds = metavar, (min, max)
         self.complete, self.instead = complete, instead
 
     def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Option:
@@ -85,7 +91,7 @@ class Option:
         usual = f"--{name.replace('_', '-')}"
         if kind is bool and NoneType in get_args(hint):
             usual += f"/--no-{usual[2:]}"
-        return click.Option(
+        option = HeadedOption(
             [name, *(self.names or [usual])],
             type=_click_type(kind, *self.bounds),
             is_flag=True if kind is bool else None,  # False would let the value be left out
@@ -98,6 +104,8 @@ class Option:
             callback=self._call_instead if self.instead else None,
             **default,
         )
+        option.heading = self.heading
+        return option
 
     def _call_instead(self, context: click.Context, parameter: click.Parameter, value: Any) -> None:
         """Call ``instead`` with a given value, and end the program."""
@@ -106,10 +114,34 @@ class Option:
             context.exit()
 
 
+class HeadedOption(click.Option):
+    """An option with the heading under which help lists it."""
+
+    heading = Heading.OTHER
+
+
 class Command(click.Command):
-    """A command whose help ends with the files that ``--write`` writes."""
+    """A command whose help lists many options under headings, and ends with the files that ``--write`` writes."""
 
     outputs: Outputs | None = None
+
+    def heading_of(self, parameter: click.Parameter) -> Heading | None:
+        """Return the heading of an option's group; None if the command has too few options for groups."""
+        has_groups = sum(isinstance(one, click.Option) for one in self.params) > MAX_UNGROUPED
+        return getattr(parameter, "heading", Heading.OTHER) if has_groups else None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [
+            (heading, *record)
+            for one in self.get_params(ctx)
+            if isinstance(one, click.Option)
+            and (heading := self.heading_of(one))
+            and (record := one.get_help_record(ctx))
+        ]
+        if rows:
+            write_under_headings(formatter, rows)
+        else:
+            super().format_options(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)

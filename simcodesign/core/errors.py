@@ -21,6 +21,10 @@ MOST_LISTED, _LISTED_OF_MORE = 30, 15
 _LEAST_PART = 3
 
 
+#: What errors call changes of a description (``--set``), in place of the name of a file.
+CHANGES = "set"
+
+
 @dataclass(frozen=True)
 class Place:
     """Position in a description: file, line (from 1) and path of keys, e.g. ``network.startup``."""

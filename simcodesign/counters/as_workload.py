@@ -85,7 +85,7 @@ def counter_workload_text(model: ApplicationModel, name: str, *, source: str = "
     scaling it follows from P. Raises InputError for fewer dimensions than 1.
     """
     if not (math.isfinite(dimensions) and dimensions >= 1):
-        raise InputError("dimensions in which the problem is divided", value=dimensions, allowed="1 or above")
+        raise InputError("the problem must be divided in one dimension or more", value=dimensions, allowed="1 or above")
     writer = _Writer(model)
     for taken in ("size", "profiled_clock", "volume", *_PLAIN, *_ALIKE):
         writer.names.new(taken)
@@ -117,7 +117,9 @@ def law_text(law: Law, processes: str, work: str) -> str:
         model = MeasuredParameters(tuple(measured), Names()).renamed(law.fit.model)
         return f"max(0, {model.expression})" if has_negative(model) else model.expression
     if not isinstance(law, BestForm):
-        raise InputError("a law of a counter", value=type(law).__name__, allowed="BestForm, NormalForm")
+        raise InputError(
+            "a counter has a law of an unknown kind", value=type(law).__name__, allowed="BestForm, NormalForm"
+        )
     texts: list[str] = []
     for form in law.forms:
         texts.append(form_text(form, axes[form.axis]))

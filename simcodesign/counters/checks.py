@@ -38,7 +38,9 @@ def check_counters(table: CounterTable) -> None:
     over = stalls > (1 + _ROUNDING) * cycles  # false for what is not known
     if over.any():
         row = int(np.argmax(over))
-        what = f"stall_cycles of kernel {table.kernels[row]!r} on P = {table.column('processes')[row]:g}"
+        what = (
+            f"kernel {table.kernels[row]!r} has more stall_cycles than cycles on P = {table.column('processes')[row]:g}"
+        )
         raise InputError(what, table.place(row), value=float(stalls[row]), allowed=f"up to its cycles, {cycles[row]:g}")
 
 

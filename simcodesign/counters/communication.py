@@ -76,7 +76,9 @@ def slopes_and_constant(columns: Sequence[FloatArray], values: FloatArray) -> tu
     block = np.array([np.asarray(column, dtype=np.float64) for column in columns])
     if not len(y) or not np.isfinite(y).all() or not np.isfinite(block).all():
         raise InputError(
-            "times and volumes of communication", value=y.tolist(), allowed="finite numbers, one run or more"
+            "the times and volumes of communication are empty or not finite",
+            value=y.tolist(),
+            allowed="finite numbers, one run or more",
         )
     best: tuple[float, tuple[float, ...], float] | None = None
     tolerance = (_LEVEL * max(float(np.abs(y).max()), 1e-300)) ** 2 * len(y)

@@ -42,11 +42,13 @@ def refine_communication(
     runs = joined([model.runs, added])
     scaling = scaling_of(runs)
     if scaling.kind != model.scaling.kind:
-        what = f"a further run that makes {model.scaling.kind} scaling {scaling.kind}"
+        what = f"a further run changes the scaling of the runs from {model.scaling.kind} to {scaling.kind}"
         raise InputError(what, added.place(0), allowed="runs with the scaling of the model's runs")
     measured = run_times(kept, scaling)
     if len(measured.processes) != 1:
-        raise InputError("runs for validation", kept.place(0), value=len(measured.processes), allowed="one")
+        raise InputError(
+            "several runs are held back for validation", kept.place(0), value=len(measured.processes), allowed="one"
+        )
     fitted = replace(model, communication=communication_model(runs, scaling, law))
     factor = float(np.nan_to_num(measured.blocking_factor, nan=1.0)[0])
     processes = float(measured.processes[0])

@@ -142,7 +142,7 @@ def fit_and_predict(
     held = held_back(evidence, targets) if evidence is not None else {}
     targets = list(targets) or list(held)
     if not targets:
-        raise InputError("nothing to predict", allowed="targets, or runs to compare predictions with")
+        raise InputError("there is nothing to predict", allowed="targets, or runs to compare predictions with")
     left = without(table, held)
     parts = partition_runs(left, refined)
     profiling = profiling_quality(parts.fitted, instrumented, unprofiled)

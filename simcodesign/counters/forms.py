@@ -118,7 +118,7 @@ class BestForm:
             if math.isfinite(value) and value >= 0:
                 return form
         raise InputError(
-            "no form of a counter can be extended so far",
+            "no form of a counter can be extrapolated so far",
             value=f"P = {processes:g}, {self.text}",
             allowed="fewer processes, or further runs between",
         )
@@ -164,7 +164,9 @@ def fit_forms(processes: FloatArray, work: FloatArray, values: FloatArray) -> Be
     """
     processes, work, values = (np.asarray(one, dtype=np.float64) for one in (processes, work, values))
     if not len(values) or not (np.isfinite(values) & (values >= 0)).all():
-        raise InputError("values of a counter", value=values.tolist(), allowed="finite numbers of 0 or above")
+        raise InputError(
+            "the values of a counter are out of range", value=values.tolist(), allowed="finite numbers of 0 or above"
+        )
     if np.ptp(values) <= _SAME * values.max():
         return BestForm((Form(CONSTANT, PROCESSES, float(values.mean()), 0.0, 1.0),))
     forms = [
@@ -175,7 +177,7 @@ def fit_forms(processes: FloatArray, work: FloatArray, values: FloatArray) -> Be
     ]
     if not forms:
         raise InputError(
-            "a counter that differs between runs of one size and one number of processes only",
+            "a counter differs between runs of a single size and number of processes",
             value=values.tolist(),
             allowed="runs on several numbers of processes",
         )

@@ -46,18 +46,18 @@ def refine_as_printed(cpi: tuple[float, float], memory_cpi: tuple[float, float])
     """
     slope = _slope(cpi, memory_cpi)
     if memory_cpi[0] == 0:
-        raise InputError("T_mem of the first run", value=0.0, allowed="a number above 0")
+        raise InputError("T_mem of the first run is 0", value=0.0, allowed="a number above 0")
     return Refined(slope, (cpi[0] - slope) / memory_cpi[0])
 
 
 def _slope(cpi: tuple[float, float], memory_cpi: tuple[float, float]) -> float:
     for name, pair in (("CPI", cpi), ("T_mem", memory_cpi)):
         if not np.isfinite(pair).all():
-            raise InputError(f"{name} at two frequencies", value=pair, allowed="finite numbers")
+            raise InputError(f"{name} at two frequencies must be two numbers", value=pair, allowed="finite numbers")
     difference = memory_cpi[0] - memory_cpi[1]
     if abs(difference) <= 1e-12 * max(map(abs, memory_cpi)):
         raise InputError(
-            "T_mem that is the same at both frequencies",
+            "T_mem is the same at both frequencies",
             value=memory_cpi,
             allowed="two, as accesses to memory make them; CPI_core and BF_mem cannot be separated",
         )
@@ -74,11 +74,17 @@ def refine_kernels(table: CounterTable, latencies: Latencies = LATENCIES) -> dic
     runs = means(table)
     frequencies = np.unique(runs.column("frequency_hz"))
     if len(frequencies) != 2 or np.isnan(frequencies).any():
-        raise InputError("frequencies of the runs", value=frequencies.tolist(), allowed="two, given for every run")
+        raise InputError(
+            "the refinement needs runs at two frequencies",
+            value=frequencies.tolist(),
+            allowed="two, given for every run",
+        )
     for name in ("processes", "size"):
         values = runs.column(name)
         if len(np.unique(values[~np.isnan(values)])) > 1:
-            raise InputError(f"{name} of the runs at two frequencies", value=np.unique(values).tolist(), allowed="one")
+            raise InputError(
+                f"{name} differs between the runs at two frequencies", value=np.unique(values).tolist(), allowed="one"
+            )
     cpi, memory = runs.cpi, runs.memory_cpi(latencies)
     refined: dict[str, Refined] = {}
     for kernel in dict.fromkeys(runs.kernels):
@@ -89,7 +95,7 @@ def refine_kernels(table: CounterTable, latencies: Latencies = LATENCIES) -> dic
         if np.isfinite([*pair, *accesses]).all() and abs(accesses[0] - accesses[1]) > 1e-12 * max(accesses):
             refined[kernel] = refine((float(pair[0]), float(pair[1])), (float(accesses[0]), float(accesses[1])))
     if not refined:
-        raise InputError("no kernel with cycles, instructions and accesses to memory at both frequencies")
+        raise InputError("no kernel has cycles, instructions and accesses to memory at both frequencies")
     return refined
 
 

@@ -73,14 +73,18 @@ def identify(table: CounterTable, threshold: float = THRESHOLD, flat: float = FL
     nor times were recorded.
     """
     if not 0 <= threshold < 1:
-        raise InputError("threshold of a kernel's fraction", value=threshold, allowed="0 or above, below 1")
+        raise InputError(
+            "the threshold of a kernel's fraction is out of range", value=threshold, allowed="0 or above, below 1"
+        )
     processes, names, times, weak = execution_times(table)
     if len(processes) < LEAST_RUNS:
         given = f"{len(processes)}: P = {', '.join(f'{p:g}' for p in processes)}"
-        raise InputError("runs on different numbers of processes", value=given, allowed=f"{LEAST_RUNS} or more")
+        raise InputError(
+            "too few different numbers of processes were run", value=given, allowed=f"{LEAST_RUNS} or more"
+        )
     total = times.sum(0)
     if not (total > 0).all():
-        raise InputError("a run without execution time", value=f"P = {processes[int(np.argmin(total))]:g}")
+        raise InputError("a run has no execution time", value=f"P = {processes[int(np.argmin(total))]:g}")
     shares = times / total
     # With a size that grows with P, a time that stays the same has fallen for every piece of work.
     limit = flat + 1 if weak else flat
@@ -116,9 +120,9 @@ def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], F
     for name, tolerance in (("frequency_hz", MEASURED_CLOCK), *(() if weak else (("size", 1e-9),))):
         if _varies(runs.column(name), tolerance):
             given = np.unique(runs.column(name)).tolist()
-            raise InputError(f"kernels are chosen from runs of one {name}", value=given, allowed="one")
+            raise InputError(f"kernels must be chosen from runs of one {name}", value=given, allowed="one")
     if len(set(runs.classes)) > 1:
-        raise InputError("kernels are chosen from runs of one problem class", value=sorted(set(runs.classes)))
+        raise InputError("kernels must be chosen from runs of one problem class", value=sorted(set(runs.classes)))
     names = tuple(dict.fromkeys(name for name in runs.kernels if name not in (APPLICATION, OTHERS)))
     counts = np.unique(processes)
     measured = runs.compute_s
@@ -129,9 +133,11 @@ def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], F
         if name not in names:
             continue
         if np.isnan(measured[row]):
-            raise InputError("neither cycles with a frequency nor a time", runs.place(row), allowed="one of them")
+            raise InputError(
+                "a run has neither cycles with a frequency nor a time", runs.place(row), allowed="one of them"
+            )
         if (name, float(processes[row])) in known:
-            what = f"two runs of kernel {name!r} on {processes[row]:g} processes"
+            what = f"two runs of kernel {name!r} on {processes[row]:g} processes differ in size or frequency"
             raise InputError(what, runs.place(row), allowed="repetitions of one size and frequency_hz")
         known.add((name, float(processes[row])))
         column = int(np.searchsorted(counts, processes[row]))
@@ -173,11 +179,13 @@ def nrmse(sampled: Sequence[float], instrumented: Sequence[float], printed: bool
     """
     t, r = np.asarray(sampled, dtype=np.float64), np.asarray(instrumented, dtype=np.float64)
     if t.shape != r.shape or t.ndim != 1 or not len(t):
-        raise InputError("sampled and instrumented shares", value=(t.shape, r.shape), allowed="as many of each")
+        raise InputError(
+            "sampled and instrumented shares differ in number", value=(t.shape, r.shape), allowed="as many of each"
+        )
     inner = slice(1, -1) if printed else slice(None)
     both = np.concatenate([t[inner], r[inner]])
     if not len(both) or both.max() == both.min():
-        raise InputError("shares without a spread", value=both.tolist(), allowed="shares that differ")
+        raise InputError("the shares are all equal", value=both.tolist(), allowed="shares that differ")
     return float(np.sqrt((t * (t - r) ** 2).sum()) / (both.max() - both.min()))
 
 
@@ -185,5 +193,5 @@ def cpi_variance(cpi: Sequence[float]) -> float:
     """Equation 4: sum (CPI - mean)^2 / (n - 1) over runs. The source calls it standard deviation, but it is none."""
     values = np.asarray(cpi, dtype=np.float64)
     if len(values) < 2:
-        raise InputError("runs for a variance", value=len(values), allowed="2 or more")
+        raise InputError("a variance needs more runs", value=len(values), allowed="2 or more")
     return float(values.var(ddof=1))

@@ -93,7 +93,8 @@ class KernelModel:
         """Return this model with CPI_core and BF_mem of two frequencies. InputError if accesses were not counted."""
         if self.time is not None or any(name not in self.counters for name in LEVELS):
             raise InputError(
-                f"refinement of kernel {self.name!r}", allowed=f"runs with instructions, {', '.join(LEVELS)}"
+                f"kernel {self.name!r} cannot be refined without these counters",
+                allowed=f"runs with instructions, {', '.join(LEVELS)}",
             )
         return replace(self, refined=refined)
 
@@ -219,7 +220,7 @@ def kernel_model(
     if len(counts) < LEAST_RUNS:
         given = f"{len(counts)} numbers of processes"
         raise InputError(
-            f"runs of kernel {name!r}", value=given, allowed=f"{LEAST_RUNS} or more, or a higher threshold"
+            f"kernel {name!r} has too few runs", value=given, allowed=f"{LEAST_RUNS} or more, or a higher threshold"
         )
     axes = works(rows, scaling)
     recorded = [

@@ -64,7 +64,9 @@ def held_back(evidence: CounterTable, targets: Sequence[Target]) -> dict[Target,
     if not runs:
         listed = "; ".join(point.text for point in dict.fromkeys(points))
         wanted = "; ".join(target.text for target in targets)
-        raise InputError("no run to compare a prediction with", evidence.place(0), value=wanted, allowed=listed)
+        raise InputError(
+            "there is no run to compare a prediction with", evidence.place(0), value=wanted, allowed=listed
+        )
     return runs
 
 

@@ -83,9 +83,9 @@ def volume_ratio(size_ratio: float, dimensions: float) -> float:
     source takes 256/32 for HOMME. InputError for numbers below 1 dimension or a ratio that is not above 0.
     """
     if not (np.isfinite(dimensions) and dimensions >= 1):
-        raise InputError("dimensions in which the problem is divided", value=dimensions, allowed="1 or above")
+        raise InputError("the problem must be divided in one dimension or more", value=dimensions, allowed="1 or above")
     if not is_positive(size_ratio):
-        raise InputError("ratio of sizes", value=size_ratio, allowed=POSITIVE_RANGE)
+        raise InputError("the ratio of sizes is out of range", value=size_ratio, allowed=POSITIVE_RANGE)
     return float(size_ratio ** ((dimensions - 1) / dimensions))
 
 
@@ -282,7 +282,9 @@ def fit_amdahl_variation(processes: FloatArray, seconds: FloatArray) -> AmdahlVa
     P, T = np.asarray(processes, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
     count = len(np.unique(P))
     if count < LEAST_RUNS:
-        raise InputError("numbers of processes for T = a/P + b P^c + d", value=count, allowed=f"{LEAST_RUNS} or more")
+        raise InputError(
+            "T = a/P + b P^c + d needs more numbers of processes", value=count, allowed=f"{LEAST_RUNS} or more"
+        )
     if count <= _AMDAHL_PARAMETERS:
         return _with_exponent(P, T, 1.0)
     tried = [_with_exponent(P, T, float(c)) for c in _EXPONENTS]

@@ -78,12 +78,17 @@ def _check_profiled(what: str, other: CounterTable, table: CounterTable) -> None
     for row, processes in enumerate(other.column("processes").tolist()):
         if processes not in known:
             allowed = f"processes of the profiled runs: {', '.join(f'{p:g}' for p in known)}"
-            raise InputError(f"{what} that was not profiled", other.place(row), value=processes, allowed=allowed)
+            raise InputError(
+                f"{what} has a number of processes that was not profiled",
+                other.place(row),
+                value=processes,
+                allowed=allowed,
+            )
         sizes = table.column("size")[table.column("processes") == processes]
         size = float(other.column("size")[row])
         if not (math.isnan(size) or np.isnan(sizes).all() or np.isclose(size, sizes, rtol=1e-9, atol=0).any()):
             allowed = ", ".join(f"{one:g}" for one in np.unique(sizes))
-            raise InputError(f"{what} of another size", other.place(row), value=size, allowed=allowed)
+            raise InputError(f"{what} has another size", other.place(row), value=size, allowed=allowed)
 
 
 def _shares(table: CounterTable) -> dict[float, dict[str, float]]:
@@ -91,7 +96,7 @@ def _shares(table: CounterTable) -> dict[float, dict[str, float]]:
     counts, names, times, _ = execution_times(table)
     total = times.sum(0)
     if not (total > 0).all():
-        raise InputError("a run without execution time", value=f"P = {counts[int(np.argmin(total))]:g}")
+        raise InputError("a run has no execution time", value=f"P = {counts[int(np.argmin(total))]:g}")
     shares = times / total
     return {p: dict(zip(names, shares[:, k].tolist(), strict=True)) for k, p in enumerate(counts.tolist())}
 

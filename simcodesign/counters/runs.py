@@ -42,21 +42,24 @@ class Scaling:
         P (size of the runs) / size processes (section 4.2). InputError for a size that the runs do not cover.
         """
         if not (np.isfinite(processes) and processes >= 1):
-            raise InputError("processes to predict", value=processes, allowed="a number of 1 or above")
+            raise InputError(
+                "the number of processes to predict is out of range", value=processes, allowed="a number of 1 or above"
+            )
         if size is not None and not is_positive(size):
-            raise InputError("size to predict", value=size, allowed=POSITIVE_RANGE)
+            raise InputError("the size to predict is out of range", value=size, allowed=POSITIVE_RANGE)
         if size is not None and not self.known:
-            raise InputError("a size to predict, from runs that do not say theirs", value=size, allowed="none")
+            raise InputError("a size cannot be predicted from runs without a size", value=size, allowed="none")
         if self.kind == STRONG:
             size = self.size if size is None else size
             return processes * self.size / size, size / processes
         if self.kind == WEAK:
             work = self.work if size is None else size / processes
             if abs(work - self.work) > _SAME * self.work:
-                raise InputError("work of a process, from runs of weak scaling", value=work, allowed=f"{self.work:g}")
+                what = "runs of weak scaling predict only their own work of a process"
+                raise InputError(what, value=work, allowed=f"{self.work:g}")
             return processes, self.work
         if size is None:
-            raise InputError("no size to predict, from runs of several", allowed="a size")
+            raise InputError("runs of several sizes need a size to predict", allowed="a size")
         return processes, size / processes
 
     def size_at(self, processes: float, size: float | None = None) -> float:
@@ -75,7 +78,9 @@ def scaling_of(runs: CounterTable) -> Scaling:
         return Scaling(STRONG, 1.0, float("nan"), known=False)
     if np.isnan(size).any():
         raise InputError(
-            "a run without a size", runs.place(int(np.argmax(np.isnan(size)))), allowed="a size in all or none"
+            "a run has no size, but others have one",
+            runs.place(int(np.argmax(np.isnan(size)))),
+            allowed="a size in all or none",
         )
     work = size / processes
     if np.ptp(size) <= _SAME * size.max():
@@ -112,7 +117,7 @@ def busy_s(rows: CounterTable) -> FloatArray:
     seconds = np.where(np.isnan(seconds), np.maximum(rows.column("time_s") - rows.communication_s, 0.0), seconds)
     if np.isnan(seconds).any():
         row = int(np.argmax(np.isnan(seconds)))
-        raise InputError("neither cycles with a frequency nor a time", rows.place(row), allowed="one of them")
+        raise InputError("a run has neither cycles with a frequency nor a time", rows.place(row), allowed="one of them")
     return np.asarray(seconds)
 
 

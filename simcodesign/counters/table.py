@@ -64,7 +64,9 @@ class Latencies:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not (np.isfinite(value) and value >= 0):
-                raise InputError(f"latency {name}", value=value, allowed="a finite number of 0 or above")
+                raise InputError(
+                    f"the latency {name} is out of range", value=value, allowed="a finite number of 0 or above"
+                )
 
 
 LATENCIES = Latencies()
@@ -94,9 +96,11 @@ class CounterTable:
         object.__setattr__(self, "values", values)
         rows = len(self.kernels)
         if values.shape != (rows, len(NUMBERS)) or len(self.classes) != rows or len(self.places) not in (0, rows):
-            raise InputError("rows of counters", value=values.shape, allowed=f"({rows}, {len(NUMBERS)})")
+            raise InputError(
+                "the rows of counters have a wrong shape", value=values.shape, allowed=f"({rows}, {len(NUMBERS)})"
+            )
         if not rows:
-            raise InputError("a table of counters without rows")
+            raise InputError("the table of counters has no rows")
         self._check_numbers()
         self._check_names()
 
@@ -198,27 +202,29 @@ class CounterTable:
         if bad.any():
             row, column = (int(index[0]) for index in np.nonzero(bad))
             value = float(self.values[row, column])
-            raise InputError(NUMBERS[column], self.place(row), value=value, allowed=NOT_NEGATIVE_RANGE)
+            raise InputError(
+                f"{NUMBERS[column]} is out of range", self.place(row), value=value, allowed=NOT_NEGATIVE_RANGE
+            )
         processes = self.column("processes")
         wrong = ~(processes >= 1) | (processes != np.floor(processes))
         if wrong.any():
             row = int(np.argmax(wrong))
             value = float(processes[row])
-            raise InputError("processes", self.place(row), value=value, allowed="whole numbers of 1 or above")
+            raise InputError("processes is not a whole number", self.place(row), value=value, allowed="1 or above")
         for name in ("size", "frequency_hz"):
             if (self.column(name) == 0).any():
                 row = int(np.argmax(self.column(name) == 0))
-                raise InputError(name, self.place(row), value=0.0, allowed="numbers above 0")
+                raise InputError(f"{name} is 0", self.place(row), value=0.0, allowed="numbers above 0")
 
     def _check_names(self) -> None:
         first_rows: dict[tuple[object, ...], int] = {}
         keys = zip(self.kernels, run_keys(self), self.column(RANK).tolist(), strict=True)
         for row, (kernel, run, rank) in enumerate(keys):
             if not kernel.strip():
-                raise InputError("a kernel without a name", self.place(row))
+                raise InputError("a kernel has no name", self.place(row))
             key = (kernel, run, None if np.isnan(rank) else rank)
             if key in first_rows:
-                what = f"two rows of kernel {kernel!r} in one run; the other is at {self.place(first_rows[key])}"
+                what = f"kernel {kernel!r} has two rows in one run; the other is at {self.place(first_rows[key])}"
                 raise InputError(what, self.place(row), allowed="different rank or repetition")
             first_rows[key] = row
 
@@ -263,7 +269,7 @@ def _at(places: Sequence[Place], index: int) -> Place | None:
 def joined(tables: Sequence[CounterTable]) -> CounterTable:
     """Return the rows of several tables. Raises InputError for none, and for rows of one run, kernel and rank."""
     if not tables:
-        raise InputError("no table of counters", allowed="at least one")
+        raise InputError("no table of counters is given", allowed="at least one")
     places = tuple(table.place(row) for table in tables for row in range(len(table)))
     return CounterTable(
         tuple(name for table in tables for name in table.kernels),

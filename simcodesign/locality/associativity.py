@@ -96,7 +96,7 @@ def level_hits(
 def method_for(geometry: CacheGeometry, method: str = "auto") -> str:
     """Return the method used: ``full`` or ``binomial``. InputError for an unknown one."""
     if method not in METHODS:
-        raise InputError("method of hit fractions", value=method, allowed=nearest(str(method), METHODS))
+        raise InputError("hit fractions have no such method", value=method, allowed=nearest(str(method), METHODS))
     if method != "auto":
         return method
     return "full" if geometry.sets == 1 or geometry.ways_per_set >= FULL_FROM_WAYS else "binomial"
@@ -120,7 +120,11 @@ def shared_distance(distance: ArrayLike, sharers: FloatOrArray) -> NDArray[np.fl
 def hit_probability(distance: ArrayLike, geometry: CacheGeometry, method: str = "auto") -> NDArray[np.float64]:
     """Return the chance of an access to hit, by its stack distance of 0 or more, of any shape."""
     if np.any(np.less(distance, 0)):
-        raise InputError("a stack distance", value=int(np.min(distance)), allowed="0 or more: first touches never hit")
+        raise InputError(
+            "a stack distance cannot be negative here",
+            value=int(np.min(distance)),
+            allowed="0 or more: first touches never hit",
+        )
     if method_for(geometry, method) == "full":
         return np.less(distance, geometry.lines).astype(np.float64)
     return binomial_hit_probability(distance, geometry.sets, geometry.ways_per_set)
@@ -134,7 +138,8 @@ def binomial_hit_probability(distance: ArrayLike, sets: ArrayLike, ways: ArrayLi
     """
     D, S, A = np.broadcast_arrays(*(np.asarray(value, np.float64) for value in (distance, sets, ways)))
     if not (np.all(D >= 0) and np.all(S >= 1) and np.all(A >= 1)):
-        raise InputError("distances, sets or ways", value=(distance, sets, ways), allowed="0, 1 and 1 or more")
+        what, allowed = "distances, sets or ways are too small", "distances from 0, sets from 1, ways from 1"
+        raise InputError(what, value=(distance, sets, ways), allowed=allowed)
     if D.size and A.max() <= _TERMS and S.min() > 1:
         return _by_terms(D, S, int(A.max()), A)
     # The regularised incomplete beta function is the same sum; its second parameter must stay above 0.

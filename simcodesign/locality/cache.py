@@ -35,16 +35,21 @@ class CacheGeometry:
             if name != "ways" or self.ways is not None:
                 object.__setattr__(self, name, _whole(name, getattr(self, name)))
         if self.line_bytes & (self.line_bytes - 1):
-            raise InputError("line_bytes of a cache", value=self.line_bytes, allowed="a power of two: 1, 2, 4, ...")
+            what = "line_bytes of a cache must be a power of two"
+            raise InputError(what, value=self.line_bytes, allowed="1, 2, 4, ...")
         if self.size_bytes % self.line_bytes:
             allowed = f"a whole number of lines of {self.line_bytes} bytes"
-            raise InputError("size_bytes of a cache", value=self.size_bytes, allowed=allowed)
+            raise InputError(
+                "a cache must hold whole lines: its size_bytes do not fit", value=self.size_bytes, allowed=allowed
+            )
         if self.lines > MOST_LINES:
-            raise InputError("lines of a cache", value=self.lines, allowed=f"at most {MOST_LINES}")
+            raise InputError("a cache has too many lines", value=self.lines, allowed=f"at most {MOST_LINES}")
         if self.ways is not None and self.lines % self.ways:
             most = self.ways > self.lines
             allowed = f"at most its {self.lines} lines" if most else f"a divisor of its {self.lines} lines"
-            raise InputError("associativity of a cache", value=self.ways, allowed=allowed)
+            raise InputError(
+                "the lines of a cache cannot be divided into sets of this many ways", value=self.ways, allowed=allowed
+            )
 
     @property
     def lines(self) -> int:
@@ -74,7 +79,7 @@ def _whole(name: str, value: Any) -> int:
     except TypeError:
         number = int(value) if isinstance(value, float) and value.is_integer() else 0
     if number < 1 or isinstance(value, bool):
-        raise InputError(f"{name} of a cache", value=value, allowed="a whole number of 1 or more")
+        raise InputError(f"{name} of a cache must be a whole number", value=value, allowed="1 or more")
     return number
 
 
@@ -82,5 +87,6 @@ def line_size(value: object, place: Place | None = None) -> int:
     """Return the size of a line in bytes. InputError unless a power of two."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or int(value) < 1 or int(value).bit_count() > 1:  # type: ignore[call-overload]
-        raise InputError("line_bytes of a profile", place, value=value, allowed="a power of two: 1, 2, 4, ...")
+        what = "line_bytes of a profile must be a power of two"
+        raise InputError(what, place, value=value, allowed="1, 2, 4, ...")
     return int(value)  # type: ignore[call-overload, no-any-return]

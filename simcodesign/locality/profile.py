@@ -62,15 +62,20 @@ class StackDistanceProfile:
         object.__setattr__(self, "line_bytes", line_size(self.line_bytes))
         if self.cold > sys.float_info.max / self.line_bytes:
             raise InputError(
-                "cold of a profile", value=self.cold, allowed="as many lines as have a finite size in bytes"
+                "a profile has too many cold accesses",
+                value=self.cold,
+                allowed="as many lines as have a finite size in bytes",
             )
         if self.distance.ndim != 1 or self.distance.shape != self.count.shape:
             shapes = (self.distance.shape, self.count.shape)
-            raise InputError("shapes of distance and count", value=shapes, allowed="two lists of equal length")
+            raise InputError(
+                "distance and count have different shapes", value=shapes, allowed="two lists of equal length"
+            )
         falls = np.flatnonzero(np.diff(self.distance) <= 0)
         if len(falls):
             pair = tuple(int(value) for value in self.distance[falls[0] : falls[0] + 2])
-            raise InputError("distances of a profile, one after the other", value=pair, allowed="ascending, each once")
+            what = "two distances of a profile are not in order"
+            raise InputError(what, value=pair, allowed="ascending, each once")
 
     @classmethod
     def from_distances(cls, distances: ArrayLike, line_bytes: int = 64) -> StackDistanceProfile:
@@ -82,7 +87,9 @@ class StackDistanceProfile:
         cold = each < 0
         lowest = each.min(initial=0)
         if lowest < COLD:
-            raise InputError("a stack distance", value=int(lowest), allowed="0 or more, or -1 for a first touch")
+            raise InputError(
+                "a stack distance is too small", value=int(lowest), allowed="0 or more, or -1 for a first touch"
+            )
         distance, count = _counted(each[~cold])
         return cls(_sealed(distance), _sealed(count.astype(np.float64)), float(np.count_nonzero(cold)), line_bytes)
 
@@ -97,7 +104,9 @@ class StackDistanceProfile:
         distance, count = _whole(distances), _numbers("count of a profile", counts)
         if distance.ndim != 1 or distance.shape != count.shape:
             shapes = (distance.shape, count.shape)
-            raise InputError("shapes of distances and counts", value=shapes, allowed="two lists of equal length")
+            raise InputError(
+                "distances and counts have different shapes", value=shapes, allowed="two lists of equal length"
+            )
         merged, total = _added(distance[count > 0], count[count > 0])
         return cls(_sealed(merged), _sealed(total), cold, line_bytes)
 
@@ -106,10 +115,12 @@ class StackDistanceProfile:
         """All accesses of several profiles of the same ``line_bytes`` together. InputError for none or other sizes."""
         several = list(profiles)
         if not several:
-            raise InputError("nothing to merge", value=[], allowed="one profile or more")
+            raise InputError("there is no profile to merge", value=[], allowed="one profile or more")
         sizes = sorted({profile.line_bytes for profile in several})
         if len(sizes) > 1:
-            raise InputError("line_bytes of profiles to merge", value=sizes, allowed="the same in all")
+            raise InputError(
+                "profiles of different line_bytes cannot be merged", value=sizes, allowed="the same in all"
+            )
         distances = np.concatenate([profile.distance for profile in several])
         counts = np.concatenate([profile.count for profile in several])
         return cls.from_counts(distances, counts, math.fsum(profile.cold for profile in several), sizes[0])
@@ -175,10 +186,14 @@ class StackDistanceProfile:
     def scaled(self, accesses: float | None = None, factor: float | None = None) -> StackDistanceProfile:
         """All counts times ``factor``, or times what gives this number of ``accesses``: exactly one of the two."""
         if (accesses is None) == (factor is None):
-            raise InputError("scaling a profile", value=(accesses, factor), allowed="either accesses or factor")
+            raise InputError(
+                "a profile is scaled by exactly one of accesses and factor",
+                value=(accesses, factor),
+                allowed="either accesses or factor",
+            )
         if factor is None:
             if self.accesses == 0:
-                raise InputError("a profile without accesses cannot be scaled to some", value=accesses)
+                raise InputError("a profile without accesses cannot be scaled to a number of accesses", value=accesses)
             factor = float(_numbers("accesses of a profile", accesses)) / float(self.accesses)
             if factor == math.inf:  # so small a number that they are to be made some first
                 return self.scaled(factor=2.0**1000).scaled(accesses=accesses)
@@ -263,7 +278,9 @@ def _integers(values: ArrayLike) -> NDArray[np.int64]:
     fractional = np.flatnonzero(whole != array) if whole.shape == array.shape else np.zeros(1, np.intp)
     if len(fractional) or (array.dtype.kind == "u" and array.max() > FARTHEST):
         value = array.ravel()[fractional[0]].item() if len(fractional) else int(array.max())
-        raise InputError("stack distances", value=value, allowed="whole numbers up to 2**62")
+        raise InputError(
+            "stack distances must be whole numbers in range", value=value, allowed="whole numbers up to 2**62"
+        )
     return whole
 
 
@@ -273,7 +290,7 @@ def _whole(values: ArrayLike) -> NDArray[np.int64]:
     low, high = int(array.min(initial=0)), int(array.max(initial=0))
     if low < 0 or high > FARTHEST:
         value = low if low < 0 else high
-        raise InputError("a stack distance of a reuse", value=value, allowed="0 to 2**62")
+        raise InputError("a stack distance of a reuse is out of range", value=value, allowed="0 to 2**62")
     return values if isinstance(values, np.ndarray) and values.dtype == np.int64 else array
 
 
@@ -282,11 +299,12 @@ def _numbers(what: str, values: Any, finite: bool = True) -> NDArray[np.float64]
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(what, value=values, allowed="numbers of 0 or more") from None
+        raise InputError(f"{what} must be numbers", value=values, allowed="numbers of 0 or more") from None
     bad = ~(array >= 0) | (np.isinf(array) if finite else False)
     if np.any(bad):
         value = array.ravel()[np.flatnonzero(bad)[0]].item()
-        raise InputError(what, value=value, allowed="finite numbers of 0 or more" if finite else "numbers of 0 or more")
+        allowed = "finite numbers of 0 or more" if finite else "numbers of 0 or more"
+        raise InputError(f"{what} is out of range", value=value, allowed=allowed)
     return array
 
 

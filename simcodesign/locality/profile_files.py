@@ -107,13 +107,15 @@ def _read_json(path: Path) -> Histogram:
     except InputError:
         raise
     except json.JSONDecodeError as error:
-        raise InputError(f"no JSON: {error.msg}", Place(str(path), error.lineno)) from None
+        raise InputError(f"the file is not JSON: {error.msg}", Place(str(path), error.lineno)) from None
     except (RecursionError, ValueError) as error:  # such as bytes that are no UTF-8, or a number of 5,000 digits
-        raise InputError(f"no JSON: {error}", Place(str(path))) from None
+        raise InputError(f"the file is not JSON: {error}", Place(str(path))) from None
     _check_fields(path, list(fields) if isinstance(fields, dict) else [])
     for name in ("distance", "count"):
         if not isinstance(fields[name], list):
-            raise InputError("not a list", Place(str(path), path=name), value=fields[name], allowed="[...]")
+            raise InputError(
+                "this field must be a list", Place(str(path), path=name), value=fields[name], allowed="[...]"
+            )
     _check_format(path, fields["format"])
 
     def where(name: str) -> Callable[[int], Place]:
@@ -133,7 +135,12 @@ def _read_csv(path: Path) -> Histogram:
     rows = iter(table)
     head, titles = next(rows, (1, [""]))
     if ",".join(title.strip().lower() for title in titles) not in _HEADERS:
-        raise InputError("head of a table", Place(str(path), head), value=",".join(titles), allowed=_HEADERS[0])
+        raise InputError(
+            "a profile's table begins with an unknown head",
+            Place(str(path), head),
+            value=",".join(titles),
+            allowed=_HEADERS[0],
+        )
     line_bytes, said = _said_above(table.comments)
     lines = text.splitlines()
     histogram = _table(lines[head:], rows, table.delimiter, path, head)
@@ -173,7 +180,9 @@ def _table(lines: list[str], rows: Iterable[tuple[int, list[str]]], delimiter: s
         return _ordered(fast, where)
     short = next((index for index, (_, row) in enumerate(cells) if len(row) != 2), None)
     if short is not None:
-        raise InputError("a row of a profile", where(short), value=delimiter.join(cells[short][1]), allowed=_HEADERS[0])
+        raise InputError(
+            "this row is no row of a profile", where(short), value=delimiter.join(cells[short][1]), allowed=_HEADERS[0]
+        )
     distance = _converted([_parsed(int, row[0]) for _, row in cells], int, -1, where)
     count = _converted([_parsed(float, row[1]) for _, row in cells], float, 0, where)
     return _ordered(Histogram(np.array(distance, np.int64), np.array(count, np.float64), 0.0, LINE_BYTES), where)
@@ -208,7 +217,7 @@ def _read_npz(path: Path) -> Histogram:
     kinds = {"format": "i0", "line_bytes": "i0", "cold": "f0", "distance": "i1", "count": "f1"}
     for name, array in arrays.items():
         if f"{array.dtype.kind}{array.ndim}" != kinds[name] or array.dtype.itemsize != 8:
-            what = f"an array of {array.dtype} and shape {array.shape}"
+            what = f"an array has the type {array.dtype} and the shape {array.shape}"
             raise InputError(what, Place(str(path), path=name), allowed="what a saved profile has")
     _check_format(path, arrays["format"].item())
     _check_range(arrays["distance"], _MOST, where("distance"))
@@ -225,7 +234,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     name = ""
     with open_bytes(path) as file:
         if not zipfile.is_zipfile(file):
-            raise InputError("no NPZ file", Place(str(path)), allowed="what a saved profile has")
+            raise InputError("this is not an NPZ file", Place(str(path)), allowed="what a saved profile has")
         try:
             with zipfile.ZipFile(file) as archive:
                 unpacked_bytes = sum(member.file_size for member in archive.infolist())
@@ -239,18 +248,28 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
         except InputError:
             raise
         except _BROKEN_ARCHIVE as error:
-            raise InputError(f"a broken NPZ file: {error}", Place(str(path), path=name)) from None
+            raise InputError(f"the NPZ file is broken: {error}", Place(str(path), path=name)) from None
 
 
 def _check_fields(path: Path, names: Iterable[str]) -> None:
     """Raise InputError unless the file has exactly the fields of this format."""
     if sorted(names) != sorted(_FIELDS):
-        raise InputError("fields of a profile", Place(str(path)), value=sorted(names), allowed=", ".join(_FIELDS))
+        raise InputError(
+            "a saved profile needs exactly its fields",
+            Place(str(path)),
+            value=sorted(names),
+            allowed=", ".join(_FIELDS),
+        )
 
 
 def _check_format(path: Path, number: object) -> None:
     if type(number) is not int or number != FORMAT:
-        raise InputError("format of a profile", Place(str(path), path="format"), value=number, allowed=str(FORMAT))
+        raise InputError(
+            "this version of the format of profiles is unknown",
+            Place(str(path), path="format"),
+            value=number,
+            allowed=str(FORMAT),
+        )
 
 
 def _check_range(array: NDArray[Any], most: float, where: Callable[[int], Place], least: int = 0) -> None:
@@ -258,7 +277,9 @@ def _check_range(array: NDArray[Any], most: float, where: Callable[[int], Place]
     bad = np.flatnonzero(~((array >= least) & (array <= most)))
     if len(bad):
         value = array[bad[0]].item()
-        raise InputError("out of range", where(int(bad[0])), value=value, allowed=f"{least} to {most:.4g}")
+        raise InputError(
+            "this number is out of range", where(int(bad[0])), value=value, allowed=f"{least} to {most:.4g}"
+        )
 
 
 def _converted(values: list[Any], kind: type[T], least: int, where: Callable[[int], Place]) -> list[T]:
@@ -268,7 +289,9 @@ def _converted(values: list[Any], kind: type[T], least: int, where: Callable[[in
     for index, value in enumerate(values):
         if type(value) not in kinds or not least <= value <= most:  # NaN is not, either
             what = "a whole number" if kind is int else "a finite number"
-            raise InputError("out of range", where(index), value=value, allowed=f"{what} of {least} or more")
+            raise InputError(
+                "this entry is not a number in range", where(index), value=value, allowed=f"{what} of {least} or more"
+            )
     return [kind(value) for value in values]
 
 
@@ -284,18 +307,22 @@ def _ordered(histogram: Histogram, where: Callable[[int], Place]) -> Histogram:
     """Return the histogram. InputError unless there are as many counts as distances, and these strictly ascend."""
     sizes = (len(histogram.distance), len(histogram.counts))
     if sizes[0] != sizes[1]:
-        raise InputError("numbers of distances and counts", where(min(sizes)), value=sizes, allowed="the same")
+        what = "a profile needs one count for each distance"
+        raise InputError(what, where(min(sizes)), value=sizes, allowed="equal numbers")
     falls = np.flatnonzero(np.diff(histogram.distance) <= 0)
     if len(falls):
         value = int(histogram.distance[falls[0] + 1])
-        raise InputError("not above the distance before it", where(int(falls[0]) + 1), value=value, allowed="ascending")
+        what = "a distance is not above the previous distance"
+        raise InputError(what, where(int(falls[0]) + 1), value=value, allowed="ascending distances")
     return histogram
 
 
 def _format(path: Path, functions: dict[str, F]) -> F:
     """Return the function for files of this suffix. InputError for other suffixes."""
     if path.suffix.lower() not in functions:
-        raise InputError("suffix of a profile", Place(str(path)), value=path.suffix, allowed=", ".join(functions))
+        raise InputError(
+            "a profile cannot have this suffix", Place(str(path)), value=path.suffix, allowed=", ".join(functions)
+        )
     return functions[path.suffix.lower()]
 
 

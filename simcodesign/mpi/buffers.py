@@ -108,7 +108,12 @@ class Buffer:
             whole = self._whole() if self._count is None else self._count * ranks
             if whole % ranks:
                 allowed = f"a multiple of the {ranks} parts, or counts"
-                raise MpiError("elements of a buffer", place_of_call(), value=whole, allowed=allowed)
+                raise MpiError(
+                    "the elements of a buffer cannot be divided equally among the ranks",
+                    place_of_call(),
+                    value=whole,
+                    allowed=allowed,
+                )
             each = whole // ranks
             counts = [each] * ranks
             displs = [self._at + each * rank for rank in range(ranks)] if self.displs is None else self.displs
@@ -117,7 +122,12 @@ class Buffer:
             displs = [0, *accumulate(counts)][: len(counts)] if self.displs is None else self.displs
         if not len(counts) == len(displs) == ranks:
             value = len(counts) if len(counts) != ranks else len(displs)
-            raise MpiError("counts or places of a buffer", place_of_call(), value=value, allowed=f"{ranks}")
+            raise MpiError(
+                "a buffer needs one count and one place for each rank",
+                place_of_call(),
+                value=value,
+                allowed=f"{ranks}, the number of ranks",
+            )
         return [self._items(at, count) for at, count in zip(displs, counts, strict=True)]
 
     def take(self, data: Flat) -> None:
@@ -130,7 +140,12 @@ class Buffer:
         if size <= 0:
             return 0
         if extent <= 0 or size % extent:
-            raise MpiError("bytes of a buffer", place_of_call(), value=size, allowed=f"a multiple of {extent}")
+            raise MpiError(
+                "the bytes of a buffer are not a whole number of elements",
+                place_of_call(),
+                value=size,
+                allowed=f"a multiple of {extent}",
+            )
         return size // extent
 
     def _items(self, at: int, count: int) -> Flat | Scattered:
@@ -141,7 +156,7 @@ class Buffer:
             return items_at_address(first, datatype, count)
         if count < 0 or (count and not 0 <= first + low <= first + high <= self._memory.nbytes):
             value, allowed = f"{count} elements from {at} on", f"within {self._memory.nbytes} B"
-            raise MpiError("a part of a buffer", place_of_call(), value=value, allowed=allowed)
+            raise MpiError("a part of a buffer lies outside its memory", place_of_call(), value=value, allowed=allowed)
         if not count or not layout.size:
             return self._memory[:0]
         if not layout.is_dense:
@@ -187,7 +202,9 @@ def fill(room: Flat | Scattered, data: Flat | bytes) -> None:
         what = "a message is longer than its buffer (MPI_ERR_TRUNCATE)"
         raise MpiError(what, place_of_call(), value=f"{data.nbytes} B", allowed=f"up to {room.nbytes} B")
     if data.nbytes and not room.flags.writeable:
-        raise UnfitBufferError("buffer to receive into", place_of_call(), allowed="one that can be written to")
+        raise UnfitBufferError(
+            "the buffer to receive into is read-only", place_of_call(), allowed="a buffer that can be written to"
+        )
     if isinstance(room, Scattered):
         room.put(data.view(np.uint8))
     elif data.dtype == room.dtype:
@@ -218,7 +235,10 @@ def _split(given: Any) -> tuple[Any, Any, Any, Datatype | None]:
     if len(rest) == 1 and _is_pair(rest[0]):
         rest = list(rest[0])
     if len(rest) > 2:
-        raise MpiError("parts of a buffer's description", place_of_call(), value=len(given), allowed="up to 4")
+        allowed = "up to 4: buffer, counts, places, datatype"
+        raise MpiError(
+            "a list that describes a buffer has too many items", place_of_call(), value=len(given), allowed=allowed
+        )
     count, displs = [*rest, None, None][:2]
     return memory, count, displs, datatype
 

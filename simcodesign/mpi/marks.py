@@ -22,7 +22,7 @@ def phase(name: str) -> Iterator[None]:
     ...     pass
     """
     if not isinstance(name, str) or not name:
-        raise MpiError("the name of a phase", value=name, allowed="a text")
+        raise MpiError("a phase needs a name", value=name, allowed="a text that is not empty")
     world = _world()
     if world is None:
         yield
@@ -45,7 +45,7 @@ def compute(*, flops: float) -> None:
     >>> sc.compute(flops=2000)
     """
     if not 0 <= flops < float("inf"):
-        raise MpiError("flops", value=flops, allowed="0 or above")
+        raise MpiError("compute needs a finite number of flops", value=flops, allowed="0 or above")
     world = _world()
     if world is not None:
         world.declare(float(flops))

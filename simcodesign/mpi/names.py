@@ -56,7 +56,7 @@ class SimulatedKind(type):
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
         if len(given) == 1 and isinstance(given[0], _NOT_COPIED):
-            raise TypeError(f"an object of mpi4py's {cls.__name__} made of {type(given[0]).__name__}")
+            raise TypeError(f"mpi4py's {cls.__name__} cannot be made of a {type(given[0]).__name__}")
         if given and not isinstance(given[0], Quick):  # the usual case
             return super().__call__(*given, **named)
         made: Any = cls.__new__(cls, *given, **named)  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ class Quick(Handled, metaclass=SimulatedKind):
         if _is_copy(cls, given, named):
             state = given[0].state()
             if state and cls.copied_with and given[0] and not hasattr(given[0], cls.copied_with):
-                raise TypeError(f"an object of mpi4py's {cls.__name__} made of another {type(given[0]).__name__}")
+                raise TypeError(f"mpi4py's {cls.__name__} cannot be made of another {type(given[0]).__name__}")
             made.__dict__.update(state)
         return made
 
@@ -158,8 +158,8 @@ class Simulated(Quick):
 def null_used(kind: type) -> NoReturn:
     """Raise NullError for the use of a null object."""
     name = next((one.__name__ for one in kind.__mro__ if one.__name__ in _ERRORS), "")
-    what = f"a null object of mpi4py's {kind.__name__}, as MPI.{name.upper()}_NULL"
-    raise NullError(what, place_of_call(), allowed="another one", name=_ERRORS.get(name, "ARG"))
+    what = f"the program uses a null object of mpi4py's {kind.__name__}, such as MPI.{name.upper()}_NULL"
+    raise NullError(what, place_of_call(), allowed="an object that is not null", name=_ERRORS.get(name, "ARG"))
 
 
 def _is_copy(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
@@ -168,5 +168,5 @@ def _is_copy(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
         return False
     kind = next((one for one in reversed(cls.__mro__) if one.__name__ in _KINDS), cls)
     if not isinstance(given[0], kind):
-        raise TypeError(f"an object of mpi4py's {cls.__name__} made of one of {type(given[0]).__name__}")
+        raise TypeError(f"mpi4py's {cls.__name__} cannot be made of a {type(given[0]).__name__}")
     return True

@@ -61,7 +61,7 @@ class Op(Simulated):
         """Become OP_NULL. Raises MpiError for one of MPI's own."""
         self.check()
         if self.is_predefined:
-            raise MpiError("an operation of MPI is freed", place_of_call(), value=self.name, name="OP")
+            raise MpiError("a predefined operation of MPI cannot be freed", place_of_call(), value=self.name, name="OP")
         self.__dict__.clear()
 
     def __bool__(self) -> bool:
@@ -76,7 +76,8 @@ class Op(Simulated):
         """Combine two buffers of this rank in the second."""
         one, other = Buffer(inbuf).flat, Buffer(inoutbuf).flat
         if len(one) != len(other):
-            raise MpiError("elements to reduce", place_of_call(), value=[len(one), len(other)], allowed="equally many")
+            value, allowed = [len(one), len(other)], "the same number in both"
+            raise MpiError("two buffers to reduce differ in length", place_of_call(), value=value, allowed=allowed)
         fill(other, self.buffers(one, other))
 
     def fold(self, values: list[Flat]) -> Flat:
@@ -104,8 +105,9 @@ def _located_in_buffers(better: np.ufunc) -> Callable[[Flat, Flat], Flat]:
 
     def function(x: Flat, y: Flat) -> Flat:
         if x.dtype.names is None:
-            allowed = "a type of pairs, as MPI.DOUBLE_INT"
-            raise MpiError("MPI.MINLOC or MPI.MAXLOC of a buffer", place_of_call(), value=str(x.dtype), allowed=allowed)
+            allowed = "a type of pairs, such as MPI.DOUBLE_INT"
+            what = "MPI.MINLOC and MPI.MAXLOC need pairs of a value and a place"
+            raise MpiError(what, place_of_call(), value=str(x.dtype), allowed=allowed)
         value, place = x.dtype.names
         takes_x = better(x[value], y[value]) | ((x[value] == y[value]) & (x[place] < y[place]))
         return np.where(takes_x, x, y)

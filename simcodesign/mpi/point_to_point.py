@@ -70,10 +70,10 @@ class PointToPoint(Quick):
         """Raise MpiError for a rank that is not at the other end, and for a tag that there is not."""
         others = len(self.peers)
         if not 0 <= rank < others and not (any_is_allowed and rank == ANY_SOURCE):
-            what = f"rank {self.world.current}: rank at the other end"
+            what = f"rank {self.world.current} sends to or receives from a rank that does not exist"
             raise MpiError(what, place_of_call(), value=rank, allowed=f"0 to {others - 1}", name="RANK")
         if not 0 <= tag <= MOST_TAG and not (any_is_allowed and tag == ANY_TAG):
-            what = f"rank {self.world.current}: tag"
+            what = f"rank {self.world.current} uses a tag that is out of range"
             raise MpiError(what, place_of_call(), value=tag, allowed=f"0 to {MOST_TAG}", name="TAG")
 
     # --- Sending ---------------------------------------------------------------------------------------------

@@ -166,10 +166,10 @@ def marked(lines: Sequence[tuple[int, str]]) -> str:
 
 def _check_options(ranks: int, machine: Machine, speed: float | None) -> None:
     if ranks < 1:
-        raise InputError("not a number of ranks", value=ranks, allowed="1 or more")
+        raise InputError("a run needs at least one rank", value=ranks, allowed="1 or more")
     check_ranks(float(ranks), machine)
     if speed is not None and not (np.isfinite(speed) and speed > 0):
-        raise InputError("not a speed", value=speed, allowed="above 0")
+        raise InputError("the speed of a processor must be a finite number", value=speed, allowed="above 0")
 
 
 @dataclass(frozen=True)

@@ -261,7 +261,9 @@ def test_places_are_those_of_the_included_files(tmp_path: Path) -> None:
     top.write_text("param x = 1\n  include parts/core.aspen  // textual\nparam z = 2\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
         parse_file(top)
-    assert str(error.value).startswith(f"{tmp_path / 'parts' / 'core.aspen'}:4: column 17: found 'y'")
+    assert str(error.value).startswith(
+        f"{tmp_path / 'parts' / 'core.aspen'}:4: column 17: the model cannot be read: found 'y'"
+    )
     (tmp_path / "parts" / "core.aspen").write_text("core C {\n  property p [x]\n}", encoding="utf-8")
     file = parse_file(top)
     assert [(place.file.rsplit("/", 1)[1], place.line) for place in (item.place for item in file.definitions)] == [

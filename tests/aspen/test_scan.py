@@ -41,7 +41,7 @@ def test_the_operators_of_one_expression(sign: str) -> None:
     assert check_tokens(long, HERE) > MAX_OPERATORS
     column = len("param b = 1") + MAX_OPERATORS * (len(sign) + 1) + 1 + len(sign) - len(sign.lstrip())
     allowed = f"up to {MAX_OPERATORS} operators; split it into several parameters"
-    assert refusal(f"{long}{sign}1") == f"a.aspen:2: column {column}: expression too long (allowed: {allowed})"
+    assert refusal(f"{long}{sign}1") == f"a.aspen:2: column {column}: the expression is too long (allowed: {allowed})"
 
 
 @pytest.mark.parametrize("between", [" param q = ", ", ", "] [", "} {", ")\nparam r = ("])
@@ -53,14 +53,14 @@ def test_another_expression_counts_anew(between: str) -> None:
 def test_words_in_all() -> None:
     words = "x " * MAX_TOKENS
     assert check_tokens(words, HERE) == MAX_TOKENS
-    assert refusal(words + "x").startswith(f"a.aspen:1: column {2 * MAX_TOKENS + 1}: too many words")
+    assert refusal(words + "x").startswith(f"a.aspen:1: column {2 * MAX_TOKENS + 1}: the model has too many words")
 
 
 def test_includes_count_together(tmp_path: Path) -> None:
     (tmp_path / "part.aspen").write_text("param x = 1 // no\n" * (MAX_TOKENS // 8), encoding="utf-8")
     whole = tmp_path / "whole.aspen"
     whole.write_text("include part.aspen\n" * 3, encoding="utf-8")
-    with pytest.raises(InputError, match="too many words, numbers and signs"):
+    with pytest.raises(InputError, match="the model has too many words, numbers and signs"):
         load_application(whole)
 
 
@@ -68,7 +68,7 @@ def test_chains_of_cases() -> None:
     chain = "if (1 < 2) { }" + " else if (1 < 2) { }" * MAX_CASES
     kernel = "model A { kernel main { %s } }"
     assert parse_text(kernel % chain).models  # which the parser takes
-    assert "too many cases of an if" in refusal(kernel % (chain + " else if (1 < 2) { }"))
+    assert "an if has too many cases" in refusal(kernel % (chain + " else if (1 < 2) { }"))
     assert check_tokens(kernel % "if (1 < 2) { } else if (1 < 2) { } " * (MAX_CASES + 1), HERE) > MAX_CASES
 
 

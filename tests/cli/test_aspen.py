@@ -198,7 +198,7 @@ def test_show_a_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--socket", "Gpu"], "unknown socket of Pair, got 'Gpu'"),
+        (["--socket", "Gpu"], "Pair has no such socket, got 'Gpu'"),
         (["--set", "m=3"], "unknown parameter 'm'"),
         (["--set", "n"], "not a setting"),
         (["--set", "n=3", "--set", "n=4"], "set twice"),
@@ -217,7 +217,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], pair: list[str], argument
     ("arguments", "message"),
     [
         ([], "--socket: a simulation needs one kind of socket (allowed: Cpu, Card)"),
-        (["--socket", "Cpu", "--effects", "links"], "unknown effect of an Aspen model, got 'links'"),
+        (["--socket", "Cpu", "--effects", "links"], "Aspen models have no such effect, got 'links'"),
         (["--socket", "Cpu", "--engine", "fast"], "engine"),
         (["--why"], "--why does not apply to Aspen models"),
         (["--replications", "3"], "--replications does not apply to Aspen models"),

@@ -217,5 +217,5 @@ def test_names_of_kernels(machine: Machine, tmp_path: Path) -> None:
 def test_bad_input() -> None:
     model = fit_application(made.runs())
     for dimensions in (0.5, float("nan"), -1):
-        with pytest.raises(InputError, match=r"dimensions in which the problem is divided.*1 or above"):
+        with pytest.raises(InputError, match=r"the problem must be divided in one dimension or more.*1 or above"):
             counter_workload_text(model, "made", dimensions=dimensions)

@@ -90,7 +90,8 @@ def test_stalls_above_cycles_are_refused(stalls: float, cycles: float) -> None:
         check_counters(wrong)
         return
     with pytest.raises(
-        InputError, match=r"runs.csv:3: stall_cycles of kernel 'solve' on P = 4, got .* up to its cycles"
+        InputError,
+        match=r"runs.csv:3: kernel 'solve' has more stall_cycles than cycles on P = 4, got .* up to its cycles",
     ):
         check_counters(wrong)
     with pytest.raises(InputError, match="stall_cycles"):

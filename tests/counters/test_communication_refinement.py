@@ -48,7 +48,7 @@ def test_bad_runs() -> None:
     model = fit_application(made_up.runs())
     with pytest.raises(InputError, match="two rows"):
         refine_communication(model, made_up.runs([16]), made_up.runs([128]))
-    with pytest.raises(InputError, match="runs for validation"):
+    with pytest.raises(InputError, match="several runs are held back for validation"):
         refine_communication(model, made_up.runs([64]), made_up.runs([128, 256]))
-    with pytest.raises(InputError, match="makes strong scaling mixed"):
+    with pytest.raises(InputError, match="scaling of the runs from strong to mixed"):
         refine_communication(model, made_up.runs([64], 5e6), made_up.runs([128]))

@@ -118,7 +118,7 @@ def test_default_target() -> None:
 
 
 def test_nothing_to_predict() -> None:
-    with pytest.raises(InputError, match="nothing to predict"):
+    with pytest.raises(InputError, match="there is nothing to predict"):
         fit_and_predict(made_up.runs(), [])
 
 

@@ -111,7 +111,7 @@ def test_forms_that_noise_could_swap_are_level() -> None:
 
 @pytest.mark.parametrize("values", [[], [1.0, -1.0], [1.0, math.nan]])
 def test_bad_values(values: list[float]) -> None:
-    with pytest.raises(InputError, match="values of a counter"):
+    with pytest.raises(InputError, match="the values of a counter are out of range"):
         fit_forms(P[: len(values)], FIXED[: len(values)], np.array(values))
 
 

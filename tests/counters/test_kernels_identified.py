@@ -95,7 +95,7 @@ def test_with_weak_scaling_a_constant_time_scales() -> None:
     [
         (table({"a": [1, 2]}, (2, 4)), 0.05, "2: P = 2, 4"),
         (table({"a": [1, 2, 3]}), 1.0, "threshold"),
-        (table({"a": [0, 0, 0]}), 0.05, "without execution time"),
+        (table({"a": [0, 0, 0]}), 0.05, "has no execution time"),
         (
             joined([table({"a": [1, 2, 3]}, frequency_hz=hz) for hz in (2e9, 2.001e9)]),
             0.05,

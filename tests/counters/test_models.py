@@ -81,7 +81,7 @@ def test_kinds_of_scaling() -> None:
     assert scaling_of(made_up.runs()).kind == STRONG
     mixed = joined([made_up.runs([2], 1e6), made_up.runs([4], 1e6), made_up.runs([4], 2e6)])
     assert scaling_of(mixed).kind == MIXED
-    with pytest.raises(InputError, match="no size"):
+    with pytest.raises(InputError, match="need a size"):
         scaling_of(mixed).coordinates(8)
     assert scaling_of(made_up.runs()).coordinates(1536, 64 * made_up.SIZE) == (24, 64 * made_up.SIZE / 1536)
 
@@ -93,7 +93,7 @@ def test_without_instructions_the_time_is_modelled() -> None:
     ]
     model = fit_application(counter_table(rows))
     assert model.at(64).seconds == pytest.approx(8 / 64 + 1, rel=1e-12)
-    with pytest.raises(InputError, match="do not say theirs"):
+    with pytest.raises(InputError, match="from runs without a size"):
         model.at(64, 1e6)
 
 
@@ -116,7 +116,7 @@ def test_the_normal_form_is_an_alternative() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda rows: rows[:2], "runs on different numbers"),
+        (lambda rows: rows[:2], "too few different numbers"),
         (lambda rows: [row | ({"size": 5.0} if row["processes"] == 2 else {}) for row in rows], "of one size"),
         (lambda rows: [row | ({"frequency_hz": 1e9} if row["processes"] == 2 else {}) for row in rows], "frequency_hz"),
         (lambda rows: [{k: v for k, v in row.items() if k not in ("cycles", "time_s")} for row in rows], "neither"),

@@ -279,10 +279,13 @@ def test_json_with_the_decimal_sign_of_a_locale(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (['{"counter-value" : "5", "event" : "cycles"}', "{oops}"], r":2: not a line of perf stat -j, got '\{oops\}'"),
+        (
+            ['{"counter-value" : "5", "event" : "cycles"}', "{oops}"],
+            r":2: this is not a line of perf stat -j, got '\{oops\}'",
+        ),
         (['{"counter-value" : "x", "event" : "cycles"}'], ":1: a count that is not a number, got 'x'"),
         (['{"counter-value" : "5", "event" : "cycles", "pcnt-running" : "y"}'], ":1: a percentage that is not a"),
-        ([f'{{"counter-value" : {"9" * 5000}, "event" : "cycles"}}'], ":1: not a line of perf stat -j"),
+        ([f'{{"counter-value" : {"9" * 5000}, "event" : "cycles"}}'], ":1: this is not a line of perf stat -j"),
         (['{"metric-value" : 5}'], "no event was counted"),
         ([TITLE, "   5      page-faults"], "no event that a counter needs"),
         ([TITLE], "no event was counted"),

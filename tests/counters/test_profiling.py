@@ -81,9 +81,9 @@ def test_only_runs_that_are_given_are_compared() -> None:
 
 
 def test_runs_that_were_not_profiled() -> None:
-    with pytest.raises(InputError, match="an instrumented run that was not profiled"):
+    with pytest.raises(InputError, match="an instrumented run has a number of processes that was not profiled"):
         profiling_quality(runs(SAMPLED), runs(INSTRUMENTED, 8))
-    with pytest.raises(InputError, match="a run without profiling of another size"):
+    with pytest.raises(InputError, match="a run without profiling has another size"):
         profiling_quality(runs(SAMPLED, size=10), unprofiled=runs({APPLICATION: 8.0}, size=20))
 
 
@@ -101,7 +101,7 @@ def test_a_flat_profile(tmp_path: Path) -> None:
 def test_a_flat_profile_without_times(tmp_path: Path) -> None:
     path = tmp_path / "flat.txt"
     path.write_text("\n".join(line for line in FLAT.splitlines() if not line.startswith((" 6", " 2", " 1"))) + "\n")
-    with pytest.raises(InputError, match="a flat profile without times"):
+    with pytest.raises(InputError, match="the flat profile has no times"):
         read_counters(path, Labels(processes=4))
 
 

@@ -154,7 +154,7 @@ def test_summed_divides_every_count_and_no_time(
 
 
 def test_summed_counts_of_no_process(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="processes, got 0"):
+    with pytest.raises(InputError, match="processes is not a whole number, got 0"):
         read_counters(file(tmp_path, "kernel,P,cycles", "solve,0,7"), Labels(summed=True))
 
 
@@ -227,16 +227,19 @@ def test_slips_are_those_of_the_recursion(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["kernel,processes,cycels", "a,2,3"], r":1: unknown column, got 'cycels': did you mean 'cycles'"),
+        (
+            ["kernel,processes,cycels", "a,2,3"],
+            r":1: the table has an unknown column, got 'cycels': did you mean 'cycles'",
+        ),
         (["kernel,processes,cycles,cycles", "a,2,3,3"], ":1: two columns"),
         (["kernel,P,processes", "a,2,3"], ":1: two columns"),
         (["kernel,processes", "a,2,3"], r":2: a row of wrong length, got '3 entries'"),
         (["kernel,processes,cycles", "a,2,1_0"], ":2: column cycles: not a number"),
         (["kernel,processes,PAPI_TOT_CYC", "a,2,inf"], ":2: column PAPI_TOT_CYC: not a number"),
-        (["kernel,cycles", "a,2"], ":2: a row without processes"),
-        (["processes,cycles", "4,2"], ":2: a row without kernel"),
-        (["kernel,processes", "a,2", "a,2"], r":3: two rows .* the other is at .*:2"),
-        (["kernel,processes,cycles"], "without rows"),
+        (["kernel,cycles", "a,2"], ":2: a row has no processes"),
+        (["processes,cycles", "4,2"], ":2: a row has no kernel"),
+        (["kernel,processes", "a,2", "a,2"], r":3: .*two rows.* the other is at .*:2"),
+        (["kernel,processes,cycles"], "has no rows"),
         (["# processes: x", "kernel,cycles", "a,2"], ":1: processes that is not a number"),
         (["kernel,processes", '"a,2'], ":2: not CSV"),
         ([""], "empty"),
@@ -328,12 +331,12 @@ def test_lines_of_one_event_are_added_up(tmp_path: Path, values: list[int]) -> N
     ("lines", "words"),
     [
         (["5,,cycles,1,100.00,,"], "the number of processes is missing"),
-        (["# processes: 4", "5,,cycles,1,100.00,,", "Segmentation fault"], r":3: not a line of perf stat -x"),
-        (["# processes: 4", "hello, world"], ":2: not a line of perf"),
+        (["# processes: 4", "5,,cycles,1,100.00,,", "Segmentation fault"], r":3: this is not a line of perf stat -x"),
+        (["# processes: 4", "hello, world"], ":2: this is not a line of perf"),
         (["# processes: 4", "<not supported>,,cycles,0,100.00,,"], "no event was counted"),
         (["# processes: 4", "5,,page-faults,1,100.00,,"], "no event that a counter needs"),
         (["# processes: 4", "x5,,cycles,1,100.00,,"], ":2: "),
-        (["# processes: 0", "5,,cycles,1,100.00,,"], "processes, got 0.0"),
+        (["# processes: 0", "5,,cycles,1,100.00,,"], "processes is not a whole number, got 0.0"),
     ],
 )
 def test_bad_perf_files(tmp_path: Path, lines: list[str], words: str) -> None:
@@ -442,9 +445,9 @@ def test_likwid_threads_are_ranks(tmp_path: Path, values: list[tuple[int, int]])
             ["TABLE,Group 1 Raw,X,2", "Event,Counter,Core 0", "INSTR_RETIRED_ANY,FIXC0,x"],
             ":3: a count that is not a number",
         ),
-        (["TABLE,Group 1 Raw,X,2", "Event,Counter,Core 0,Core 1", "INSTR_RETIRED_ANY,FIXC0,1"], ":3: a row of"),
-        (["TABLE,Region x", "Event,Counter"], ":1: a table without a group"),
-        (["TABLE,Group 1 Raw STAT,X,2", "Event,Counter,Sum"], "no table of events"),
+        (["TABLE,Group 1 Raw,X,2", "Event,Counter,Core 0,Core 1", "INSTR_RETIRED_ANY,FIXC0,1"], ":3: the row of"),
+        (["TABLE,Region x", "Event,Counter"], ":1: this table has no group"),
+        (["TABLE,Group 1 Raw STAT,X,2", "Event,Counter,Sum"], "the file has no table of events"),
     ],
 )
 def test_bad_likwid_files(tmp_path: Path, lines: list[str], words: str) -> None:

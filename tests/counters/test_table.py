@@ -74,13 +74,13 @@ def test_loads_and_stores_count_for_more_than_levels() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"processes": 0}, "processes, got 0.0"),
+        ({"processes": 0}, "processes is not a whole number, got 0.0"),
         ({"processes": 2.5}, "whole"),
         ({"processes": math.nan}, "processes"),
-        ({"cycles": -1.0}, "cycles, got -1.0"),
-        ({"cycles": math.inf}, "cycles, got inf"),
+        ({"cycles": -1.0}, "cycles is out of range, got -1.0"),
+        ({"cycles": math.inf}, "cycles is out of range, got inf"),
         ({"frequency_hz": 0.0}, "frequency_hz"),
-        ({"kernel": " "}, "without a name"),
+        ({"kernel": " "}, "kernel has no name"),
         ({"cycels": 1.0}, "did you mean 'cycles'"),
     ],
 )
@@ -92,11 +92,11 @@ def test_bad_rows(change: dict[str, object], words: str) -> None:
 def test_the_place_is_told() -> None:
     with pytest.raises(InputError, match=r"^runs.csv:7: cycles"):
         counter_table([ROW | {"cycles": -1.0}], [Place("runs.csv", 7)])
-    with pytest.raises(InputError, match=r"^b:2: two rows .* the other is at a:1"):
+    with pytest.raises(InputError, match=r"^b:2: .*two rows.* the other is at a:1"):
         counter_table([ROW, ROW], [Place("a", 1), Place("b", 2)])
-    with pytest.raises(InputError, match="rows of counters"):
+    with pytest.raises(InputError, match="the rows of counters have a wrong shape"):
         CounterTable(("a",), ("",), np.zeros((1, 2)))
-    with pytest.raises(InputError, match="without rows"):
+    with pytest.raises(InputError, match="has no rows"):
         counter_table([])
     with pytest.raises(InputError, match="no table"):
         joined([])
@@ -153,5 +153,5 @@ def test_kernels_are_added_up() -> None:
 @pytest.mark.parametrize("value", [1e200, 1e-320, -1.0, math.inf])
 @pytest.mark.parametrize("name", ["frequency_hz", "cycles", "time_s"])
 def test_numbers_whose_products_overflow_are_refused(name: str, value: float) -> None:
-    with pytest.raises(InputError, match=rf"{name}, got .*\(allowed: a number of 0 or above"):
+    with pytest.raises(InputError, match=rf"{name} is out of range, got .*\(allowed: a number of 0 or above"):
         counter_table([{"kernel": "k", "processes": 1.0, name: value}])

@@ -63,3 +63,35 @@ def test_a_workload_has_other_defaults() -> None:
 def test_unknown_names_of_a_workload(text: str) -> None:
     with pytest.raises(InputError):
         sc.Workload.load(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "meaning", "unit"),
+    [
+        ("network.startup=20", "20 s", "20 us"),
+        ("network.bandwidth=10", "10 B/s", "10 GB/s"),
+        ("network.per_byte=0.1", "0.1 s/B", "0.1 ns/B"),
+        ("processor.clock=2", "2 Hz", "2 GHz"),
+    ],
+)
+def test_a_number_that_lacks_its_unit_is_noted(change: str, meaning: str, unit: str) -> None:
+    with pytest.warns(UserWarning, match=f"^{change} is {meaning}, .* '{unit}'$"):
+        sc.Machine.load(f"torus-cluster with {change}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "network.startup=20 s",
+        "network.startup=2e-5",
+        "network.startup=0",
+        "network.bandwidth=1e9",
+        "disk.read_startup=0.001",
+    ],
+)
+def test_a_usual_number_or_one_with_a_unit_is_not_noted(change: str) -> None:
+    sc.Machine.load(f"torus-cluster with {change}")  # a warning is an error
+
+
+def test_a_time_between_failures_may_be_long() -> None:
+    assert "86400" in sc.Machine.load("failing-torus with failures.mtbf=86400").label

@@ -115,7 +115,7 @@ def test_shapes_go_together() -> None:
     assert binomial_hit_probability(np.arange(6).reshape(3, 1, 2), [[4], [8]], 2).shape == (3, 2, 2)
     assert binomial_hit_probability(np.zeros((0, 3)), 4, 2).shape == (0, 3)
     for wrong in ((-1, 4, 2), (1, 0, 2), (1, 4, 0), (math.nan, 4, 2)):
-        with pytest.raises(InputError, match="distances, sets or ways"):
+        with pytest.raises(InputError, match="distances, sets or ways are too small"):
             binomial_hit_probability(*wrong)
 
 
@@ -252,7 +252,7 @@ def test_recorded_programs_within_the_measured_error(cases: Path) -> None:
         (lambda: hit_fraction(StackDistanceProfile([1], [1], 0, 8), cache(4)), "keys of 8 bytes"),
         (lambda: level_hits(StackDistanceProfile([1], [1]), [cache(4), CacheGeometry(64, 8)]), "got 8 "),
         (lambda: hit_fraction(StackDistanceProfile([], []), cache(4)), "no accesses"),
-        (lambda: hit_probability(-1, cache(4)), "a stack distance, got -1"),
+        (lambda: hit_probability(-1, cache(4)), "a stack distance cannot be negative here, got -1"),
     ],
 )
 def test_what_cannot_be_asked(action: object, message: str) -> None:

@@ -36,19 +36,28 @@ def test_whole_numbers_of_numpy_and_floats_are_taken_as_integers() -> None:
 
 
 REFUSED = [
-    ((0,), "size_bytes of a cache, got 0 (allowed: a whole number of 1 or more)"),
-    ((-64,), "size_bytes of a cache, got -64 (allowed: a whole number of 1 or more)"),
-    (("4 KiB",), "size_bytes of a cache, got '4 KiB' (allowed: a whole number of 1 or more)"),
-    ((64.5,), "size_bytes of a cache, got 64.5 (allowed: a whole number of 1 or more)"),
-    ((float("nan"),), "size_bytes of a cache, got nan (allowed: a whole number of 1 or more)"),
-    ((100,), "size_bytes of a cache, got 100 (allowed: a whole number of lines of 64 bytes)"),
-    ((96, 48), "line_bytes of a cache, got 48 (allowed: a power of two: 1, 2, 4, ...)"),
-    ((64, 0), "line_bytes of a cache, got 0 (allowed: a whole number of 1 or more)"),
-    ((64, True), "line_bytes of a cache, got True (allowed: a whole number of 1 or more)"),
-    ((384, 64, 4), "associativity of a cache, got 4 (allowed: a divisor of its 6 lines)"),
-    ((384, 64, 7), "associativity of a cache, got 7 (allowed: at most its 6 lines)"),
-    ((384, 64, 0), "ways of a cache, got 0 (allowed: a whole number of 1 or more)"),
-    ((64 << 40,), f"lines of a cache, got {1 << 40} (allowed: at most {MOST_LINES})"),
+    ((0,), "size_bytes of a cache must be a whole number, got 0 (allowed: 1 or more)"),
+    ((-64,), "size_bytes of a cache must be a whole number, got -64 (allowed: 1 or more)"),
+    (("4 KiB",), "size_bytes of a cache must be a whole number, got '4 KiB' (allowed: 1 or more)"),
+    ((64.5,), "size_bytes of a cache must be a whole number, got 64.5 (allowed: 1 or more)"),
+    ((float("nan"),), "size_bytes of a cache must be a whole number, got nan (allowed: 1 or more)"),
+    (
+        (100,),
+        "a cache must hold whole lines: its size_bytes do not fit, got 100 (allowed: a whole number of lines of 64 bytes)",
+    ),
+    ((96, 48), "line_bytes of a cache must be a power of two, got 48 (allowed: 1, 2, 4, ...)"),
+    ((64, 0), "line_bytes of a cache must be a whole number, got 0 (allowed: 1 or more)"),
+    ((64, True), "line_bytes of a cache must be a whole number, got True (allowed: 1 or more)"),
+    (
+        (384, 64, 4),
+        "the lines of a cache cannot be divided into sets of this many ways, got 4 (allowed: a divisor of its 6 lines)",
+    ),
+    (
+        (384, 64, 7),
+        "the lines of a cache cannot be divided into sets of this many ways, got 7 (allowed: at most its 6 lines)",
+    ),
+    ((384, 64, 0), "ways of a cache must be a whole number, got 0 (allowed: 1 or more)"),
+    ((64 << 40,), f"a cache has too many lines, got {1 << 40} (allowed: at most {MOST_LINES})"),
 ]
 
 

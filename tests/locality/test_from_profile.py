@@ -154,7 +154,7 @@ def test_a_large_stack() -> None:
     ("counts", "cold", "accesses", "words"),
     [
         ({}, 0, 5, "without accesses"),
-        ({3: 5}, 5, 0, "of 1 or more"),
+        ({3: 5}, 5, 0, "whole number, got 0"),
         ({3: 5}, 5, 2.5, "got 2.5"),
         ({3: 5}, 3, 8, "8 accesses with 3 cold ones cannot reach a stack distance of 3 .*8 are in .*warm_stream"),
         ({3: 50}, 50, 5, "5 accesses with 3 cold ones|5 accesses with 2 cold ones"),
@@ -170,9 +170,9 @@ def test_other_bad_input() -> None:
     wanted = profile({0: 5}, 5)
     with pytest.raises(InputError, match="power of two"):
         synthetic_stream(wanted, 10, 1, 24)
-    with pytest.raises(InputError, match="seed, got -1"):
+    with pytest.raises(InputError, match="seed must be a whole number, got -1"):
         synthetic_stream(wanted, 10, -1)
-    with pytest.raises(InputError, match="keys of a stream"):
+    with pytest.raises(InputError, match="more keys than there are addresses"):
         synthetic_stream(wanted, 10, 1, 2**62)
 
 

@@ -104,7 +104,9 @@ def test_sizes_in_npz_files(tmp_path: Path) -> None:
     assert stack_profile(open_trace(path)).accesses == 3
     for size in (-1, 2**16 + 1):
         np.savez(path, address=np.array([60, 0]), size=np.array([8, size]))
-        with pytest.raises(InputError, match=rf"size: entry 1 is no size, got {size} \(allowed: 0 to 65536 bytes"):
+        with pytest.raises(
+            InputError, match=rf"size: entry 1 is not a size in range, got {size} \(allowed: 0 to 65536 bytes"
+        ):
             read_all(open_trace(path))
 
 
@@ -112,7 +114,7 @@ def test_superblocks_are_no_accesses(tmp_path: Path) -> None:
     text = "==1== x\nSB 04001e40\nI  04001e40,3\n L 10,8\nSB 0400\n S 20,4\n"
     assert open_trace(written(tmp_path, text, "t.txt"))  # found out by its first line
     assert read_all(open_trace(written(tmp_path, text, "t.txt"))).address.tolist() == [16, 32]
-    with pytest.raises(InputError, match=r"t.lackey:1: byte 0: not a line of a lackey trace, got 'SB 10,8'"):
+    with pytest.raises(InputError, match=r"t.lackey:1: byte 0: this is not a line of a lackey trace, got 'SB 10,8'"):
         read_all(open_trace(written(tmp_path, "SB 10,8\n")))
 
 
@@ -122,7 +124,7 @@ def test_din_with_0x(tmp_path: Path) -> None:
     assert accesses.address.tolist() == [16, 31, 32]
     assert accesses.kind is not None
     assert accesses.kind.tolist() == [LOAD, STORE, LOAD]
-    with pytest.raises(InputError, match=r"t.din:1: byte 0: address too large"):
+    with pytest.raises(InputError, match=r"t.din:1: byte 0: this address is too large"):
         read_all(open_trace(written(tmp_path, "0 0x10000000000000000\n", "t.din")))
 
 
@@ -145,11 +147,11 @@ def test_pinatrace(tmp_path: Path, name: str, change: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0x40: R 0x10\n0x40 R 0x10\n", r"t.pin:2: byte 13: not a line of a pin trace, got '0x40 R 0x10'"),
-        ("0x40: L 0x10\n", ":1: byte 0: not a line of a pin trace"),
-        ("0x40: R 0x10000000000000000\n", ":1: byte 0: address too large"),
-        ("0x40: R\n", ":1: byte 0: not a line"),
-        ("0x: R 0x10\n", ":1: byte 0: not a line"),
+        ("0x40: R 0x10\n0x40 R 0x10\n", r"t.pin:2: byte 13: this is not a line of a pin trace, got '0x40 R 0x10'"),
+        ("0x40: L 0x10\n", ":1: byte 0: this is not a line of a pin trace"),
+        ("0x40: R 0x10000000000000000\n", ":1: byte 0: this address is too large"),
+        ("0x40: R\n", ":1: byte 0: this is not a line"),
+        ("0x: R 0x10\n", ":1: byte 0: this is not a line"),
         ("#eof\n", "the trace is empty"),
         ("0x40: R 0x1", "cut off"),
     ],

@@ -159,7 +159,7 @@ def test_arrays_are_the_profiles_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1, 1], [1, 1]), "one after the other, got (1, 1) (allowed: ascending, each once)"),
+        (([1, 1], [1, 1]), "not in order, got (1, 1) (allowed: ascending, each once)"),
         (([2, 1], [1, 1]), "got (2, 1)"),
         (([-1, 1], [1, 1]), "got -1 (allowed: 0 to 2**62)"),
         (([2**63], [1]), "whole numbers up to 2**62"),
@@ -171,9 +171,9 @@ def test_arrays_are_the_profiles_own() -> None:
         (([1], [math.nan]), "got nan"),
         (([1], [math.inf]), "got inf"),
         (([1], ["a"]), "numbers of 0 or more"),
-        (([1], [1], -1), "cold of a profile, got -1.0"),
-        (([1], [1], 1e308), "cold of a profile, got 1e+308"),
-        (([1], [1], 0, 48), "line_bytes of a profile, got 48 (allowed: a power of two"),
+        (([1], [1], -1), "cold of a profile is out of range, got -1.0"),
+        (([1], [1], 1e308), "a profile has too many cold accesses, got 1e+308"),
+        (([1], [1], 0, 48), "line_bytes of a profile must be a power of two, got 48 (allowed: 1, 2, 4"),
         (([1], [1], 0, 0), "got 0"),
         (([1], [1], 0, 64.0), "got 64.0"),
     ],
@@ -187,11 +187,11 @@ def test_what_is_no_profile(arguments: tuple[object, ...], message: str) -> None
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda: whole(-2, 0), "a stack distance, got -2"),
-        (lambda: whole(0).miss_ratio(-1), "lines of a cache, got -1.0"),
+        (lambda: whole(-2, 0), "a stack distance is too small, got -2"),
+        (lambda: whole(0).miss_ratio(-1), "lines of a cache is out of range, got -1.0"),
         (lambda: whole(0).miss_ratio([1, math.nan]), "got nan"),
         (lambda: whole().miss_ratio(1), "no miss ratio"),
-        (lambda: StackDistanceProfile.merged([]), "nothing to merge"),
+        (lambda: StackDistanceProfile.merged([]), "there is no profile to merge"),
         (lambda: StackDistanceProfile.merged([whole(0), StackDistanceProfile([0], [1], 0, 8)]), "got [8, 64]"),
         (lambda: whole(0).scaled(), "either accesses or factor"),
         (lambda: whole(0).scaled(1, 1), "either accesses or factor"),
@@ -236,41 +236,47 @@ def test_a_table_of_another_program(tmp_path: Path) -> None:
 
 
 BROKEN_TABLES = [
-    ("", ":1: head of a table"),
-    ("a,b\n1,2\n", ":1: head of a table, got 'a,b'"),
-    ("distance,count\n1,2\n1,2\n", ":3: not above the distance before it, got 1"),
-    ("distance,count\n-1,2\n-1,2\n", ":3: not above"),
-    ("distance,count\n1,2\n2\n", ":3: a row of a profile, got '2'"),
-    ("distance,count\n1,2\n\n2\n", ":4: a row of a profile, got '2'"),
-    ("distance,count\n1,2,3\n", ":2: a row of a profile"),
-    ("distance,count\n1.5,2\n", ":2: out of range, got '1.5' (allowed: a whole number"),
-    ("distance,count\n-2,2\n", ":2: out of range, got -2"),
-    (f"distance,count\n{2**62 + 1},2\n", ":2: out of range"),
-    (f"distance,count\n{10**30},2\n", ":2: out of range"),
-    ("distance,count\n0,1\n1,nan\n", ":3: out of range, got nan"),
-    ("distance,count\n0,1\n1,-1\n", ":3: out of range, got -1.0"),
-    ("distance,count\n0,1\n1,x\n", ":3: out of range, got 'x'"),
-    ("# line_bytes = 48\ndistance,count\n0,1\n", ":1: line_bytes: line_bytes of a profile, got 48"),
-    ("# line_bytes = x\ndistance,count\n0,1\n", ":1: line_bytes: line_bytes of a profile, got 'x'"),
+    ("", ":1: a profile's table begins with an unknown head"),
+    ("a,b\n1,2\n", ":1: a profile's table begins with an unknown head, got 'a,b'"),
+    ("distance,count\n1,2\n1,2\n", ":3: a distance is not above the previous distance, got 1"),
+    ("distance,count\n-1,2\n-1,2\n", ":3: a distance is not above"),
+    ("distance,count\n1,2\n2\n", ":3: this row is no row of a profile, got '2'"),
+    ("distance,count\n1,2\n\n2\n", ":4: this row is no row of a profile, got '2'"),
+    ("distance,count\n1,2,3\n", ":2: this row is no row of a profile"),
+    ("distance,count\n1.5,2\n", ":2: this entry is not a number in range, got '1.5' (allowed: a whole number"),
+    ("distance,count\n-2,2\n", ":2: this number is out of range, got -2"),
+    (f"distance,count\n{2**62 + 1},2\n", ":2: this number is out of range"),
+    (f"distance,count\n{10**30},2\n", ":2: this entry is not a number in range"),
+    ("distance,count\n0,1\n1,nan\n", ":3: this number is out of range, got nan"),
+    ("distance,count\n0,1\n1,-1\n", ":3: this number is out of range, got -1.0"),
+    ("distance,count\n0,1\n1,x\n", ":3: this entry is not a number in range, got 'x'"),
+    (
+        "# line_bytes = 48\ndistance,count\n0,1\n",
+        ":1: line_bytes: line_bytes of a profile must be a power of two, got 48",
+    ),
+    (
+        "# line_bytes = x\ndistance,count\n0,1\n",
+        ":1: line_bytes: line_bytes of a profile must be a power of two, got 'x'",
+    ),
     ("# line_bytes = 64, rows = 2\ndistance,count\n0,1\n", ":3: the table is cut off or added to: 1 rows"),
     ("# line_bytes = 64, rows = 1\ndistance,count\n0,1", ":3: the table is cut off or added to"),
     (b"\xff\xfa", "byte 0: the file is not text in UTF-8"),
 ]
 GOOD = {"format": 1, "line_bytes": 64, "cold": 1.0, "distance": [0, 5], "count": [1.0, 2.0]}
 BROKEN_OBJECTS = [
-    ({"format": 2}, ": format: format of a profile, got 2 (allowed: 1)"),
+    ({"format": 2}, ": format: this version of the format of profiles is unknown, got 2 (allowed: 1)"),
     ({"format": True}, ": format: "),
     ({"line_bytes": 6}, ": line_bytes: "),
-    ({"cold": -1}, ": cold: out of range, got -1"),
-    ({"cold": 10**400}, ": cold: out of range"),
-    ({"distance": 5}, ": distance: not a list, got 5"),
-    ({"distance": [0, 2.0]}, ": distance[1]: out of range, got 2.0"),
-    ({"distance": [0, 0]}, ": distance[1]: not above"),
-    ({"distance": [0, True]}, ": distance[1]: out of range"),
-    ({"count": [1]}, ": numbers of distances and counts, got (2, 1)"),
-    ({"count": [1, None]}, ": count[1]: out of range"),
-    ({"count": [math.inf, 1]}, ": count[0]: out of range, got inf"),
-    ({"more": 1}, ": fields of a profile"),
+    ({"cold": -1}, ": cold: this entry is not a number in range, got -1"),
+    ({"cold": 10**400}, ": cold: this entry is not a number in range"),
+    ({"distance": 5}, ": distance: this field must be a list, got 5"),
+    ({"distance": [0, 2.0]}, ": distance[1]: this entry is not a number in range, got 2.0"),
+    ({"distance": [0, 0]}, ": distance[1]: a distance is not above"),
+    ({"distance": [0, True]}, ": distance[1]: this entry is not a number in range"),
+    ({"count": [1]}, ": a profile needs one count for each distance, got (2, 1)"),
+    ({"count": [1, None]}, ": count[1]: this entry is not a number in range"),
+    ({"count": [math.inf, 1]}, ": count[0]: this entry is not a number in range, got inf"),
+    ({"more": 1}, ": a saved profile needs exactly its fields"),
 ]
 
 
@@ -299,10 +305,10 @@ def test_a_broken_object_is_an_error_with_its_entry(tmp_path: Path, change: dict
     ("text", "expected"),
     [
         ("[1]", "fields"),
-        ("{", ":1: no JSON"),
-        ("{}\n}", ":2: no JSON"),
-        ("[" * 10**5, "no JSON"),
-        ("9" * 5000, "no JSON"),
+        ("{", ":1: the file is not JSON"),
+        ("{}\n}", ":2: the file is not JSON"),
+        ("[" * 10**5, "the file is not JSON"),
+        ("9" * 5000, "the file is not JSON"),
     ],
 )
 def test_what_is_no_json(tmp_path: Path, text: str, expected: str) -> None:
@@ -314,16 +320,16 @@ def test_what_is_no_json(tmp_path: Path, text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"distance": np.array([0.0, 5])}, ": distance: an array of float64"),
-        ({"distance": np.array([0, 5], object)}, ": distance: a broken NPZ file"),
-        ({"count": np.array([[1.0, 2]])}, ": count: an array of float64 and shape (1, 2)"),
-        ({"count": np.array([1, np.nan])}, ": count[1]: out of range, got nan"),
-        ({"distance": np.array([0, -5])}, ": distance[1]: out of range"),
-        ({"distance": np.array([0, 0])}, ": distance[1]: not above"),
-        ({"cold": np.float64(-1)}, ": cold: out of range"),
+        ({"distance": np.array([0.0, 5])}, ": distance: an array has the type float64"),
+        ({"distance": np.array([0, 5], object)}, ": distance: the NPZ file is broken"),
+        ({"count": np.array([[1.0, 2]])}, ": count: an array has the type float64 and the shape (1, 2)"),
+        ({"count": np.array([1, np.nan])}, ": count[1]: this number is out of range, got nan"),
+        ({"distance": np.array([0, -5])}, ": distance[1]: this number is out of range"),
+        ({"distance": np.array([0, 0])}, ": distance[1]: a distance is not above"),
+        ({"cold": np.float64(-1)}, ": cold: this number is out of range"),
         ({"format": np.int64(3)}, ": format: "),
         ({"line_bytes": np.int64(3)}, ": line_bytes: "),
-        ({"more": np.int64(3)}, ": fields of a profile"),
+        ({"more": np.int64(3)}, ": a saved profile needs exactly its fields"),
     ],
 )
 def test_broken_arrays_are_an_error_with_their_entry(tmp_path: Path, change: dict[str, object], expected: str) -> None:
@@ -358,10 +364,10 @@ def test_places_that_cannot_be(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in said_of(tmp_path / "none.csv")
     assert "cannot be read: No such file" in said_of(tmp_path / "none.npz")
     assert "cannot be read: No such file" in said_of(tmp_path / "none.json")
-    assert "suffix of a profile, got '.txt' (allowed: .json, .csv, .npz)" in said_of(tmp_path / "a.txt")
+    assert "a profile cannot have this suffix, got '.txt' (allowed: .json, .csv, .npz)" in said_of(tmp_path / "a.txt")
     with pytest.raises(InputError, match="cannot be written: No such file"):
         whole(0).save(tmp_path / "none" / "a.csv")
-    with pytest.raises(InputError, match="suffix of a profile"):
+    with pytest.raises(InputError, match="a profile cannot have this suffix"):
         whole(0).save(tmp_path / "a")
     (tmp_path / "b.csv").mkdir()
     with pytest.raises(InputError, match="cannot be written"):

@@ -153,8 +153,8 @@ def test_any_exit_status_where_it_is_allowed(tmp_path: Path) -> None:
     ("command", "says"),
     [
         (["no such program"], "there is no such program, got 'no such program'"),
-        ([], "no program to run"),
-        ("true", "no program to run, got 'true'"),
+        ([], "no program to run is given"),
+        ("true", "no program to run is given, got 'true'"),
         (["true", "a\0b"], "the program cannot be run"),
     ],
 )
@@ -178,7 +178,7 @@ def fake_valgrind(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) ->
         ("os.write(log, b'I  4,3\\nI  7,2\\n')", "the program made 0 accesses; nothing is written"),
         (
             "os.write(log, b' L 4,3\\nfatal\\n')",
-            "what lackey printed:2: byte 7: not a line of a lackey trace, got 'fatal'",
+            "what lackey printed:2: byte 7: this is not a line of a lackey trace, got 'fatal'",
         ),
         ("os.write(log, b' L 4,3\\n L 5')", "what lackey printed:2: byte 7: the trace is cut off"),
         ("os.write(log, b' L 4,3\\n L 5'); sys.exit(9)", "the program ended with exit status 9"),
@@ -219,11 +219,11 @@ def test_without_valgrind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("most", "skip", "name", "says"),
     [
-        (0, 0, "t.npz", "nothing to record, got 0"),
-        (1, -1, "t.npz", "cannot skip that many accesses, got -1"),
+        (0, 0, "t.npz", "at least one access must be recorded, got 0"),
+        (1, -1, "t.npz", "the number of skipped accesses cannot be negative, got -1"),
         (1, 0, "t.txt", r"one format only, got '.txt' \(allowed: .npz"),
         (1, 0, "none/t.npz", "there is no such folder"),
-        (1, 0, "folder.npz", "this is a folder"),
+        (1, 0, "folder.npz", "the trace cannot be written to a folder"),
     ],
 )
 def test_wishes_that_cannot_be_met(tmp_path: Path, most: int, skip: int, name: str, says: str) -> None:

@@ -136,11 +136,11 @@ def test_every_access_is_in_a_burst_as_often() -> None:
     ("arguments", "message"),
     [
         ((64, 10, 5, 0), "at most 5"),
-        ((64, 1, 5, 0), "accesses of a burst, got 1"),
-        ((64, 2.5, 5, 0), "accesses of a burst, got 2.5"),
-        ((64, 2, 0, 0), "from burst to burst, got 0"),
-        ((64, 2, 5, -1), "seed of bursts, got -1"),
-        ((64, 2, 5, 0, -1), "samples of a group, got -1"),
+        ((64, 1, 5, 0), "accesses of a burst must be a whole number, got 1"),
+        ((64, 2.5, 5, 0), "accesses of a burst must be a whole number, got 2.5"),
+        ((64, 2, 0, 0), "from burst to burst must be a whole number, got 0"),
+        ((64, 2, 5, -1), "seed of bursts must be a whole number, got -1"),
+        ((64, 2, 5, 0, -1), "samples of a group must be a whole number, got -1"),
         ((48, 2, 5, 0), "power of two"),
         ((64, 2, 10**6, 0), "ends before its first burst"),
     ],
@@ -287,10 +287,10 @@ def test_a_frequent_key_that_is_drawn_counts_no_more_than_it_should() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"most_keys": 127}, "keys of a sample, got 127 (allowed: a whole number of 128 or more)"),
-        ({"most_keys": 200.5}, "keys of a sample, got 200.5"),
-        ({"parts": 1}, "parts of a sample, got 1"),
-        ({"seed": -1}, "seed of a sample, got -1"),
+        ({"most_keys": 127}, "keys of a sample must be a whole number, got 127 (allowed: 128 or more)"),
+        ({"most_keys": 200.5}, "keys of a sample must be a whole number, got 200.5"),
+        ({"parts": 1}, "parts of a sample must be a whole number, got 1"),
+        ({"seed": -1}, "seed of a sample must be a whole number, got -1"),
         ({"line_bytes": 3}, "power of two"),
     ],
 )
@@ -303,11 +303,11 @@ def test_samples_that_cannot_be(options: dict[str, int], message: str) -> None:
 def test_what_cannot_be_asked_of_a_sample() -> None:
     profile = sampled_profile(np.arange(100), 1)
     for level in (0, 1, math.nan):
-        with pytest.raises(InputError, match="level of an interval"):
+        with pytest.raises(InputError, match="the level of an interval must be a probability"):
             profile.interval(5, level)
 
 
 def test_a_sample_has_a_limit() -> None:
     """Its histograms are made before the first access."""
-    with pytest.raises(InputError, match=r"keys of a sample, got 10{24} \(allowed: up to 4194304"):
+    with pytest.raises(InputError, match=r"a sample has too many keys, got 10{24} \(allowed: up to 4194304"):
         sampled_profile([0, 64], most_keys=10**24)

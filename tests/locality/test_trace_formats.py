@@ -384,36 +384,40 @@ BAD: list[tuple[str, bytes, str]] = [
     (
         "t.txt",
         LACKEY_TEXT + b" L 1z,8\n L 10,8\n",
-        r"t.txt:4: byte 23: not a line of a lackey trace, got ' L 1z,8' \(allowed: 'I  ADDRESS,SIZE'",
+        r"t.txt:4: byte 23: this is not a line of a lackey trace, got ' L 1z,8' \(allowed: 'I  ADDRESS,SIZE'",
     ),
-    ("t.lackey.gz", LACKEY_TEXT + b"L10,8\n", r"t.lackey.gz:4: byte 23: not a line of a lackey trace"),
-    ("t.lackey", LACKEY_TEXT + b" L 10\n", r"t.lackey:4: byte 23: not a line"),
-    ("t.lackey", LACKEY_TEXT + b" L -10,8\n", r"t.lackey:4: byte 23: not a line"),
-    ("t.lackey", LACKEY_TEXT + b"\0\0\0\n", r"t.lackey:4: byte 23: not a line"),
+    ("t.lackey.gz", LACKEY_TEXT + b"L10,8\n", r"t.lackey.gz:4: byte 23: this is not a line of a lackey trace"),
+    ("t.lackey", LACKEY_TEXT + b" L 10\n", r"t.lackey:4: byte 23: this is not a line"),
+    ("t.lackey", LACKEY_TEXT + b" L -10,8\n", r"t.lackey:4: byte 23: this is not a line"),
+    ("t.lackey", LACKEY_TEXT + b"\0\0\0\n", r"t.lackey:4: byte 23: this is not a line"),
     (
         "t.lackey",
         LACKEY_TEXT + b"the program's own words\n",
-        r"t.lackey:4: byte 23: not a line.*got \"the program's own words\"",
+        r"t.lackey:4: byte 23: this is not a line.*got \"the program's own words\"",
     ),
-    ("t.din", b"0 10\n\n0 -5\n", r"t.din:3: byte 6: not a line of a din trace, got '0 -5'"),
+    ("t.din", b"0 10\n\n0 -5\n", r"t.din:3: byte 6: this is not a line of a din trace, got '0 -5'"),
     ("t.din", b"0 10\n3 5\n", r"t.din:2: byte 5: this label is no read, write or instruction fetch, got '3 5'"),
     ("t.din", b"v 5 4\n", r"t.din:1: byte 0: this label is no read"),
-    ("t.din", b"0 10\n9 5\n", r"t.din:2: byte 5: not a line of a din trace"),
+    ("t.din", b"0 10\n9 5\n", r"t.din:2: byte 5: this is not a line of a din trace"),
     # too large
     (
         "t.lackey",
         b" L ffffffffffffffff,8\n L 10000000000000000,8\n",
-        r"t.lackey:2: byte 22: address too large, got .* \(allowed: 0 to ffffffffffffffff\)",
+        r"t.lackey:2: byte 22: this address is too large, got .* \(allowed: 0 to ffffffffffffffff\)",
     ),
-    ("t.din", b"0 10000000000000000\n", r"t.din:1: byte 0: address too large"),
+    ("t.din", b"0 10000000000000000\n", r"t.din:1: byte 0: this address is too large"),
     # not addresses
     ("t.npy", npy([1, 2, -3]), rf"t.npy: byte {START + 16}: entry 2 is negative, got -3"),
     ("t.npy.gz", npy([1, 2, -3]), rf"t.npy.gz: byte {START + 16}: entry 2 is negative, got -3"),
-    ("t.npy", npy([1.0]), r"t.npy: array is not of integers, got 'float64'"),
-    ("t.npy", npy([True]), r"t.npy: array is not of integers, got 'bool'"),
-    ("t.npy", npy(np.array([None])), r"t.npy: array is not of integers, got 'object'"),
-    ("t.npy", npy([[1, 2], [3, 4]]), r"t.npy: array has the wrong shape, got \(2, 2\) \(allowed: one dimension\)"),
-    ("t.npy", npy(5), r"t.npy: array has the wrong shape, got \(\)"),
+    ("t.npy", npy([1.0]), r"t.npy: an array of a trace must contain integers, got 'float64'"),
+    ("t.npy", npy([True]), r"t.npy: an array of a trace must contain integers, got 'bool'"),
+    ("t.npy", npy(np.array([None])), r"t.npy: an array of a trace must contain integers, got 'object'"),
+    (
+        "t.npy",
+        npy([[1, 2], [3, 4]]),
+        r"t.npy: an array of a trace must have one dimension, got \(2, 2\) \(allowed: one dimension\)",
+    ),
+    ("t.npy", npy(5), r"t.npy: an array of a trace must have one dimension, got \(\)"),
     # empty
     *(
         (f"t{suffix}{compression}", b"", r"holds no access|no header of a .npy")
@@ -427,10 +431,10 @@ BAD: list[tuple[str, bytes, str]] = [
     (
         "t.txt",
         b"some words\n",
-        r"t.txt: format of the trace is not known, got b'some words\\n' \(allowed: format=npy|npz",
+        r"t.txt: the format of the trace is unknown, got b'some words\\n' \(allowed: format=npy|npz",
     ),
-    ("t", bytes(64), "t: format of the trace is not known"),
-    ("t.zst", b"\x28\xb5\x2f\xfd0123456789", "t.zst: format of the trace is not known"),
+    ("t", bytes(64), "t: the format of the trace is unknown"),
+    ("t.zst", b"\x28\xb5\x2f\xfd0123456789", "t.zst: the format of the trace is unknown"),
     ("t.npz.gz", b"PK\x03\x04", "t.npz.gz: a .npz file is compressed in itself"),
 ]
 
@@ -472,7 +476,9 @@ def test_a_compressed_file_that_is_corrupt(tmp_path: Path, compression: str, suf
     whole[middle : middle + 40] = bytes(40)
     path = tmp_path / f"t{suffix}{compression}"
     path.write_bytes(whole)
-    with pytest.raises(InputError, match=r"byte \d+: (the compressed file is|not a line|address too large)"):
+    with pytest.raises(
+        InputError, match=r"byte \d+: (the compressed file is|this is not a line|this address is too large)"
+    ):
         read_all(open_trace(path))
 
 
@@ -525,17 +531,17 @@ def test_bad_npz_files(tmp_path: Path) -> None:
     path.write_bytes(b"")
     refused("t.npz: byte 0: this is no whole .npz file")
     np.savez(path, kind=np.zeros(3, np.uint8))
-    refused(r"no array of addresses, got \['kind.npy'\]")
+    refused(r"the file has no array of addresses, got \['kind.npy'\]")
     np.savez(path, address=np.arange(3), kind=np.zeros(2, np.uint8))
-    refused("arrays of different lengths, got {'address': 3, 'kind': 2}")
+    refused("the arrays of a trace have different lengths, got {'address': 3, 'kind': 2}")
     np.savez(path, address=np.empty(0, np.uint64))
     refused("the trace is empty")
     np.savez(path, address=np.arange(3), kind=np.full(3, 9, np.uint8))
-    refused("t.npz: kind: entry 0 is no kind of access, got 9")
+    refused("t.npz: kind: entry 0 is not a kind of access, got 9")
     np.savez(path, address=-np.arange(3))
     refused("t.npz: address: entry 1 is negative")
     np.savez(path, address=np.arange(3.0))
-    refused("t.npz: address: array is not of integers")
+    refused("t.npz: address: an array of a trace must contain integers")
     np.savez(path, address=np.arange(100_000, dtype=np.uint64))
     whole = path.read_bytes()
     path.write_bytes(whole[:-100])

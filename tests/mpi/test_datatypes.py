@@ -208,21 +208,21 @@ def test_count_and_place_of_a_buffer(tmp_path: Path) -> None:
 
 WRONG = [
     ("comm.Send([np.zeros(9), 1, MPI.DOUBLE.Create_vector(2, 1, 3)], rank)", "datatype of the program is not committed"),
-    ("comm.Send([np.zeros(3), 1, MPI.DOUBLE.Create_vector(2, 1, 3).Commit()], rank)", r"a part of a buffer, got '1 elements from 0 on' .allowed: within 24 B"),
-    ("comm.Send([np.zeros(5), MPI.DOUBLE.Create_contiguous(2).Commit()], rank)", r"bytes of a buffer, got 40 .allowed: a multiple of 16"),
-    ("MPI.INT.Create_subarray([4], [3], [2])", "part of an array"),
-    ("MPI.INT.Create_indexed([1, 2], [3])", "displacements, got 1"),
-    ("MPI.INT.Create_vector(1, -1, 1)", r"items of a block, got \[-1\]"),
-    ("MPI.Status().Get_elements(MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.INT, MPI.DOUBLE]))", "Get_elements of"),
-    ("comm.Send(np.zeros(2, object), rank)", "a type of NumPy that MPI does not have, got 'object'"),
-    ("comm.Recv([b'abcd', MPI.BYTE], comm.Send(b'abcd', rank) or 0)", "buffer to receive into"),
-    ("comm.Allgatherv(np.zeros(1), [np.zeros(1), [1, 1]])", r"counts or places of a buffer, got 2 .allowed: 1"),
+    ("comm.Send([np.zeros(3), 1, MPI.DOUBLE.Create_vector(2, 1, 3).Commit()], rank)", r"outside its memory, got '1 elements from 0 on' .allowed: within 24 B"),
+    ("comm.Send([np.zeros(5), MPI.DOUBLE.Create_contiguous(2).Commit()], rank)", r"number of elements, got 40 .allowed: a multiple of 16"),
+    ("MPI.INT.Create_subarray([4], [3], [2])", "outside its array"),
+    ("MPI.INT.Create_indexed([1, 2], [3])", "displacements has a wrong number of entries, got 1"),
+    ("MPI.INT.Create_vector(1, -1, 1)", r"number of items, got \[-1\]"),
+    ("MPI.Status().Get_elements(MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.INT, MPI.DOUBLE]))", "Get_elements"),
+    ("comm.Send(np.zeros(2, object), rank)", "no datatype for this type of NumPy, got 'object'"),
+    ("comm.Recv([b'abcd', MPI.BYTE], comm.Send(b'abcd', rank) or 0)", "into is read-only"),
+    ("comm.Allgatherv(np.zeros(1), [np.zeros(1), [1, 1]])", r"for each rank, got 2 .allowed: 1"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "match"), WRONG)
 def test_wrong_datatypes_and_buffers(tmp_path: Path, text: str, match: str) -> None:
-    with pytest.raises(InputError, match=rf"program\.py:5: {match}"):
+    with pytest.raises(InputError, match=rf"program\.py:5: .*{match}"):
         run_text(tmp_path, text, 1)
 
 

@@ -32,7 +32,7 @@ def test_errors_are_caught_with_their_classes(ran: Callable[..., Any]) -> None:
 
 
 def test_an_error_that_is_not_caught_ends_the_run(ran: Callable[..., Any]) -> None:
-    with pytest.raises(InputError, match=r"rank at the other end, got 9"):
+    with pytest.raises(InputError, match=r"rank that does not exist, got 9"):
         ran("comm.Send(b'', 9)", 2)
 
 

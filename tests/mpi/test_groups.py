@@ -164,14 +164,14 @@ def test_hints(tmp_path: Path) -> None:
 
 
 WRONG = [
-    ("comm.group.Incl([0, 0])", InputError, r"py:5: ranks of a group, got \[0, 0\]"),
-    ("comm.group.Excl([2])", InputError, r"py:5: ranks of a group, got \[2\] .allowed: different ones, 0 to 1"),
-    ("comm.Split(MPI.UNDEFINED).Barrier()", InputError, r"py:5: a null object .*as MPI.COMM_NULL"),
-    ("comm.Split_type(99)", InputError, r"py:5: split_type, got 99"),
+    ("comm.group.Incl([0, 0])", InputError, r"py:5: .*in the group, got \[0, 0\]"),
+    ("comm.group.Excl([2])", InputError, r"py:5: .*in the group, got \[2\] .allowed: different ranks, 0 to 1"),
+    ("comm.Split(MPI.UNDEFINED).Barrier()", InputError, r"py:5: .*null object .*as MPI.COMM_NULL"),
+    ("comm.Split_type(99)", InputError, r"py:5: .*support this split_type, got 99"),
     ("rank or comm.Create_group(comm.group)", DeadlockError, r"rank 0 in create_group \(.*py:5\)"),
-    ("comm.Create_group(comm.group.Incl([0]))", InputError, r"py:5: caller of Create_group, got 'rank 1'"),
-    ("comm.Delete_attr(comm.Create_keyval())", InputError, r"py:5: key of an attribute"),
-    ("comm.Set_attr(-1, 0)", InputError, r"py:5: key of an attribute, got -1"),
+    ("comm.Create_group(comm.group.Incl([0]))", InputError, r"py:5: .*outside the group, got 'rank 1'"),
+    ("comm.Delete_attr(comm.Create_keyval())", InputError, r"py:5: .*with this key"),
+    ("comm.Set_attr(-1, 0)", InputError, r"py:5: .*attribute has this key, got -1"),
 ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ def test_objects_made_of_nothing_are_null(ran: Callable[..., Any]) -> None:
 
 def test_use_of_a_null_object_names_its_class(ran: Callable[..., Any]) -> None:
     """A communicator without ranks has no rank."""
-    with pytest.raises(InputError, match=r"a null object of mpi4py.s Comm, as MPI\.COMM_NULL"):
+    with pytest.raises(InputError, match=r"a null object of mpi4py.s Comm, such as MPI\.COMM_NULL"):
         ran("MPI.Comm().rank", 1)
     text = """
     calls = [(MPI.COMM_NULL.Get_size, "COMM"), (MPI.COMM_NULL.Is_inter, "COMM"), (MPI.COMM_NULL.Free, "COMM"),

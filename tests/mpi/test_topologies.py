@@ -152,18 +152,18 @@ def test_a_halo_exchange_is_that_of_one_process(ran: Runner) -> None:
 
 
 WRONG = [
-    ("comm.Create_cart([2, 2])", r"dimensions of a grid, got \[2, 2\]"),
-    ("comm.Create_cart([2], periods=[True, False])", r"dimensions of a grid"),
-    ("comm.Create_cart([2]).Get_cart_rank([2])", r"a place in a grid, got \[2\]"),
-    ("comm.Create_graph([1, 2], [1, 2])", r"rank of a graph, got 2 \(allowed: 0 to 1\)"),
-    ("comm.Create_graph([2, 1], [1, 0])", r"index of a graph, got \[2, 1\]"),
-    ("comm.Create_dist_graph([0], [2], [1])", r"destinations, got 1 \(allowed: 2"),
-    ("comm.Create_dist_graph_adjacent([0], [0], [1, 2], [1])", r"weights of edges, got 2 \(allowed: 1\)"),
-    ("comm.Create_cart([2]).neighbor_alltoall([1])", r"parts sent by neighbours, got 1 \(allowed: 2\)"),
+    ("comm.Create_cart([2, 2])", r"have these dimensions, got \[2, 2\]"),
+    ("comm.Create_cart([2], periods=[True, False])", r"have these dimensions"),
+    ("comm.Create_cart([2]).Get_cart_rank([2])", r"outside the grid, got \[2\]"),
+    ("comm.Create_graph([1, 2], [1, 2])", r"not a rank of it, got 2 \(allowed: 0 to 1\)"),
+    ("comm.Create_graph([2, 1], [1, 0])", r"rank to rank, got \[2, 1\]"),
+    ("comm.Create_dist_graph([0], [2], [1])", r"of the degrees, got 1 \(allowed: 2"),
+    ("comm.Create_dist_graph_adjacent([0], [0], [1, 2], [1])", r"for each edge, got 2 \(allowed: 1\)"),
+    ("comm.Create_cart([2]).neighbor_alltoall([1])", r"parts sent .*number of neighbours, got 1 \(allowed: 2\)"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "match"), WRONG)
 def test_what_is_wrong_is_said(ran: Runner, text: str, match: str) -> None:
-    with pytest.raises(InputError, match=r"program\.py:5: " + match):
+    with pytest.raises(InputError, match=r"program\.py:5: .*" + match):
         ran(text, 2)

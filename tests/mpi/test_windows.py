@@ -252,15 +252,15 @@ def test_accesses_to_a_rank_that_waits_end_under_rendezvous(ran: Runner) -> None
 
 WRONG = [
     ("win.Put(room, 1)", InputError, r"program\.py:7: rank \d calls Put while it may not access the memory of rank 1"),
-    ("win.Fence()\nwin.Put(room, 1, 1)", InputError, r"program\.py:8: Put in the memory of rank 1, got '1000 bytes from byte 1"),
-    ("win.Fence()\nwin.Get(room, 2)", InputError, r"rank of a window, got 2 \(allowed: 0 to 1\)"),
+    ("win.Fence()\nwin.Put(room, 1, 1)", InputError, r"program\.py:8: Put leaves the memory of rank 1, got '1000 bytes from byte 1"),
+    ("win.Fence()\nwin.Get(room, 2)", InputError, r"no such rank, got 2 \(allowed: 0 to 1\)"),
     ("win.Fence() if rank == 0 else comm.Barrier()", InputError, "rank 0 calls Win.Fence, another calls barrier"),
     ("win.Unlock(0)", InputError, r"rank \d unlocks rank 0, which it has not locked"),
     ("win.Lock(0)\nwin.Lock(0)", InputError, r"rank \d locks rank 0 again"),
     ("win.Lock(0) if rank == 0 else None\ncomm.Barrier()\nwin.Lock(0) if rank else comm.recv(source=1)", DeadlockError, "rank 1 in lock of the memory of rank 0"),
-    ("win.Shared_query(0)", InputError, "Shared_query of a window that is not shared"),
-    ("win.Fence()\nwin.Accumulate(room, 0, op=MPI.Op.Create(max))", InputError, "Accumulate with an operation of the user"),
-    ("win.Fence()\nwin.Get(np.zeros(4, 'u1'), 1, (0, 5))", InputError, r"Get: bytes of the target, got 5 \(allowed: up to 4 B"),
+    ("win.Shared_query(0)", InputError, "Shared_query is called of a window that is not shared"),
+    ("win.Fence()\nwin.Accumulate(room, 0, op=MPI.Op.Create(max))", InputError, "Accumulate takes no operation"),
+    ("win.Fence()\nwin.Get(np.zeros(4, 'u1'), 1, (0, 5))", InputError, r"the target of Get has more bytes .*, got 5 \(allowed: up to 4 B"),
 ]  # fmt: skip
 
 
@@ -351,11 +351,17 @@ def test_targets_may_have_gaps(ran: Runner) -> None:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        ("win.Fetch_and_op(np.zeros(2), np.zeros(2), 0)", r"elements of Fetch_and_op, got 2 \(allowed: 1\)"),
-        ("win.Compare_and_swap(np.zeros(1), np.zeros(2), np.zeros(1), 0)", r"elements of Compare_and_swap, got 2"),
+        (
+            "win.Fetch_and_op(np.zeros(2), np.zeros(2), 0)",
+            r"Fetch_and_op takes exactly one element, got 2 \(allowed: 1\)",
+        ),
+        (
+            "win.Compare_and_swap(np.zeros(1), np.zeros(2), np.zeros(1), 0)",
+            r"Compare_and_swap takes exactly one element, got 2",
+        ),
         (
             "win.Put(np.zeros(1), 0, (0, 1, MPI.DOUBLE, None))",
-            r"Put: target, got .* \(allowed: place, count and datatype",
+            r"the target of Put .*, got .* \(allowed: place, count and datatype",
         ),
     ],
 )

@@ -213,7 +213,7 @@ def test_a_profile_whose_header_claims_too_much(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("format", "line_bytes", "cold", "distance", "count"):
             archive.writestr(f"{name}.npy", header.getvalue())
-    with pytest.raises(InputError, match="broken NPZ"), bounded():
+    with pytest.raises(InputError, match="NPZ file is broken"), bounded():
         load_profile(path)
 
 

@@ -110,7 +110,7 @@ def aspen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
     chosen = {"all": EFFECTS, "none": ()}.get(names[0], tuple(names)) if len(names) == 1 else tuple(names)
     for name in chosen:
         if name not in EFFECTS:
-            what = "unknown effect of an Aspen model"
+            what = "Aspen models have no such effect"
             raise InputError(what, value=name, allowed=f"{nearest(name, EFFECTS)} of all, none, {', '.join(EFFECTS)}")
     return tuple(name for name in EFFECTS if name in chosen)
 
@@ -137,7 +137,7 @@ def aspen_schedule(
         work = work_of(application, machine, socket, parameters or {}, kernel, draws)
         return schedule_of_work(work, application.name, place, rules)
     except RecursionError as error:
-        raise InputError("model nested too deeply", place, allowed="shorter expressions, fewer calls") from error
+        raise InputError("the model is nested too deeply", place, allowed="shorter expressions, fewer calls") from error
 
 
 def simulate_aspen(

@@ -43,7 +43,7 @@ class PlacedBlock:
         """Return rounds of items on the instances. InputError for more than a float can count."""
         rounds = self.block.items * self.spread / use.instances
         if not math.isfinite(rounds):
-            what = f"items of all iterations for each of the instances of {use.resource}"
+            what = f"each instance of {use.resource} has too many items in all iterations"
             raise InputError(what, self.block.place, value=f"{rounds:g}", allowed="up to 1.8e308")
         return float(math.ceil(rounds))
 
@@ -231,7 +231,7 @@ class _Operations:
         number = len(self.seconds)
         if number >= MAX_OPERATIONS or len(self.sources) > 10 * MAX_OPERATIONS:
             allowed = f"up to {MAX_OPERATIONS} operations"
-            raise InputError("too much for a simulation", self.place, allowed=allowed)
+            raise InputError("the model has too much work for a simulation", self.place, allowed=allowed)
         self.seconds.append(seconds)
         self.cpus.append(cpu)
         self.sources += after

@@ -115,7 +115,9 @@ class _Count:
     def one(self, statement: Execute) -> None:
         self.blocks += 1
         if self.blocks > MAX_BLOCKS:
-            raise InputError("too much for a simulation", statement.place, allowed=f"up to {MAX_BLOCKS} blocks")
+            raise InputError(
+                "the model has too many blocks for a simulation", statement.place, allowed=f"up to {MAX_BLOCKS} blocks"
+            )
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,8 @@ class _Walk:
             instances = float(self.run.instances(located))
             _check(seconds, f"seconds of {use.resource}", use.place)
             if not (instances > 0 and math.isfinite(instances)):
-                raise InputError(f"instances of {use.resource}", use.place, value=f"{instances:g}", allowed="above 0")
+                what = f"the number of instances of {use.resource} is out of range"
+                raise InputError(what, use.place, value=f"{instances:g}", allowed="finite, above 0")
             uses.append(Use(use.resource, seconds, instances))
         _check(items, "parallelism", statement.place)
         return Block(statement.label, statement.place, items, tuple(uses)) if uses and items > 0 else NOTHING
@@ -187,7 +190,8 @@ class _Walk:
         count = float(scope.evaluate(statement.count, local))
         if not (count >= 0 and math.isfinite(count)):
             shown = f"{count:g} = {statement.count.text}"
-            raise InputError("number of iterations", statement.count.place, value=shown, allowed="finite, 0 or more")
+            what = "the number of iterations must be finite"
+            raise InputError(what, statement.count.place, value=shown, allowed="0 or more")
         if count == 0:
             return NOTHING
         before = self.random and self.random.bit_generator.state
@@ -196,7 +200,7 @@ class _Walk:
         if not is_random and (statement.counter is None or not mentions(statement.body, statement.counter)):
             return _repeated(statement.is_map, [(count, body)])
         if count > MAX_BLOCKS:
-            what = "iterations that differ, too many for a simulation"
+            what = "the simulation has too many iterations that differ"
             allowed = f"up to {MAX_BLOCKS}" + (", or effects without chance" if is_random else "")
             raise InputError(what, statement.count.place, value=f"{count:g}", allowed=allowed)
         bodies = [body, *(self.iteration(scope, statement, local, at) for at in range(1, math.ceil(count)))]
@@ -214,7 +218,8 @@ class _Walk:
             share = left if chance is None else float(scope.evaluate(chance, local))
             if not (share >= 0 and (chance is None or left - share >= -1e-9)):
                 place, text = (chance.place, chance.text) if chance else (statement.place, "rest")
-                raise InputError("probability", place, value=f"{share:g} = {text}", allowed="0 or more, up to 1 in all")
+                what = "a probability is out of range"
+                raise InputError(what, place, value=f"{share:g} = {text}", allowed="0 or more, up to 1 in all")
             left = max(left - share, 0.0)
             if draw is None and share > 0:
                 inner = chain(self.statements(scope, body, local))
@@ -239,4 +244,4 @@ def _repeated(is_map: bool, runs: list[tuple[float, Work]]) -> Work:
 
 def _check(value: float, what: str, place: Place) -> None:
     if not (value >= 0 and math.isfinite(value)):
-        raise InputError(what, place, value=f"{value:g}", allowed="a finite number, 0 or more")
+        raise InputError(f"{what} must be a finite number", place, value=f"{value:g}", allowed="0 or more")

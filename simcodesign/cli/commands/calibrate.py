@@ -22,7 +22,7 @@ from simcodesign.cli.options.shared import (
     WorkloadOnMachine,
     Write,
 )
-from simcodesign.cli.sections import Section
+from simcodesign.cli.sections import Heading, Section
 from simcodesign.cli.written_files import PRINTED, TABLE, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 
@@ -49,6 +49,7 @@ class CalibrateOptions:
     unknown: Annotated[
         list[str],
         Option(
+            heading=Heading.FITTED,
             metavar="LIST",
             help="Determine these constants, for example network.startup,network.per_byte (default: the startup and "
             "per-byte times of the network and disk in use). The name computation is a factor on the computation time. "
@@ -58,6 +59,7 @@ class CalibrateOptions:
     fix: Annotated[
         list[str],
         Option(
+            heading=Heading.FITTED,
             metavar="[PHASE:]NAME=VALUE",
             help="Fix a constant to a known value, in all phases or in one: disk.read_startup=43us. Repeatable.",
         ),
@@ -65,6 +67,7 @@ class CalibrateOptions:
     ratio: Annotated[
         list[str],
         Option(
+            heading=Heading.FITTED,
             metavar="A=X,B=Y,...",
             help="Keep the ratio of these constants, and determine their common factor: "
             "disk.read_startup=43us,disk.write_startup=1.5ms. Repeatable.",
@@ -74,6 +77,7 @@ class CalibrateOptions:
         bool | None,
         Option(
             "--per-phase/--shared",
+            heading=Heading.FITTED,
             help="Determine a value for each phase, or one for all phases (default: --per-phase if every time belongs "
             "to a phase).",
         ),
@@ -81,17 +85,26 @@ class CalibrateOptions:
     value: Value = None
     weights: Annotated[
         str,
-        Option(metavar="KIND", help="Minimize the relative or the absolute errors of the times: relative, absolute."),
+        Option(
+            heading=Heading.FITTED,
+            metavar="KIND",
+            help="Minimize the relative or the absolute errors of the times: relative, absolute.",
+        ),
     ] = "relative"
     robust: Robust = False
     error: Annotated[
         str | None,
-        Option(metavar="ERROR", help="Use this standard error of every time: 2% (relative) or 5ms (absolute)."),
+        Option(
+            heading=Heading.MEASURED,
+            metavar="ERROR",
+            help="Use this standard error of every time: 2% (relative) or 5ms (absolute).",
+        ),
     ] = None
     level: Level = None
     segments: Annotated[
         int | None,
         Option(
+            heading=Heading.FITTED,
             metavar="N",
             min=1,
             help="Benchmarks: divide the message sizes into N segments (default: chosen by cross-validation).",
@@ -100,6 +113,7 @@ class CalibrateOptions:
     given: Annotated[
         list[str],
         Option(
+            heading=Heading.MEASURED,
             metavar="[FILE:]NAME=VALUE",
             help="Benchmarks: set a parameter that FILE (default: every file) does not print: P=16, far.txt:hops=5, "
             "nodes=2, ranks_per_node=48. Repeatable.",
@@ -108,8 +122,10 @@ class CalibrateOptions:
     algorithms: Annotated[
         bool,
         Option(
+            heading=Heading.FITTED,
             help="Benchmarks: for each collective operation and range of sizes, name the algorithm whose forecasts are "
-            "off by the most constant factor; --write NAME.yaml states them as the machine's rules for algorithm: auto."
+            "off by the most constant factor; --write NAME.yaml states them as the machine's rules for algorithm: "
+            "auto.",
         ),
     ] = False
     simulate: Simulate = False

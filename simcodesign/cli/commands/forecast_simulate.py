@@ -18,7 +18,7 @@ from simcodesign.cli.options.shared import (
     needs,
 )
 from simcodesign.cli.options.simulate_options import JobsOptions, SimulateOptions
-from simcodesign.cli.sections import Section
+from simcodesign.cli.sections import Heading, Section
 from simcodesign.cli.simulation_files import FILES, WITH_STATIONS
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
 
@@ -34,7 +34,9 @@ class ForecastOptions:
     aspen: AspenOptions
     bounds: Annotated[
         bool | None,
-        Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
+        Option(
+            heading=Heading.SHOWN, help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."
+        ),
     ] = None
     seed: SeedOfSamples = None
     anchor: AnchorFiles = field(default_factory=list)

@@ -21,6 +21,7 @@ from simcodesign.cli.options.shared import (
     VerdictOptions,
     Why,
 )
+from simcodesign.cli.sections import Heading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class RequirementOptions:
     requirements: Annotated[
         bool,
         Option(
+            heading=Heading.SHOWN,
             help="Compare what processes require if their problems fill the memory, instead of times. For a machine "
             "and its variants by factors ('M with nodes=x2'), print the ratio of each requirement; of different "
             "machines, the largest problem on each, and the shortest time of the same problem on all. With --simulate "
@@ -40,6 +42,7 @@ class RequirementOptions:
     benchmark: Annotated[
         float | None,
         Option(
+            heading=Heading.SHOWN,
             metavar="N",
             help="With --requirements: size of the overall problem whose time is compared (default: the largest "
             "that fits all machines).",

@@ -25,6 +25,7 @@ from simcodesign.cli.options.shared import (
     Vary,
     needs,
 )
+from simcodesign.cli.sections import Heading
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 from simcodesign.core.errors import InputError, Place
 
@@ -37,6 +38,7 @@ class ProblemOptions:
     subject_to: Annotated[
         list[str],
         Option(
+            heading=Heading.POINTS,
             metavar="CONSTRAINT",
             help="Keep a constraint: 'time <= 10 s', 'footprint <= capacity', 'P*n >= 1e9'. Expressions use metrics, "
             "variables and fixed values; SI units are the default, as --metrics lists them. Repeatable.",
@@ -45,17 +47,20 @@ class ProblemOptions:
     minimize: Annotated[
         list[str],
         Option(
+            heading=Heading.POINTS,
             metavar="EXPRESSION",
             help="Minimize a metric or an expression. If there are several, each can have a weight: 'time*2'. "
             "Default: see above. Repeatable.",
         ),
     ] = field(default_factory=list)
     maximize: Annotated[
-        list[str], Option(metavar="EXPRESSION", help="Maximize a metric or an expression. Repeatable.")
+        list[str],
+        Option(heading=Heading.POINTS, metavar="EXPRESSION", help="Maximize a metric or an expression. Repeatable."),
     ] = field(default_factory=list)
     against: Annotated[
         str | None,
         Option(
+            heading=Heading.POINTS,
             metavar="MACHINE",
             help="Machine to which the metric slowdown refers: the time divided by the time of the same workload "
             "on that machine (default: the machine as described, without the variations).",
@@ -63,11 +68,18 @@ class ProblemOptions:
     ] = None
     size: SizeName = None
     metrics: Annotated[
-        bool, Option(help="List the metrics of WORKLOAD and MACHINE that expressions may use, and stop.")
+        bool,
+        Option(
+            heading=Heading.SHOWN, help="List the metrics of WORKLOAD and MACHINE that expressions may use, and stop."
+        ),
     ] = False
     file: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Read the workload, the machine and the options above from a YAML file."),
+        Option(
+            heading=Heading.MACHINE,
+            metavar="FILE",
+            help="Read the workload, the machine, variations, constraints and objectives from a YAML file.",
+        ),
     ] = None
     settings: Settings = field(default_factory=list)
 
@@ -79,17 +91,19 @@ class SearchOptions:
     solver: Annotated[
         str | None,
         Option(
+            heading=Heading.POINTS,
             metavar="NAME",
             help="Search by auto (the default), enumeration, bisection, evolution, or isres (needs NLopt).",
         ),
     ] = None
     seed: Annotated[
         int | None,
-        Option(metavar="N", min=0, help=SEED.help),
+        Option(heading=Heading.EFFECTS, metavar="N", min=0, help=SEED.help),
     ] = None
     max_evaluations: Annotated[
         int | None,
         Option(
+            heading=Heading.POINTS,
             metavar="N",
             min=100,
             help="Maximum number of points that each search evaluates: the search for the optimum (for a whole "
@@ -97,10 +111,13 @@ class SearchOptions:
             "as many as the final local search needs).",
         ),
     ] = None
-    pareto: Annotated[bool, Option(help="Find the front of two or three objectives instead of one optimum.")] = False
+    pareto: Annotated[
+        bool, Option(heading=Heading.POINTS, help="Find the front of two or three objectives instead of one optimum.")
+    ] = False
     points: Annotated[
         int | None,
         Option(
+            heading=Heading.POINTS,
             metavar="N",
             min=2,
             help="Number of points of the --pareto front (default: 20); maximum number of points of a simulated "
@@ -118,6 +135,7 @@ class ExploreSimulationOptions:
     max_simulations: Annotated[
         int | None,
         Option(
+            heading=Heading.EFFECTS,
             metavar="N",
             min=5,
             help="With --simulate: maximum number of simulated points (default: 5 plus 10 for each variable, but "
@@ -128,6 +146,7 @@ class ExploreSimulationOptions:
     simulate_best: Annotated[
         int | None,
         Option(
+            heading=Heading.EFFECTS,
             metavar="K",
             min=0,
             help="Simulate the K best points and their neighbours, and explain any change of their order. With "

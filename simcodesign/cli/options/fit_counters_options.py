@@ -11,6 +11,7 @@ from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.models import KnownMachine
 from simcodesign.cli.options.shared import AsJson, Effects, Engine, Format, Preset, Settings, Target, Vary, Write, needs
+from simcodesign.cli.sections import Heading
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 from simcodesign.core.errors import InputError
 
@@ -29,6 +30,7 @@ class RecordedRuns:
     evidence: Annotated[
         list[str],
         Option(
+            heading=Heading.MEASURED,
             metavar="FILE",
             help="Compare the runs in FILE with the prediction and leave them out of the fit; if there are targets, "
             "only the runs at the targets. FILE may also be a file that is fitted. Repeatable.",
@@ -37,6 +39,7 @@ class RecordedRuns:
     instrumented: Annotated[
         list[str],
         Option(
+            heading=Heading.MEASURED,
             metavar="FILE",
             help="Read the same run with instrumentation (a flat profile of gprof, FILE@P=4, or a table), and print "
             "the normalized root mean square error of the sampled fractions of time. Repeatable.",
@@ -45,21 +48,29 @@ class RecordedRuns:
     unprofiled: Annotated[
         list[str],
         Option(
+            heading=Heading.MEASURED,
             metavar="FILE",
             help="Read the same run without profiling, and print the overhead of profiling. Repeatable.",
         ),
     ] = field(default_factory=list)
     machine: KnownMachine = None
     normal_form: Annotated[
-        bool, Option(help="Fit models of the normal form to the counters, as fit does; this needs five runs.")
+        bool,
+        Option(
+            heading=Heading.FITTED,
+            help="Fit models of the normal form to the counters, as fit does; this needs five runs.",
+        ),
     ] = False
     no_refinement_runs: Annotated[
-        bool, Option(help="Leave out runs at a second frequency and runs of communication alone.")
+        bool,
+        Option(heading=Heading.MEASURED, help="Leave out runs at a second frequency and runs of communication alone."),
     ] = False
     volume: Annotated[
         float | None,
         Option(
-            metavar="RATIO", help="Multiply the sizes of messages by RATIO at another size (default: see --dimensions)."
+            heading=Heading.FITTED,
+            metavar="RATIO",
+            help="Multiply the sizes of messages by RATIO at another size (default: see --dimensions).",
         ),
     ] = None
 
@@ -74,6 +85,7 @@ class SimulatedRuns:
     further: Annotated[
         str | None,
         Option(
+            heading=Heading.FITTED,
             metavar="P=VALUES",
             help="Refine the models of communication by simulated runs on these numbers of processes. The largest of "
             "two or more is held back to show what the refinement is worth.",
@@ -82,16 +94,25 @@ class SimulatedRuns:
     second_clock: Annotated[
         str | None,
         Option(
+            heading=Heading.FITTED,
             metavar="CLOCK",
             help="Refine CPI and memory stalls by a simulated run at another clock frequency, for example '2 GHz'.",
         ),
     ] = None
     seeds: Annotated[
-        int, Option(metavar="N", min=1, max=10_000, help="Simulate and predict N times, with different random numbers.")
+        int,
+        Option(
+            heading=Heading.REPEATED,
+            metavar="N",
+            min=1,
+            max=10_000,
+            help="Simulate and predict N times, with different random numbers.",
+        ),
     ] = 5
     ladder: Annotated[
         str | None,
         Option(
+            heading=Heading.SHOWN,
             metavar="FRACTION",
             help="Explain each error above FRACTION: simulate and predict again with one effect after another.",
         ),
@@ -117,6 +138,7 @@ class FitCountersOptions:
     profile: Annotated[
         tuple[str, str] | None,
         Option(
+            heading=Heading.MEASURED,
             metavar="WORKLOAD MACHINE",
             help="Profile simulated runs instead of FILE...",
             complete=names_of("workloads", "machines"),
@@ -125,11 +147,16 @@ class FitCountersOptions:
     target: Target = field(default_factory=list)
     threshold: Annotated[
         float | None,
-        Option(metavar="FRACTION", help="Model kernels that take more than FRACTION of the time (default: 0.05)."),
+        Option(
+            heading=Heading.FITTED,
+            metavar="FRACTION",
+            help="Model kernels that take more than FRACTION of the time (default: 0.05).",
+        ),
     ] = None
     guard: Annotated[
         str | None,
         Option(
+            heading=Heading.FITTED,
             metavar="FRACTION",
             help="Refuse to predict another size if more than FRACTION of the accesses miss the last cache; none "
             "refuses nothing (default: 1e-4).",
@@ -138,6 +165,7 @@ class FitCountersOptions:
     dimensions: Annotated[
         float | None,
         Option(
+            heading=Heading.FITTED,
             metavar="D",
             help="At another size, let messages grow as the surface of a domain of D dimensions (default: 3).",
         ),

@@ -9,6 +9,7 @@ from typing import Annotated
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.models import KnownMachine, ModelOptions
 from simcodesign.cli.options.shared import Settings
+from simcodesign.cli.sections import Heading
 from simcodesign.cli.written_files import TABLE, Output, Outputs
 
 FILES = Outputs(
@@ -32,4 +33,6 @@ class FitFormulaOptions(ModelOptions):
     ]
     settings: Settings = field(default_factory=list)
     machine: KnownMachine = None
-    nonnegative: Annotated[bool, Option(help="Keep coefficients that enter linearly at zero or above.")] = False
+    nonnegative: Annotated[
+        bool, Option(heading=Heading.FITTED, help="Keep coefficients that enter linearly at zero or above.")
+    ] = False

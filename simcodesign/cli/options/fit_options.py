@@ -9,6 +9,7 @@ from typing import Annotated
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.models import ModelOptions
 from simcodesign.cli.options.shared import Jobs, needs
+from simcodesign.cli.sections import Heading
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE_BUT_TEX, Output, Outputs, RequestedFiles
 
 FILES = Outputs(
@@ -35,6 +36,7 @@ class FitOptions(ModelOptions):
         list[str],
         Option(
             "--as",
+            heading=Heading.OUTPUT,
             metavar="METRIC=DEMAND",
             help="Write METRIC as this demand of the workload: fp=flops, x=bytes_sent:allreduce, y=none. Repeatable.",
         ),
@@ -42,6 +44,7 @@ class FitOptions(ModelOptions):
     neighbours: Annotated[
         str | None,
         Option(
+            heading=Heading.OUTPUT,
             metavar="NAME",
             help="Send the bytes_sent of the workload in this pattern, halo1d to halo4d (default: halo1d).",
         ),
@@ -49,6 +52,7 @@ class FitOptions(ModelOptions):
     ranks_parameter: Annotated[
         str | None,
         Option(
+            heading=Heading.OUTPUT,
             metavar="NAME",
             help="Write the parameter NAME as P, the number of processes (default: p, ranks, cores or similar).",
         ),

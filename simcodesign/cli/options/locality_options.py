@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.shared import AnswerOptions, Format, Seed, Settings
+from simcodesign.cli.sections import Heading
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
@@ -33,20 +34,31 @@ class LocalityOptions:
             "profile; with --run a program.",
         ),
     ] = field(default_factory=list)
-    line: Annotated[int | None, Option(metavar="BYTES", help="Size of a cache line, a power of two (default: 64).")] = (
-        None
-    )
+    line: Annotated[
+        int | None,
+        Option(heading=Heading.TRACE, metavar="BYTES", help="Size of a cache line, a power of two (default: 64)."),
+    ] = None
     groups: Annotated[
-        bool, Option(help="Print the distances for each instruction too, or for each array of a kernel.")
+        bool,
+        Option(
+            heading=Heading.SHOWN, help="Print the distances for each instruction too, or for each array of a kernel."
+        ),
     ] = False
-    reuse: Annotated[bool, Option(help="Print reuse distances too: the number of accesses between two uses.")] = False
+    reuse: Annotated[
+        bool, Option(heading=Heading.SHOWN, help="Print reuse distances too: the number of accesses between two uses.")
+    ] = False
     caches: Annotated[
         str | None,
-        Option(metavar="LIST", help="Count the hits of these caches, SIZE:WAYS from L1 on: 32KiB:8,256KiB:8,2MiB:16."),
+        Option(
+            heading=Heading.TRACE,
+            metavar="LIST",
+            help="Count the hits of these caches, SIZE:WAYS from L1 on: 32KiB:8,256KiB:8,2MiB:16.",
+        ),
     ] = None
     method: Annotated[
         str | None,
         Option(
+            heading=Heading.TRACE,
             metavar="NAME",
             help="Count hits by this method. sets: simulate the sets of each level, with write-backs (default if WAYS "
             "are given and all accesses are read). full: treat every cache as fully associative. binomial: spread "
@@ -55,36 +67,58 @@ class LocalityOptions:
     ] = None
     inclusion: Annotated[
         str | None,
-        Option(metavar="NAME", help="Simulate caches that are non-inclusive (default), inclusive or exclusive."),
+        Option(
+            heading=Heading.TRACE,
+            metavar="NAME",
+            help="Simulate caches that are non-inclusive (default), inclusive or exclusive.",
+        ),
     ] = None
-    no_write_allocate: Annotated[bool, Option(help="Simulate stores that do not fetch the line on a miss.")] = False
+    no_write_allocate: Annotated[
+        bool, Option(heading=Heading.TRACE, help="Simulate stores that do not fetch the line on a miss.")
+    ] = False
     generate: Annotated[
         str | None,
         Option(
-            metavar="NAME", help="Generate the accesses of a kernel, such as matmul or stencil; --set sets its sizes."
+            heading=Heading.TRACE,
+            metavar="NAME",
+            help="Generate the accesses of a kernel, such as matmul or stencil; --set sets its sizes.",
         ),
     ] = None
     settings: Settings = field(default_factory=list)
-    run: Annotated[bool, Option(help="Run a program and record it with valgrind: --run -- PROGRAM ARGS.")] = False
-    any_exit: Annotated[bool, Option(help="Accept a program that fails (with --run).")] = False
+    run: Annotated[
+        bool, Option(heading=Heading.TRACE, help="Run a program and record it with valgrind: --run -- PROGRAM ARGS.")
+    ] = False
+    any_exit: Annotated[bool, Option(heading=Heading.TRACE, help="Accept a program that fails (with --run).")] = False
     most: Annotated[
         int | None,
-        Option(metavar="N", min=1, help=f"Use only the first N accesses (default: all; with --run {RECORDED:,})."),
+        Option(
+            heading=Heading.TRACE,
+            metavar="N",
+            min=1,
+            help=f"Use only the first N accesses (default: all; with --run {RECORDED:,}).",
+        ),
     ] = None
     sampled_lines: Annotated[
         int | None,
-        Option(metavar="N", help="Estimate from a sample of N cache lines, such as 8192, with a 95 % interval."),
+        Option(
+            heading=Heading.TRACE,
+            metavar="N",
+            help="Estimate from a sample of N cache lines, such as 8192, with a 95 % interval.",
+        ),
     ] = None
     bursts: Annotated[
         str | None,
         Option(
+            heading=Heading.TRACE,
             metavar="LENGTH/PERIOD",
             help="Estimate from bursts of LENGTH accesses, one in every PERIOD accesses: 10000/1000000.",
         ),
     ] = None
     seed: Seed = 0
     format: Format = None
-    instructions: Annotated[bool, Option(help="Count instruction fetches as accesses too (lackey, din).")] = False
+    instructions: Annotated[
+        bool, Option(heading=Heading.TRACE, help="Count instruction fetches as accesses too (lackey, din).")
+    ] = False
     output: AnswerOptions
 
     @property

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
+from simcodesign.cli.sections import Heading
 from simcodesign.core.errors import InputError
 from simcodesign.describe.effects import SHIPPED
 
@@ -42,6 +43,7 @@ Settings = Annotated[
     list[str],
     Option(
         "--set",
+        heading=Heading.MACHINE,
         metavar="NAME=VALUE",
         help="Set a parameter or P (n=1e6), a parameter of the machine file (machine.NAME=2), or anything in "
         "that file (nodes=64, network.startup='20 us', disk.spindles=4). A parameter wins over a machine key of the "
@@ -52,6 +54,7 @@ Vary = Annotated[
     list[str],
     Option(
         "--vary",
+        heading=Heading.POINTS,
         metavar="NAME=VALUES",
         help="Vary a parameter, P, a constant, seed, or anything in the machine file: P=16,64 (a list), "
         "P=1:2048:x2 (factors of 2), n=0:10:+0.5 (steps of 0.5), n=1e3:1e6:n=7:log (7 values), "
@@ -63,6 +66,7 @@ Target = Annotated[
     list[str],
     Option(
         "--target",
+        heading=Heading.FITTED,
         metavar="NAME=VALUE,...",
         help="Predict at this point: P=1024, or p=1024,n=1e6 (default: four times the largest value of each "
         "parameter that varies). Repeatable: fit and fit-formula predict one point, given in parts; fit-counters "
@@ -71,31 +75,54 @@ Target = Annotated[
 ]
 Format = Annotated[
     str | None,
-    Option(metavar="NAME", help="Read all files in the format NAME (default: recognize the format of each file)."),
+    Option(
+        heading=Heading.MEASURED,
+        metavar="NAME",
+        help="Read all files in the format NAME (default: recognize the format of each file).",
+    ),
 ]
 Value = Annotated[
     str | None,
-    Option(metavar="COLUMN", help="Read values from COLUMN of a table (default: value, seconds or time)."),
+    Option(
+        heading=Heading.MEASURED,
+        metavar="COLUMN",
+        help="Read values from COLUMN of a table (default: value, seconds or time).",
+    ),
 ]
 Robust = Annotated[
     bool,
-    Option(help="Leave out outliers: measurements that the others do not explain (default: use them and list them)."),
+    Option(
+        heading=Heading.MEASURED,
+        help="Leave out outliers: measurements that the others do not explain (default: use them and list them).",
+    ),
 ]
-Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
-Preset = Annotated[str | None, Option(metavar="NAME", help="Use this named set of parameter values of the workload.")]
+Ranks = Annotated[
+    int | None, Option("-P", "--ranks", heading=Heading.MACHINE, metavar="N", help="Short for --set P=N.")
+]
+Preset = Annotated[
+    str | None,
+    Option(heading=Heading.MACHINE, metavar="NAME", help="Use this named set of parameter values of the workload."),
+]
 Phases = Annotated[
-    list[str], Option("--phase", metavar="NAME", help="Evaluate only this phase of the workload. Repeatable.")
+    list[str],
+    Option(
+        "--phase", heading=Heading.MACHINE, metavar="NAME", help="Evaluate only this phase of the workload. Repeatable."
+    ),
 ]
 _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
 EFFECTS = Option(
-    metavar="LIST", help=f"Effects that the simulation includes: all, none, or a list with commas of {_EFFECTS}."
+    heading=Heading.EFFECTS,
+    metavar="LIST",
+    help=f"Effects that the simulation includes: all, none, or a list with commas of {_EFFECTS}.",
 )
 Effects = Annotated[str, EFFECTS]
 ENGINE = Option(
-    metavar="NAME", help="Engine of the simulation: auto, simpy, or compiled (in C). All give the same result."
+    heading=Heading.EFFECTS,
+    metavar="NAME",
+    help="Engine of the simulation: auto, simpy, or compiled (in C). All give the same result.",
 )
 Engine = Annotated[str, ENGINE]
-SEED = Option(metavar="N", help="Seed of all random numbers.")
+SEED = Option(heading=Heading.EFFECTS, metavar="N", help="Seed of all random numbers.")
 Seed = Annotated[int, SEED]
 SeedOfSamples = Annotated[int | None, SEED]
 #: Probabilities of intervals where ``--level`` sets none.
@@ -103,13 +130,16 @@ SIMULATION_LEVEL, FIT_LEVEL = 0.95, 0.9
 Level = Annotated[
     str | None,
     Option(
-        metavar="FRACTION", help="Confidence level of the intervals (default: 95%; for fits and calibrations: 90%)."
+        heading=Heading.REPEATED,
+        metavar="FRACTION",
+        help="Confidence level of the intervals (default: 95%; for fits and calibrations: 90%).",
     ),
 ]
 Count = Annotated[
     int | None,
     Option(
         "--replications",
+        heading=Heading.REPEATED,
         metavar="N",
         min=1,
         help="Simulate N times (up to 1,000,000; serve: up to 5) with independent random numbers, and print means "
@@ -117,12 +147,17 @@ Count = Annotated[
         "batches.",
     ),
 ]
-Socket = Annotated[str | None, Option(metavar="NAME", help="Aspen models: use this kind of socket.")]
-Kernel = Annotated[str | None, Option(metavar="NAME", help="Aspen models: run this kernel (default: main).")]
+Socket = Annotated[
+    str | None, Option(heading=Heading.ASPEN, metavar="NAME", help="Aspen models: use this kind of socket.")
+]
+Kernel = Annotated[
+    str | None, Option(heading=Heading.ASPEN, metavar="NAME", help="Aspen models: run this kernel (default: main).")
+]
 Why = Annotated[
     bool,
     Option(
         "--why",
+        heading=Heading.SHOWN,
         help="Show what would help: by how much the time falls if one constant, link, cache, ... is 10 % better, "
         "or if a collective operation uses another algorithm (one simulation each). For several machines, or "
         "with --vary, show instead for each machine which part of the gap between forecast and simulation "
@@ -134,29 +169,37 @@ SizeName = Annotated[
     str | None,
     Option(
         "--size",
+        heading=Heading.MACHINE,
         metavar="NAME",
         help="Name of the parameter that is the problem size (default: the one that the workload specifies, "
         "otherwise n).",
     ),
 ]
 Simulate = Annotated[
-    bool, Option("--simulate", help="Simulate in addition to the forecast (compare: only with --requirements).")
+    bool,
+    Option(
+        "--simulate",
+        heading=Heading.EFFECTS,
+        help="Simulate in addition to the forecast (compare: only with --requirements).",
+    ),
 ]
 Formulas = Annotated[
     list[str],
     Option(
         "--formula",
+        heading=Heading.MEASURED,
         metavar="FILE|EXPRESSION",
         help="Evaluate a formula of your own, and print its error against the simulation: a .yaml file with "
         "'formulas:', or an expression for the total time, for example 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 "
         "us*P' (see docs/formulas.md). Repeatable.",
     ),
 ]
-AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
+AsJson = Annotated[bool, Option("--json", heading=Heading.OUTPUT, help="Print JSON instead of tables.")]
 Write = Annotated[
     list[str],
     Option(
         "--write",
+        heading=Heading.OUTPUT,
         metavar="[WHAT:]FILE",
         help="Write a file. The word WHAT selects the content, and the suffix of FILE selects the format; both are "
         "listed below. WHAT: may be omitted if the file is named after it (table.csv), or if no other word "
@@ -165,7 +208,14 @@ Write = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    Option("-j", "--jobs", metavar="N", min=1, help="Maximum number of worker processes (default: number of CPUs)."),
+    Option(
+        "-j",
+        "--jobs",
+        heading=Heading.WORKERS,
+        metavar="N",
+        min=1,
+        help="Maximum number of worker processes (default: number of CPUs).",
+    ),
 ]
 
 
@@ -220,7 +270,9 @@ class AspenOptions:
     aspen_compatible: Annotated[
         bool,
         Option(
-            "--aspen-compatible", help="Aspen models: add up the times of map and par, as the original program does."
+            "--aspen-compatible",
+            heading=Heading.ASPEN,
+            help="Aspen models: add up the times of map and par, as the original program does.",
         ),
     ] = False
 
@@ -273,6 +325,7 @@ class ReplicationOptions:
     precision: Annotated[
         str | None,
         Option(
+            heading=Heading.REPEATED,
             metavar="FRACTION",
             help="Replicate until the half-width of the confidence interval is at most this fraction, for example "
             "1%, of the mean makespan (for arrivals: of the mean response time). With multiple machines, this "
@@ -281,7 +334,12 @@ class ReplicationOptions:
         ),
     ] = None
     at_most: Annotated[
-        int | None, Option(metavar="N", help="Maximum number of replications for --precision (default: 1000).")
+        int | None,
+        Option(
+            heading=Heading.REPEATED,
+            metavar="N",
+            help="Maximum number of replications for --precision (default: 1000).",
+        ),
     ] = None
     level: Level = None
     jobs: Jobs = None
@@ -316,6 +374,7 @@ class VerdictOptions:
     measured: Annotated[
         list[str],
         Option(
+            heading=Heading.MEASURED,
             metavar="FILE",
             help="Measured times (.csv: parameters, phase, component, value, low, high, n, ...; or "
             "output of a benchmark; see docs/measured.md), in addition to the workload's own. Repeatable.",
@@ -325,6 +384,7 @@ class VerdictOptions:
     tolerance: Annotated[
         str | None,
         Option(
+            heading=Heading.MEASURED,
             metavar="FRACTION",
             help="Fail (exit status 1) if the error of the total time exceeds FRACTION, e.g. 5%. With --measured, "
             "judge the simulation (the forecast, if nothing is simulated) against the measurement; with --formula, "
@@ -334,6 +394,7 @@ class VerdictOptions:
     tolerance_of: Annotated[
         list[str],
         Option(
+            heading=Heading.MEASURED,
             metavar="NAME",
             help="With --tolerance: judge the forecast, the simulation (against the measurement) or the formulas "
             "instead. Repeatable.",
@@ -345,6 +406,7 @@ class VerdictOptions:
 AnchorFiles = Annotated[
     list[str],
     Option(
+        heading=Heading.MEASURED,
         metavar="FILE",
         help="Anchor predictions at times measured on fewer ranks (a table as for --measured; see "
         "docs/anchored.md): in addition, print each prediction multiplied by measured / predicted at the largest "

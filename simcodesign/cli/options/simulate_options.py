@@ -16,6 +16,7 @@ from simcodesign.cli.options.shared import (
     Why,
     needs,
 )
+from simcodesign.cli.sections import Heading
 from simcodesign.cli.simulation_files import FILES, OF_ONE_RUN
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place
@@ -77,11 +78,17 @@ class StreamReplicationOptions(ReplicationOptions):
     """Replications of simulations, which may be runs of arrivals."""
 
     precision_of: Annotated[
-        str | None, Option(metavar="NAME", help="Result to which --precision applies: energy_j, components_s.disk, ...")
+        str | None,
+        Option(
+            heading=Heading.REPEATED,
+            metavar="NAME",
+            help="Result to which --precision applies: energy_j, components_s.disk, ...",
+        ),
     ] = None
     warm_up: Annotated[
         str | None,
         Option(
+            heading=Heading.REPEATED,
             metavar="N",
             help="Leave the first N requests of every run of arrivals out of response times, because queues are still "
             "short (default: mser5, as many requests as the method MSER-5 finds).",
@@ -97,13 +104,19 @@ class SimulateOptions:
     simulation: SimulationOptions
     stations: Annotated[
         int,
-        Option(metavar="N", min=0, help="Show the N busiest stations: links, disks and other resources with a queue."),
+        Option(
+            heading=Heading.SHOWN,
+            metavar="N",
+            min=0,
+            help="Show the N busiest stations: links, disks and other resources with a queue.",
+        ),
     ] = 5
     output: AnswerOptions
     since: Annotated[
         str | None,
         Option(
             "--from",
+            heading=Heading.SHOWN,
             metavar="TIME",
             help="Start of the time window that --write events and gantt show, such as '2 ms' (default: the start).",
         ),
@@ -112,6 +125,7 @@ class SimulateOptions:
         str | None,
         Option(
             "--to",
+            heading=Heading.SHOWN,
             metavar="TIME",
             help="End of the time window that --write events and gantt show (default: the end). The whole run is "
             "simulated, and the table describes all of it.",

@@ -24,6 +24,7 @@ from simcodesign.cli.options.shared import (
     Write,
     needs,
 )
+from simcodesign.cli.sections import Heading
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError
 from simcodesign.report.common.terminal import write
@@ -55,6 +56,7 @@ class SweepOptions:
     sample: Annotated[
         tuple[int, str] | None,
         Option(
+            heading=Heading.POINTS,
             metavar="N METHOD",
             help="Evaluate N points instead of a grid, sampled from ranges LOW:HIGH[:log] by the method sobol or lhs "
             "(Latin hypercube).",
@@ -63,6 +65,7 @@ class SweepOptions:
     tie: Annotated[
         list[str],
         Option(
+            heading=Heading.POINTS,
             metavar="NAME=EXPRESSION",
             help="Compute NAME from the varied values, in SI units: nodes=P, 'n=1e6/sqrt(P)', "
             "network.startup='2us*log2(P)', 'network.topology.shape=[P/8, 8]'. Repeatable.",
@@ -74,6 +77,7 @@ class SweepOptions:
     within: Annotated[
         str | None,
         Option(
+            heading=Heading.MEASURED,
             metavar="FRACTION",
             help="With --simulate: list the points at which each formula and the forecast are accurate to FRACTION of "
             "the simulation (10%, or 0.1; 1 is 100%), which one to use at which points, and a simple condition if one "
@@ -85,6 +89,7 @@ class SweepOptions:
     store: Annotated[
         Path | None,
         Option(
+            heading=Heading.WORKERS,
             metavar="FILE",
             help=f"Store points in this new file as they are evaluated. By default, a sweep with --simulate "
             f"stores them in the folder {STORE_FOLDER}, and the same command resumes from there; other sweeps "
@@ -92,13 +97,19 @@ class SweepOptions:
         ),
     ] = None
     resume: Annotated[
-        Path | None, Option(metavar="STORE", help="Resume from this store: evaluate only the points that it lacks.")
+        Path | None,
+        Option(
+            heading=Heading.WORKERS,
+            metavar="STORE",
+            help="Resume from this store: evaluate only the points that it lacks.",
+        ),
     ] = None
-    retry: Annotated[bool, Option(help="With --resume: evaluate failed points again.")] = False
+    retry: Annotated[bool, Option(heading=Heading.WORKERS, help="With --resume: evaluate failed points again.")] = False
     check_store: Annotated[
         Path | None,
         Option(
             "--check",
+            heading=Heading.WORKERS,
             metavar="STORE",
             help="Check the file of a store, print the number of its points, and exit; exit status 1 if it is damaged.",
             instead=check_store,
@@ -107,12 +118,17 @@ class SweepOptions:
     jobs: Jobs = None
     scheduler: Annotated[
         str | None,
-        Option(metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, instead of -j."),
+        Option(
+            heading=Heading.WORKERS,
+            metavar="ADDRESS",
+            help="A Dask scheduler (tcp://host:8786) or its scheduler file, instead of -j.",
+        ),
     ] = None
     write: Write = field(default_factory=list)
     of: Annotated[
         list[str],
         Option(
+            heading=Heading.SHOWN,
             metavar="NAME",
             help="With a plot: draw a panel for forecast, simulated, ratio, or a column of the table (default: "
             "every one of the first three that was computed). Repeatable.",
@@ -121,12 +137,15 @@ class SweepOptions:
     form: Annotated[
         str | None,
         Option(
+            heading=Heading.SHOWN,
             metavar="NAME",
             help="With a plot: draw lines, bars, heat or contour (default: heat for two axes of numbers, bars if "
             "all axes have words, otherwise lines).",
         ),
     ] = None
-    json_lines: Annotated[bool, Option(help="Print one JSON object per event, and no table.")] = False
+    json_lines: Annotated[
+        bool, Option(heading=Heading.OUTPUT, help="Print one JSON object per event, and no table.")
+    ] = False
 
     @property
     def arguments(self) -> Sequence[str]:

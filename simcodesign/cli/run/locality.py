@@ -232,7 +232,12 @@ def _geometry(text: str, line_bytes: int) -> CacheGeometry:
     place = Place("--caches")
     size, colon, ways = (part.strip() for part in text.partition(":"))
     if colon and not ways.isdecimal():
-        raise InputError("associativity of a cache", place, value=text, allowed="size:ways, e.g. 32KiB:8, or size")
+        raise InputError(
+            "the associativity of a cache must be a whole number",
+            place,
+            value=text,
+            allowed="size:ways, e.g. 32KiB:8, or size",
+        )
     size_bytes = parse_quantity(size, "size", place)
     try:
         return CacheGeometry(size_bytes, line_bytes, int(ways) if colon else None)  # type: ignore[arg-type] # checked
@@ -270,5 +275,7 @@ def parsed_bursts(text: str) -> tuple[int, int]:
         allowed = "LENGTH/PERIOD in accesses, e.g. 10000/1000000"
         raise InputError("not bursts", Place("--bursts"), value=text, allowed=allowed)
     if not 2 <= int(length) <= int(period):
-        raise InputError("accesses of a burst", Place("--bursts"), value=text, allowed="LENGTH from 2 to PERIOD")
+        raise InputError(
+            "the accesses of a burst are out of range", Place("--bursts"), value=text, allowed="LENGTH from 2 to PERIOD"
+        )
     return int(length), int(period)

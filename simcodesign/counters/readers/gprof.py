@@ -49,7 +49,7 @@ def read_gprof(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
             rows.append({**labels.row(), "kernel": match[4].strip(), "time_s": seconds / share})
             places.append(place)
     if not rows:
-        what = "a flat profile without times" if inside else "no flat profile"
+        what = "the flat profile has no times" if inside else "the file has no flat profile"
         raise InputError(what, Place(str(path)), allowed="what gprof prints (also with -p), of a run of 0.01 s or more")
     return counter_table(rows, places)
 

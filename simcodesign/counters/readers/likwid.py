@@ -53,7 +53,7 @@ class _Reader:
         try:
             entries = [entry.strip() for entry in next(csv.reader([text]))]
         except csv.Error as error:
-            raise InputError(f"not CSV: {error}", place) from None
+            raise InputError(f"this line is not CSV: {error}", place) from None
         if entries[0].startswith("CPU clock"):
             self.clock_hz = _clock(entries)
         elif entries[0] == "TABLE":
@@ -65,12 +65,12 @@ class _Reader:
 
     def _table(self, entries: list[str], place: Place) -> None:
         if len(entries) < 2:
-            raise InputError("a table without a title", place, allowed="TABLE,Group 1 Raw,...")
+            raise InputError("this table has no title", place, allowed="TABLE,Group 1 Raw,...")
         name, title = WHOLE, entries[1]
         if title.startswith("Region "):
             if len(entries) < 3:
                 raise InputError(
-                    "a table without a group", place, value=title, allowed="TABLE,Region x,Group 1 Raw,..."
+                    "this table has no group", place, value=title, allowed="TABLE,Region x,Group 1 Raw,..."
                 )
             name, title = title.removeprefix("Region ").strip(), entries[2]
         kinds = {"Raw": "raw", "Metric": "metric"}
@@ -91,7 +91,10 @@ class _Reader:
         if len(texts) < len(self.threads):
             given = f"{len(texts)} values"
             raise InputError(
-                f"a row of {entries[0]!r}", place, value=given, allowed=f"{len(self.threads)}, one a thread"
+                f"the row of {entries[0]!r} has too few values",
+                place,
+                value=given,
+                allowed=f"{len(self.threads)}, one for each thread",
             )
         for thread, text in zip(self.threads, texts, strict=True):
             if text not in MISSING:
@@ -126,7 +129,7 @@ def read_likwid(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
         else:
             reader.line(text, place)
     if not any(region.threads or region.seconds for region in reader.regions.values()):
-        raise InputError("no table of events", Place(str(path)), allowed="the output of likwid-perfctr -O")
+        raise InputError("the file has no table of events", Place(str(path)), allowed="the output of likwid-perfctr -O")
     run = labels.over(labels_in(comments))
     if run.summed:
         raise InputError("counts of each thread are not summed", Place(str(path)), value="summed", allowed="no summed")

@@ -84,7 +84,7 @@ def json_line(text: str, place: Place) -> CounterLine | None:
         entry = None
     if not isinstance(entry, dict) or not ("event" in entry or "metric-value" in entry):
         raise InputError(
-            "not a line of perf stat -j", place, value=text[:60], allowed='{"counter-value": ..., "event": ...}'
+            "this is not a line of perf stat -j", place, value=text[:60], allowed='{"counter-value": ..., "event": ...}'
         )
     value = str(entry.get("counter-value", ""))
     if "event" not in entry or not value:
@@ -115,7 +115,7 @@ def separated_line(text: str, separator: str, place: Place) -> CounterLine | Non
     value, rest = _value(entries, separator)
     if value is None or len(rest) < 2 or not _UNIT.fullmatch(rest[0]) or not _EVENT.fullmatch(rest[1]):
         allowed = "value, unit, event, run time, percentage"
-        raise InputError("not a line of perf stat -x", place, value=separator.join(given), allowed=allowed)
+        raise InputError("this is not a line of perf stat -x", place, value=separator.join(given), allowed=allowed)
     stamp = "" if stamp == SUMMARY else stamp
     return CounterLine(rest[1], _count(value, place), rest[0], _share_of(rest[2:], separator), stamp)
 
@@ -228,4 +228,4 @@ def separator_of(text: str, place: Place) -> str:
     for separator in SEPARATORS:
         if separator in text:
             return separator
-    raise InputError("not a line of perf stat", place, value=text, allowed=FORMS)
+    raise InputError("this is not a line of perf stat", place, value=text, allowed=FORMS)

@@ -72,7 +72,7 @@ def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
                 rows.append(_row(texts, columns, place))
                 places.append(place)
     if not rows:
-        raise InputError("a table without rows", Place(str(path)), allowed="a header, and one row or more")
+        raise InputError("the table has no rows", Place(str(path)), allowed="a header, and one row or more")
     run = labels.over(labels_in(table.comments))
     complete = []
     for (row, events), place in zip(rows, places, strict=True):
@@ -87,7 +87,7 @@ def _of_one_process(row: dict[str, object], events: EventCounts, summed: bool, p
     """Return the row with counters from events, and with sums over all processes divided by their number."""
     for name in (KERNEL, "processes"):
         if name not in row:
-            raise InputError(f"a row without {name}", place, allowed=f"a column {name}, or '# {name}: ...'")
+            raise InputError(f"a row has no {name}", place, allowed=f"a column {name}, or '# {name}: ...'")
     share = float(row["processes"]) if summed else 1.0  # type: ignore[arg-type]
     if share < 1:  # refused with its place by the table
         return row
@@ -108,14 +108,16 @@ def _columns(titles: list[str], place: Place) -> list[_Column]:
         else:
             raise unknown_column(title, place)
         if name and [column.name or column.title for column in columns].count(name) > 1:
-            raise InputError("two columns with the same name", place, value=title)
+            raise InputError("two columns have the same name", place, value=title)
     return columns
 
 
 def unknown_column(title: str, place: Place) -> InputError:
     """Return the error of a column that is neither a counter nor an event."""
     allowed = nearest(title, (*COLUMNS, *SYNONYMS, *IGNORED))
-    return InputError("unknown column", place, value=title, allowed=f"{allowed}; or an event such as PAPI_TOT_CYC")
+    return InputError(
+        "the table has an unknown column", place, value=title, allowed=f"{allowed}; or an event such as PAPI_TOT_CYC"
+    )
 
 
 def _row(cells: list[str], columns: list[_Column], place: Place) -> tuple[dict[str, object], EventCounts]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import CHANGES, InputError, Place
 from simcodesign.core.files.input_files import check_confined
 from simcodesign.core.units import (
     DIMENSIONS,
@@ -17,6 +19,7 @@ from simcodesign.core.units import (
     NOT_NEGATIVE_RANGE,
     POSITIVE_RANGE,
     FloatOrArray,
+    has_unit,
     is_positive,
 )
 from simcodesign.describe.keys.key import Form, Key, Schema
@@ -24,6 +27,15 @@ from simcodesign.describe.yaml.tree import MAX_WHOLE, Entry
 
 #: Ranges of constants, as the reference states them.
 ABOVE_0, FROM_0, FROM_1 = "above 0", "0 or above", "1 or above"
+#: By dimension of a constant: values beyond which a number without a unit is reported, and a unit to write. All
+#: constants of bundled machines are a factor of 50 or more inside.
+_USUAL = {
+    "time": (0.0, 1.0, "us"),
+    "per_byte": (0.0, 1e-3, "ns/B"),
+    "bandwidth": (1e3, math.inf, "GB/s"),
+    "rate": (1e3, math.inf, "GFLOP/s"),
+    "frequency": (1e3, math.inf, "GHz"),
+}
 _ANY_TEXT: Schema = {"type": ["number", "string"]}
 
 
@@ -187,7 +199,17 @@ class Amount(Quantity):
 
 
 class Constant(Amount):
-    """A constant of a cost model."""
+    """A constant of a cost model; ``is_long`` for a time that may be hours."""
+
+    def __init__(self, dimension: str, range: str = FROM_0, *, is_long: bool = False) -> None:
+        super().__init__(dimension, range)
+        self.is_long = is_long
+
+    def read(self, entry: Entry) -> float:
+        value = super().read(entry)
+        if not self.is_long:
+            _warn_of_unit(entry, value, self.dimension)
+        return value
 
 
 class Bandwidth(Quantity):
@@ -202,7 +224,19 @@ class Bandwidth(Quantity):
         value = entry.quantity("bandwidth")
         if not is_positive(value):
             raise entry.error("out of range", POSITIVE_RANGE)
+        _warn_of_unit(entry, value, "bandwidth")
         return 1 / value
+
+
+def _warn_of_unit(entry: Entry, value: float, dimension: str) -> None:
+    """Warn of a changed constant (``--set``) without a unit whose value in the SI unit is unusual; 0 is usual."""
+    low, high, unit = _USUAL.get(dimension, (0.0, math.inf, ""))
+    if entry.place.file == CHANGES and value and not low <= value < high and not has_unit(entry.text(), dimension):
+        warnings.warn(
+            f"{entry.place.path}={entry.text()} is {value:g} {DIMENSIONS[dimension]}, because a number without a unit "
+            f"is in the SI unit; write the unit, for example '{entry.text()} {unit}'",
+            stacklevel=2,
+        )
 
 
 class Bytes(Quantity):

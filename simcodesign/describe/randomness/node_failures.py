@@ -72,6 +72,12 @@ class CheckpointTimes:
 
 #: Keys of ``failures``.
 FAILURES = Section(
-    Key("mtbf", Constant("time", ABOVE_0), "mean time between failures of one node", required=True, field="mtbf_s"),
+    Key(
+        "mtbf",
+        Constant("time", ABOVE_0, is_long=True),
+        "mean time between failures of one node",
+        required=True,
+        field="mtbf_s",
+    ),
     Key("distribution", DISTRIBUTION, "law of the times between failures of a node; a distribution", "exponential"),
 )

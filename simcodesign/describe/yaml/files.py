@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.errors import CHANGES, InputError, Place, nearest
 from simcodesign.core.files.input_files import (
     check_confined,
     check_execution,
@@ -121,10 +121,10 @@ _WHOLE_PARTS: dict[str, tuple[str, ...]] = {
 
 def _changed(tree: Entry, changes: Mapping[str, object]) -> Entry:
     """Return the tree of a machine with ``changes``."""
-    check_parts(tree, changes, "set")
+    check_parts(tree, changes, CHANGES)
     if not changes:
         return tree
-    return replace(merged(tree, nested(changes, "set"), _replacing()), place=tree.place)
+    return replace(merged(tree, nested(changes, CHANGES), _replacing()), place=tree.place)
 
 
 def check_parts(tree: Entry, changes: Iterable[str], file: str) -> None:

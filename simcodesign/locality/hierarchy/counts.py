@@ -20,7 +20,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.inclusion not in INCLUSIONS:
-            raise InputError("inclusion of a cache hierarchy", value=self.inclusion, allowed=", ".join(INCLUSIONS))
+            raise InputError(
+                "a cache hierarchy has no such inclusion", value=self.inclusion, allowed=", ".join(INCLUSIONS)
+            )
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class HierarchyEngine:
 def check_keys(chunk: Accesses, shift: int) -> None:
     """InputError for addresses too large to be simulated with lines so short."""
     if shift < 2 and len(chunk) and int(chunk.address.max()) >> shift >= MOST_KEYS:
-        what = f"address in a simulation with lines of {1 << shift} bytes"
+        what = f"an address is too large for a simulation with lines of {1 << shift} bytes"
         raise InputError(what, value=int(chunk.address.max()), allowed="below 2^62 lines; lines of 4 bytes or more")
 
 

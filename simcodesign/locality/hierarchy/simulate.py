@@ -78,7 +78,7 @@ def simulate_hierarchy(
 def lru_hits(trace: Trace | Any, lines: int, line_bytes: int = 64) -> tuple[int, int]:
     """Hits and misses of one fully associative LRU cache of ``lines`` lines: hits have a stack distance below that."""
     if not isinstance(lines, int) or lines < 1:
-        raise InputError("lines of a cache", value=lines, allowed="a whole number of 1 or more")
+        raise InputError("a cache needs a whole number of lines", value=lines, allowed="1 or more")
     cache = CacheGeometry(lines * line_bytes, line_bytes)
     from simcodesign.locality.hierarchy.engine import LruEngine
 
@@ -93,10 +93,13 @@ def simulator_of(geometries: Sequence[CacheGeometry], policy: Policy) -> Simulat
     """Return an empty hierarchy. Errors as ``simulate_hierarchy``."""
     levels = tuple(geometries)
     if not 0 < len(levels) <= MOST_LEVELS:
-        raise InputError("levels of a cache hierarchy", value=len(levels), allowed=f"1 to {MOST_LEVELS}")
+        raise InputError(
+            "a cache hierarchy has a wrong number of levels", value=len(levels), allowed=f"1 to {MOST_LEVELS}"
+        )
     sizes = [level.line_bytes for level in levels]
     if len(set(sizes)) > 1:
-        raise InputError("line_bytes of the levels of a cache hierarchy", value=sizes, allowed="one size for all")
+        what = "the levels of a cache hierarchy have different line_bytes"
+        raise InputError(what, value=sizes, allowed="one size for all")
     from simcodesign.locality.hierarchy.engine import HierarchyEngine
 
     with _enough_memory(levels):
@@ -110,4 +113,4 @@ def _enough_memory(levels: Sequence[CacheGeometry]) -> Iterator[None]:
         yield
     except MemoryError:
         lines = [level.lines for level in levels]
-        raise CapacityError("lines of the levels of a cache hierarchy, too many for memory", value=lines) from None
+        raise CapacityError("the levels of a cache hierarchy have too many lines for memory", value=lines) from None

@@ -90,9 +90,10 @@ def burst_profiles(
     )
     line_shift(line_bytes)
     if burst > every:
-        raise InputError("accesses of a burst", value=burst, allowed=f"at most {every}, from one burst to the next")
+        what = "a burst has more accesses than lie between the beginnings of two bursts"
+        raise InputError(what, value=burst, allowed=f"at most {every}")
     if every > MOST_APART:
-        raise InputError("accesses from burst to burst", value=every, allowed=f"up to {MOST_APART:,}")
+        raise InputError("bursts are too far apart", value=every, allowed=f"up to {MOST_APART:,} accesses")
     first = int(np.random.default_rng(at_least("seed of bursts", seed, 0)).integers(every))
     tally, bursts = _Tally(), 0
     for table in _whole_bursts(source, line_bytes, burst, every, first):

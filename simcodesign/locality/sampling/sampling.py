@@ -104,7 +104,7 @@ class SampledProfile:
         100 % within t standard errors alone. A step of the curve makes it as wide as the step.
         """
         if not 0 < level < 1:
-            raise InputError("level of an interval", value=level, allowed="between 0 and 1")
+            raise InputError("the level of an interval must be a probability", value=level, allowed="between 0 and 1")
         size, middle = np.asarray(lines, np.float64), self.miss_ratio(lines)
         if self.exact:
             return middle, middle
@@ -141,7 +141,7 @@ def sampled_profile(
     number = at_least("parts of a sample", parts, 2)
     most = at_least("keys of a sample", most_keys, LEAST_KEYS * number)
     if most > LARGEST_SAMPLE_KEYS:
-        raise InputError("keys of a sample", value=most, allowed=f"up to {LARGEST_SAMPLE_KEYS}")
+        raise InputError("a sample has too many keys", value=most, allowed=f"up to {LARGEST_SAMPLE_KEYS}")
     whole = _Histogram(max((most - 1).bit_length(), _PART_BITS))
     split = [_Histogram(_PART_BITS) for _ in range(number)]
     accesses, sampled, keys, rate = 0, 0, 0, 1.0

@@ -85,7 +85,8 @@ def _accessed(draws: NDArray[np.int64], keys: int, seed: int, key_bytes: int) ->
     """Return the addresses of the draws in a random order, after a first access to each of ``keys``."""
     most = keys + int(np.count_nonzero(draws < 0))
     if most > END // key_bytes:
-        raise InputError("keys of a stream", value=most, allowed=f"up to {END // key_bytes} of {key_bytes} bytes")
+        allowed = f"up to {END // key_bytes} of {key_bytes} bytes"
+        raise InputError("a stream needs more keys than there are addresses", value=most, allowed=allowed)
     chances = np.random.default_rng(at_least("seed", seed, 0)).random(len(draws))
     lru_stack.shuffle(draws, chances, keys)
     stack = lru_stack.stack_for(most)

@@ -49,18 +49,18 @@ class Size:
         """Return the value, as the kernel needs it; InputError for any other. A float that is a whole number is one."""
         if self.words:
             if not isinstance(value, str) or value not in self.words:
-                raise InputError(name, value=value, allowed=", ".join(self.words))
+                raise InputError(f"{name} is not one of the choices", value=value, allowed=", ".join(self.words))
             return value
         if isinstance(self.default, bool):
             if value not in (0, 1):
-                raise InputError(name, value=value, allowed="yes or no (true, false)")
+                raise InputError(f"{name} must be yes or no", value=value, allowed="true, false")
             return bool(value)
         try:
             number = int(value) if isinstance(value, float) and value.is_integer() else index(value)
         except TypeError:
             number = self.least - 1
         if isinstance(value, bool) or number < self.least:
-            raise InputError(name, value=value, allowed=f"a whole number from {self.least} up")
+            raise InputError(f"{name} must be a whole number", value=value, allowed=f"{self.least} or more")
         return number
 
 
@@ -237,7 +237,7 @@ def _stencil(n: int, sweeps: int, rows: int, centre: bool, element_bytes: int) -
     """Jacobi: every sweep loads north, west, centre, east and south of one array and stores to the other."""
     e, row, rows = element_bytes, n * element_bytes, rows or n
     if rows < 3:
-        raise InputError("kernel stencil: rows", value=rows, allowed="3 or more; 0 for as many as n")
+        raise InputError("kernel stencil has too few rows", value=rows, allowed="3 or more; 0 for as many as n")
     arrays = {"u": rows * row, "v": rows * row}
     u, v = _bases(arrays)
 
@@ -268,7 +268,7 @@ def _fft(n: int, twiddles: bool, element_bytes: int) -> Program:
     """Bit reversal, then log2 n stages of n/2 butterflies: load x[k], load x[k + half], (load w,) store both."""
     bits = n.bit_length() - 1
     if n != 1 << bits:
-        raise InputError("kernel fft: n", value=n, allowed="a power of two: 2, 4, 8, ...")
+        raise InputError("kernel fft: n must be a power of two", value=n, allowed="2, 4, 8, ...")
     e = element_bytes
     arrays = {"x": n * e} | ({"w": n // 2 * e} if twiddles else {})
     x, *w = _bases(arrays)

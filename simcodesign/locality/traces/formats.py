@@ -69,7 +69,7 @@ def recognised(path: Path, compression: str) -> TraceReader:
         suffixes = " ".join(READERS.suffixes)
         allowed = f"format={formats}, or a suffix {suffixes}, with {' '.join(COMPRESSIONS)} after it"
         value = start.content[:24]
-        raise InputError("format of the trace is not known", Place(str(path)), value=value, allowed=allowed)
+        raise InputError("the format of the trace is unknown", Place(str(path)), value=value, allowed=allowed)
     return reader
 
 

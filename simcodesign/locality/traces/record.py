@@ -84,9 +84,9 @@ def record_trace(
     """
     path = _checked_path(Path(to))
     if most_accesses < 1:
-        raise InputError("nothing to record", value=most_accesses, allowed="1 access or more")
+        raise InputError("at least one access must be recorded", value=most_accesses, allowed="1 access or more")
     if skip < 0:
-        raise InputError("cannot skip that many accesses", value=skip, allowed="0 or more")
+        raise InputError("the number of skipped accesses cannot be negative", value=skip, allowed="0 or more")
     arguments, end = lackey_command(command), skip + most_accesses
     with _Columns(path, range(skip, end)) as columns, _running(arguments, stdout, stderr) as (stream, process):
         try:
@@ -111,7 +111,9 @@ def lackey_command(command: Sequence[str]) -> list[str]:
     if valgrind is None:
         raise InputError("recording needs valgrind, which is not installed", allowed="Debian: apt-get install valgrind")
     if isinstance(command, str) or not command:
-        raise InputError("no program to run", value=command, allowed="a sequence: the program and its arguments")
+        raise InputError(
+            "no program to run is given", value=command, allowed="a sequence: the program and its arguments"
+        )
     if shutil.which(command[0]) is None:
         raise InputError(
             "there is no such program", value=command[0], allowed="the path or the name of an executable file"
@@ -245,7 +247,9 @@ def _checked_path(path: Path) -> Path:
     if path.suffix.lower() != SUFFIX:
         raise InputError("a trace is written in one format only", Place(str(path)), value=path.suffix, allowed=SUFFIX)
     if path.is_dir():
-        raise InputError("this is a folder", Place(str(path)), allowed=f"a file name that ends in {SUFFIX}")
+        raise InputError(
+            "the trace cannot be written to a folder", Place(str(path)), allowed=f"a file name that ends in {SUFFIX}"
+        )
     if not path.parent.is_dir():
         raise InputError("there is no such folder", Place(str(path.parent)), allowed="a folder that exists")
     return path

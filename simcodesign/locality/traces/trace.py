@@ -147,7 +147,12 @@ class ArrayTrace(Trace):
         for path, column in (("kind", self._all.kind), ("group", self._all.group)):
             if column is not None and len(column) != len(self._all):
                 allowed = f"{len(self._all)}, one for each address"
-                raise InputError("wrong number of entries", Place(name, path=path), value=len(column), allowed=allowed)
+                raise InputError(
+                    "the number of entries differs from the number of addresses",
+                    Place(name, path=path),
+                    value=len(column),
+                    allowed=allowed,
+                )
 
     def __len__(self) -> int:
         return len(self._all)
@@ -201,7 +206,7 @@ def line_shift(line_bytes: int) -> int:
     """log2 of the line size, by which an address is shifted to give its key; InputError unless a power of two."""
     whole = isinstance(line_bytes, int | np.integer) and not isinstance(line_bytes, bool)
     if not whole or line_bytes < 1 or int(line_bytes).bit_count() != 1 or line_bytes >= 2**63:
-        raise InputError("line size is not a power of two", value=line_bytes, allowed="1, 2, 4, ... bytes")
+        raise InputError("the size of a line must be a power of two", value=line_bytes, allowed="1, 2, 4, ... bytes")
     return int(line_bytes).bit_length() - 1
 
 
@@ -212,7 +217,7 @@ def at_least(what: str, value: Any, least: int) -> int:
     except TypeError:
         number = least - 1
     if number < least:
-        raise InputError(what, value=value, allowed=f"a whole number of {least} or more")
+        raise InputError(f"{what} must be a whole number", value=value, allowed=f"{least} or more")
     return number
 
 
@@ -244,7 +249,7 @@ def kinds(values: Any, place: Place) -> Kinds:
     if np.any(wrong):
         at = int(np.argmax(wrong))
         allowed = f"{LOAD} load, {STORE} store, {MODIFY} modify, {FETCH} instruction fetch"
-        raise InputError(f"entry {at} is no kind of access", place, value=int(array[at]), allowed=allowed)
+        raise InputError(f"entry {at} is not a kind of access", place, value=int(array[at]), allowed=allowed)
     return array.astype(np.uint8, copy=False)
 
 
@@ -254,7 +259,9 @@ def sizes(values: Any, place: Place) -> Sizes:
     wrong = (array < 0) | (array > MOST_SIZE)
     if np.any(wrong):
         at = int(np.argmax(wrong))
-        raise InputError(f"entry {at} is no size", place, value=int(array[at]), allowed=f"0 to {MOST_SIZE} bytes")
+        raise InputError(
+            f"entry {at} is not a size in range", place, value=int(array[at]), allowed=f"0 to {MOST_SIZE} bytes"
+        )
     return array.astype(np.uint32, copy=False)
 
 
@@ -268,9 +275,16 @@ def integers(values: Any, place: Place) -> NDArray[Any]:
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"not an array of addresses: {error}", place, allowed=f"0 to {MOST_ADDRESS}") from None
     if array.ndim != 1:
-        raise InputError("array has the wrong shape", place, value=array.shape, allowed="one dimension")
+        raise InputError(
+            "an array of a trace must have one dimension", place, value=array.shape, allowed="one dimension"
+        )
     if array.dtype.kind not in "iu":
-        raise InputError("array is not of integers", place, value=str(array.dtype), allowed="addresses up to 2^64 - 1")
+        raise InputError(
+            "an array of a trace must contain integers",
+            place,
+            value=str(array.dtype),
+            allowed="addresses up to 2^64 - 1",
+        )
     return array
 
 

@@ -134,7 +134,13 @@ class Meetings(PointToPoint):
         world, size, me = self.world, len(self.members), self.rank
         if root is not None and not 0 <= root < size:  # before the rank takes part: it may continue after the error
             allowed = f"0 to {size - 1}"
-            raise MpiError(f"root of {name}", place_of_call(), value=root, allowed=allowed, name="ROOT")
+            raise MpiError(
+                f"the root of {name} is not a rank of this communicator",
+                place_of_call(),
+                value=root,
+                allowed=allowed,
+                name="ROOT",
+            )
         begins, self._is_nonblocking = self._is_nonblocking, False
         rank = world.scheduler.ranks[world.scheduler.current]
         note, number = world.log.of_rank[rank.number], self._count[rank.number]

@@ -55,8 +55,8 @@ class Collectives(CollectivesOfObjects):
         def checked(given: list[Flat]) -> Sequence[Flat | None]:
             if len({len(one) for one in given}) > 1:
                 lengths = [len(one) for one in given]
-                what = "elements of the ranks to reduce"
-                raise MpiError(what, place_of_call(), value=lengths, allowed="equally many")
+                what = "the ranks reduce different numbers of elements"
+                raise MpiError(what, place_of_call(), value=lengths, allowed="the same number on all ranks")
             return combine(given)
 
         return self._together(name, source.copy(), source.nbytes, checked, root, use=use)
@@ -105,7 +105,8 @@ class Collectives(CollectivesOfObjects):
         def combine(given: list[tuple[Flat, int]]) -> list[Flat]:
             ends = [*accumulate(count for _, count in given)]
             if any(len(data) != ends[-1] for data, _ in given):
-                what, lengths = "elements of the ranks to reduce and scatter", [len(data) for data, _ in given]
+                what = "the ranks reduce and scatter other numbers of elements than their counts state"
+                lengths = [len(data) for data, _ in given]
                 raise MpiError(what, place_of_call(), value=lengths, allowed=f"{ends[-1]}, the sum of the counts")
             return np.split(op.fold([data for data, _ in given]), ends[:-1])
 
@@ -232,7 +233,8 @@ def typed_parts(buf: Any) -> list[Flat | Scattered]:
     memory = array if is_absolute else Buffer(array).flat.view(np.uint8)
     if not len(counts) == len(displs) == len(types):
         value = f"{len(counts)} counts, {len(displs)} places, {len(types)} types"
-        raise MpiError("parts of a buffer", place_of_call(), value=value, allowed="equally many")
+        what = "the description of a buffer has lists of different lengths"
+        raise MpiError(what, place_of_call(), value=value, allowed="equal lengths")
     each = zip(counts, displs, types, strict=True)
     if is_absolute:
         return [items_at_address(int(at), datatype, int(count)) for count, at, datatype in each]

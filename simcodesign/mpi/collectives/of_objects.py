@@ -60,7 +60,8 @@ class CollectivesOfObjects(Meetings):
         """Return one object for each rank, None for all if there are none. Raises MpiError for fewer or more."""
         data = [PICKLE.dumps(one) for one in ([None] * self.size if objects is None else objects)]
         if len(data) != self.size:
-            raise MpiError("objects for the ranks", place_of_call(), value=len(data), allowed=f"{self.size}")
+            what = "a collective operation needs one object for each rank"
+            raise MpiError(what, place_of_call(), value=len(data), allowed=f"{self.size}")
         return data
 
     def _reduced(self, name: str, obj: Any, combine: Callable[[list[Any]], list[Any]], root: int | None = None) -> Any:

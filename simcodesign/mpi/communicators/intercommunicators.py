@@ -200,7 +200,9 @@ class Intercomm(Comm):
             return self.both.recv(source=self._other())
         if root != PROC_NULL and not 0 <= root < len(self.peers):
             allowed = f"0 to {len(self.peers) - 1}, ROOT, PROC_NULL"
-            raise MpiError("root of two groups", place_of_call(), value=root, allowed=allowed, name="ROOT")
+            raise MpiError(
+                "the root is not a rank of the other group", place_of_call(), value=root, allowed=allowed, name="ROOT"
+            )
         if root != PROC_NULL:
             value = found()
             if self.rank == 0:

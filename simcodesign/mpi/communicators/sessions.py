@@ -51,7 +51,8 @@ class Session(HandlesErrors):
         """Return the name of a set of processes, from 0. Raises MpiError for another number."""
         self.check()
         if not 0 <= n < len(_SETS):
-            raise MpiError("number of a set of processes", place_of_call(), value=n, allowed=f"0 to {len(_SETS) - 1}")
+            what = "no set of processes has this number"
+            raise MpiError(what, place_of_call(), value=n, allowed=f"0 to {len(_SETS) - 1}")
         return _SETS[n]
 
     def Get_info(self) -> Info:
@@ -67,7 +68,8 @@ class Session(HandlesErrors):
         """Return the group of a set of processes. Raises MpiError for a set that there is not."""
         self.check()
         if pset_name not in _SETS:
-            raise MpiError("set of processes", place_of_call(), value=pset_name, allowed=f"{_WORLD}, {_SELF}")
+            what = "no set of processes has this name"
+            raise MpiError(what, place_of_call(), value=pset_name, allowed=f"{_WORLD}, {_SELF}")
         return Group(self.world, range(self.world.size) if pset_name == _WORLD else (self.world.current,))
 
     def Attach_buffer(self, buf: Any) -> None:

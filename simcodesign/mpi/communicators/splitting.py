@@ -74,7 +74,9 @@ class Splitting(Kept, Collectives):
         nodes, known = self.world.nodes, (COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_HW_GUIDED, UNDEFINED)
         if split_type not in known:
             allowed = "COMM_TYPE_SHARED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_HW_GUIDED, UNDEFINED"
-            raise MpiError("split_type", place_of_call(), value=split_type, allowed=allowed)
+            raise MpiError(
+                "Split_type does not support this split_type", place_of_call(), value=split_type, allowed=allowed
+            )
         is_left_out = split_type == UNDEFINED
         if split_type == COMM_TYPE_HW_UNGUIDED:
             is_left_out = len({nodes[one] for one in self.members}) == 1
@@ -96,7 +98,8 @@ class Splitting(Kept, Collectives):
         """Return the communicator of a group. Only the ranks of the group call this."""
         if self.world.current not in group.members:
             value = f"rank {self.world.current}"
-            raise MpiError("caller of Create_group", place_of_call(), value=value, allowed="a rank of the group")
+            what = "Create_group is called by a rank outside the group"
+            raise MpiError(what, place_of_call(), value=value, allowed="ranks of the group only")
         key, members = (self.number, tag, group.members), group.members
         number = agree(self.world, "create_group", key, members, None, lambda values: new_number(self.world, members))
         return self._made(self.plain, (number, members))
@@ -108,7 +111,7 @@ class Splitting(Kept, Collectives):
         if world.current == leader:
             remote = peer_comm.peers[remote_leader]
             if remote in self.members:
-                what = "leader of the other group"
+                what = "the leader of the other group is in this group"
                 raise MpiError(what, place_of_call(), value=remote_leader, allowed="a rank that is not in this group")
             ends = sorted((leader, remote))
             key = (peer_comm.number, tag, *ends)
@@ -156,7 +159,9 @@ class Splitting(Kept, Collectives):
         """Remove the attributes; the communicator equals COMM_NULL afterwards. Raises MpiError for one of MPI's own."""
         self.check()
         if equals_constant(self):
-            raise MpiError("a communicator of MPI is freed", place_of_call(), value=self.Get_name(), name="COMM")
+            raise MpiError(
+                "a predefined communicator of MPI cannot be freed", place_of_call(), value=self.Get_name(), name="COMM"
+            )
         self.delete_attributes()
         self._become_null()
 

@@ -60,8 +60,8 @@ class TopologyCreation(Splitting):
         is_one = periods is None or isinstance(periods, bool)
         around = (bool(periods),) * len(shape) if is_one else tuple(map(bool, periods))  # type: ignore[arg-type]
         if prod(shape) > self.size or min(shape, default=1) < 1 or len(around) != len(shape):
-            allowed = f"up to {self.size} ranks, and as many periods"
-            raise MpiError("dimensions of a grid", place_of_call(), value=list(dims), allowed=allowed)
+            allowed = f"1 or more each, up to {self.size} ranks in all, and one period for each dimension"
+            raise MpiError("a grid cannot have these dimensions", place_of_call(), value=list(dims), allowed=allowed)
         return shape, around
 
     def Cart_map(self, dims: Sequence[int], periods: Sequence[bool] | bool | None = None) -> int:
@@ -84,9 +84,12 @@ class TopologyCreation(Splitting):
             del ends[0]
         if len(ends) > self.size or any(end < begin for begin, end in pairwise([0, *ends])):
             allowed = f"rising numbers of up to {self.size} ranks"
-            raise MpiError("index of a graph", place_of_call(), value=ends, allowed=allowed)
+            raise MpiError(
+                "the index of a graph does not rise from rank to rank", place_of_call(), value=ends, allowed=allowed
+            )
         if ends and len(neighbours) < ends[-1]:
-            raise MpiError("edges of a graph", place_of_call(), value=len(neighbours), allowed=f"{ends[-1]}")
+            what = "a graph has fewer edges than its index states"
+            raise MpiError(what, place_of_call(), value=len(neighbours), allowed=f"{ends[-1]}")
         _check_neighbours(neighbours, len(ends))
         return ends, neighbours[: ends[-1] if ends else 0]
 
@@ -127,7 +130,8 @@ class TopologyCreation(Splitting):
         starts = [int(source) for source, count in zip(sources, degrees, strict=True) for _ in range(count)]
         ends = [int(one) for one in destinations]
         if len(starts) != len(ends):
-            raise MpiError("destinations", place_of_call(), value=len(ends), allowed=f"{len(starts)}: all degrees")
+            what = "the number of destinations differs from the sum of the degrees"
+            raise MpiError(what, place_of_call(), value=len(ends), allowed=f"{len(starts)}")
         _check_neighbours(starts + ends, self.size)
         own = _weights(weights, len(ends))
         given = [(*edge, 1 if own is None else own[n]) for n, edge in enumerate(zip(starts, ends, strict=True))]
@@ -143,7 +147,9 @@ class TopologyCreation(Splitting):
 def _check_neighbours(ranks: Sequence[int], size: int) -> None:
     wrong = [rank for rank in ranks if not 0 <= rank < size]
     if wrong:
-        raise MpiError("rank of a graph", place_of_call(), value=wrong[0], allowed=f"0 to {size - 1}")
+        raise MpiError(
+            "a neighbour in a graph is not a rank of it", place_of_call(), value=wrong[0], allowed=f"0 to {size - 1}"
+        )
 
 
 def _weights(given: Any, count: int) -> list[int] | None:
@@ -152,5 +158,6 @@ def _weights(given: Any, count: int) -> list[int] | None:
         return None
     weights = [] if isinstance(given, int) else [int(one) for one in given]
     if len(weights) != count:
-        raise MpiError("weights of edges", place_of_call(), value=len(weights), allowed=f"{count}")
+        what = "a graph needs one weight for each edge"
+        raise MpiError(what, place_of_call(), value=len(weights), allowed=f"{count}")
     return weights

@@ -25,7 +25,12 @@ class DiskFile:
         ways = [flag for way, flag in _FLAGS.items() if amode & way]
         if len(ways) != 1:
             allowed = "one of MPI.MODE_RDONLY, MODE_WRONLY and MODE_RDWR (MPI_ERR_AMODE)"
-            raise FileError("mode of a file", place_of_call(), value=amode, allowed=allowed)
+            raise FileError(
+                "the mode of a file must state once whether it is read or written",
+                place_of_call(),
+                value=amode,
+                allowed=allowed,
+            )
         self.path, self.amode = path, amode
         flags = ways[0] | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         flags |= (os.O_CREAT if amode & MODE_CREATE else 0) | (os.O_EXCL if amode & MODE_EXCL else 0)
@@ -36,14 +41,18 @@ class DiskFile:
         self._close = weakref.finalize(self, os.close, self._descriptor)
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             self._close()
-            raise FileError(f"{path} cannot be opened", place_of_call(), allowed="a regular file")
+            raise FileError(
+                f"{path} cannot be opened: it is not a regular file", place_of_call(), allowed="a regular file"
+            )
 
     def check(self, *, writes: bool) -> None:
         """Raise FileError unless the mode allows to write or to read."""
         if writes and self.amode & MODE_RDONLY:
-            raise FileError(f"write to {self.path}", place_of_call(), allowed="reads only (MPI_ERR_READ_ONLY)")
+            what = f"{self.path} is written, but was opened for reading"
+            raise FileError(what, place_of_call(), allowed="reads only (MPI_ERR_READ_ONLY)")
         if not writes and self.amode & MODE_WRONLY:
-            raise FileError(f"read from {self.path}", place_of_call(), allowed="writes only (MPI_ERR_ACCESS)")
+            what = f"{self.path} is read, but was opened for writing"
+            raise FileError(what, place_of_call(), allowed="writes only (MPI_ERR_ACCESS)")
 
     @property
     def size(self) -> int:

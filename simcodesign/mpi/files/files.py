@@ -89,7 +89,7 @@ class File(KeptByRanks, Simulated):
 
             def combine(given: list[Any]) -> list[Any]:
                 if len(set(given)) > 1:
-                    what = "file and mode that ranks open together"
+                    what = "the ranks open different files or modes together"
                     raise MpiError(what, place_of_call(), value=given[:4], allowed="the same on all (MPI_ERR_NOT_SAME)")
                 try:
                     if not given[0][1] & MODE_RDONLY:
@@ -185,10 +185,15 @@ class File(KeptByRanks, Simulated):
         """Let this rank see elements of a type from a byte on; all pointers are at the first again."""
         kind = etype if filetype is None else filetype
         if kind.size % etype.size or not kind.size:
-            allowed = f"a multiple of the {etype.size} of the element"
-            raise MpiError("bytes of a filetype", place_of_call(), value=kind.size, allowed=allowed)
+            allowed = f"a multiple of {etype.size} B above 0"
+            raise MpiError(
+                "the size of a filetype is not a multiple of the element's size",
+                place_of_call(),
+                value=kind.size,
+                allowed=allowed,
+            )
         if datarep != "native":
-            raise MpiError("data representation of a file", place_of_call(), value=datarep, allowed="'native'")
+            raise MpiError("no such data representation of a file", place_of_call(), value=datarep, allowed="'native'")
 
         def rewind(given: list[Any]) -> None:
             self._shared = 0
@@ -213,7 +218,7 @@ class File(KeptByRanks, Simulated):
         bases = {SEEK_SET: 0, SEEK_CUR: now, SEEK_END: end}
         if whence not in bases or bases[whence] + offset < 0:
             allowed = "a place in the file, from MPI.SEEK_SET, SEEK_CUR or SEEK_END"
-            raise MpiError("File.Seek", place_of_call(), value=offset, allowed=allowed)
+            raise MpiError("File.Seek leads to no place in the file", place_of_call(), value=offset, allowed=allowed)
         return bases[whence] + offset
 
     def Seek(self, offset: int, whence: int = SEEK_SET) -> None:
@@ -263,8 +268,8 @@ class File(KeptByRanks, Simulated):
         buffer, view = Buffer(buf), self._view
         size = buffer.size_bytes
         if size % view.etype.size:
-            allowed = f"a multiple of {view.etype.size}, as of the type in File.Set_view"
-            raise MpiError("bytes of an access", place_of_call(), value=size, allowed=allowed)
+            allowed = f"a multiple of {view.etype.size} B, the size of the element type in File.Set_view"
+            raise MpiError("an access has a part of an element", place_of_call(), value=size, allowed=allowed)
         offset = self._offset(pointer, size // view.etype.size) if offset is None else int(offset)
         runs = view.runs(offset, size) if size else []
         if writes:

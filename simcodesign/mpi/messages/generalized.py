@@ -48,7 +48,7 @@ class Grequest(Request):
     def Complete(self) -> None:
         """Let the operation be done. Raises MpiError if it is."""
         if self._completed_s:
-            raise MpiError("completion of a request that is complete", place_of_call(), name="REQUEST")
+            raise MpiError("this request is complete already", place_of_call(), name="REQUEST")
         self._completed_s.append(self.world.scheduler.clock_s)
 
     def complete(self, obj: Any = None) -> None:

@@ -32,7 +32,11 @@ class Prequest(Request):
         if self._begin is None or self.is_active():
             state = "null or freed" if self._begin is None else "active"
             raise MpiError(
-                "start of a persistent request", place_of_call(), value=state, allowed="inactive", name="REQUEST"
+                "a persistent request cannot be started in this state",
+                place_of_call(),
+                value=state,
+                allowed="inactive",
+                name="REQUEST",
             )
         self._begun = self._begin()
 

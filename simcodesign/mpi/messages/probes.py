@@ -34,7 +34,8 @@ class Message(Simulated):
     def world(self) -> World:
         """The run. Raises MpiError for a message that is null or was received."""
         if self._is_null or self._comm is None:
-            raise MpiError("a message that was received, or is null", place_of_call(), allowed="one of Mprobe")
+            what = "this message is null, or was received already"
+            raise MpiError(what, place_of_call(), allowed="a message of Mprobe or Improbe")
         return self._comm.world
 
     @classmethod

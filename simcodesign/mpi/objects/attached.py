@@ -26,9 +26,10 @@ class Attached:
 def attach(world: World, buf: Any) -> None:
     """Attach a buffer. Raises MpiError if there is one already, BufferError for one that cannot be written to."""
     if world.current in world.attached:
-        raise MpiError("a second buffer of a rank for buffered sends", place_of_call(), allowed="one, Detach_buffer")
+        what = "this rank has a buffer for buffered sends already"
+        raise MpiError(what, place_of_call(), allowed="one buffer at a time: Detach_buffer first")
     if not isinstance(buf, BufferAutomaticType) and not memory_of(buf).flags.writeable:
-        raise BufferError("buffer for buffered sends (allowed: one that can be written to)")
+        raise BufferError("the buffer for buffered sends is read-only (allowed: a buffer that can be written to)")
     world.attached[world.current] = Attached(buf)
 
 
@@ -59,7 +60,7 @@ def hold(world: World, message: Message) -> None:
         free_bytes = held.size_bytes - sum(one.size_bytes + BSEND_OVERHEAD for one in held.messages)
     needed = message.size_bytes + BSEND_OVERHEAD
     if held is None or needed > free_bytes:
-        what = f"rank {world.current}: a buffered send without room in an attached buffer"
+        what = f"rank {world.current}: the attached buffer has no room for this buffered send"
         raise MpiError(what, place_of_call(), value=f"{needed} B", allowed=f"up to {free_bytes} B")
     message.is_held = True  # the sender may wait in a detach for it to be taken
     held.messages.append(message)

@@ -55,7 +55,8 @@ class Attributed:
         """Remove a value, and call its ``delete_fn``. Raises MpiError if there is none."""
         attached = self._attributes()
         if keyval not in attached:
-            raise MpiError("key of an attribute", place_of_call(), value=keyval, allowed="one that is set")
+            what = "this object has no attribute with this key"
+            raise MpiError(what, place_of_call(), value=keyval, allowed="a key that Set_attr was called with")
         delete_fn = _functions[keyval][1]
         value = attached.pop(keyval)
         if callable(delete_fn):
@@ -77,5 +78,5 @@ class Attributed:
 
 def _check_key(keyval: int) -> None:
     if keyval not in _functions:
-        allowed = "one of Create_keyval"
-        raise MpiError("key of an attribute", place_of_call(), value=keyval, allowed=allowed, name="KEYVAL")
+        allowed = "a key that Create_keyval returned"
+        raise MpiError("no attribute has this key", place_of_call(), value=keyval, allowed=allowed, name="KEYVAL")

@@ -43,7 +43,7 @@ class MemoryBytes(np.ndarray[Any, np.dtype[np.uint8]]):
         """Return new bytes; all are 0. Raises ValueError for a negative number."""
         size = operator.index(nbytes)
         if size < 0:
-            raise ValueError(f"bytes of memory, got {size} (allowed: 0 or more)")
+            raise ValueError(f"the number of bytes of memory is negative, got {size} (allowed: 0 or more)")
         return MemoryBytes(bytearray(size))
 
     @staticmethod
@@ -56,7 +56,9 @@ class MemoryBytes(np.ndarray[Any, np.dtype[np.uint8]]):
     def fromaddress(address: int, nbytes: int, readonly: bool = False) -> MemoryBytes:
         """Return the bytes at an address of this process. Raises ValueError for address 0 and for negative bytes."""
         if nbytes < 0 or (nbytes and not address):
-            raise ValueError(f"{nbytes} bytes at address {address} (allowed: 0 bytes or more, at another address)")
+            raise ValueError(
+                f"memory cannot have {nbytes} bytes at address {address} (allowed: 0 bytes or more, at another address)"
+            )
         made = MemoryBytes.frombuffer((ctypes.c_char * nbytes).from_address(address) if nbytes else b"", readonly)
         made.obj = None
         return made
@@ -112,7 +114,9 @@ class MemoryBytes(np.ndarray[Any, np.dtype[np.uint8]]):
             return
         room, data = super().__getitem__(place).view(np.ndarray), memory_of(value).view(np.uint8)
         if len(room) != len(data):
-            raise ValueError(f"bytes to assign, got {len(data)} (allowed: {len(room)})")
+            raise ValueError(
+                f"the number of bytes to assign differs from the range, got {len(data)} (allowed: {len(room)})"
+            )
         room[:] = data
 
     def __delitem__(self, item: Any) -> NoReturn:
@@ -132,5 +136,5 @@ def _checked(item: Any) -> int | slice:
     if not isinstance(item, slice):
         return operator.index(item)
     if item.step not in (None, 1):
-        raise IndexError(f"step of a range of bytes, got {item.step} (allowed: 1)")
+        raise IndexError(f"a range of bytes cannot have this step, got {item.step} (allowed: 1)")
     return item

@@ -115,7 +115,9 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
         """Let the datatype no longer be used."""
         self.check()
         if self.is_predefined:
-            raise MpiError("a datatype of MPI is freed", place_of_call(), value=self.name, name="TYPE")
+            raise MpiError(
+                "a predefined datatype of MPI cannot be freed", place_of_call(), value=self.name, name="TYPE"
+            )
         self.delete_attributes()
         self.committed = False
         self.how = ("FREED", None, {})
@@ -217,7 +219,9 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
         for whole, part, start in zip(sizes, subsizes, starts, strict=True):
             if not (1 <= part <= whole and 0 <= start <= whole - part):
                 value = f"{part} items from {start} of {whole}"
-                raise MpiError("part of an array", place_of_call(), value=value, allowed="within the array")
+                raise MpiError(
+                    "a subarray lies outside its array", place_of_call(), value=value, allowed="within the array"
+                )
         kept = [np.arange(start, start + part, dtype=np.int64) for part, start in zip(subsizes, starts, strict=True)]
         return self._made(of_grid(self.layout, list(map(int, sizes)), kept, fortran=order == ORDER_FORTRAN))
 
@@ -234,7 +238,8 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
     ) -> Datatype:
         """Return a rank's items of an array of ``gsizes`` items, in blocks or cyclic on a grid of ``psizes`` ranks."""
         if int(np.prod(psizes)) != size or not 0 <= rank < size:
-            raise MpiError("ranks of a distributed array", place_of_call(), value=list(psizes), allowed=f"{size}")
+            what, allowed = "a distributed array has another number of ranks than its grid", f"a product of {size}"
+            raise MpiError(f"{what}, or no rank {rank}", place_of_call(), value=list(psizes), allowed=allowed)
         kept = []
         coordinates = np.unravel_index(rank, tuple(psizes))
         for whole, kind, block, ranks, at in zip(gsizes, distribs, dargs, psizes, coordinates, strict=True):
@@ -244,7 +249,9 @@ class Datatype(Enveloped, Packed, Attributed, Simulated):
                 each = by_default if block == DISTRIBUTE_DFLT_DARG else block
                 if kind == DISTRIBUTE_BLOCK and each * ranks < whole:
                     allowed = f"{by_default} or more"
-                    raise MpiError("items of a block", place_of_call(), value=each, allowed=allowed)
+                    raise MpiError(
+                        "blocks of this size do not hold the array", place_of_call(), value=each, allowed=allowed
+                    )
                 places = places[places // each % ranks == at]
             kept.append(places)
         return self._made(of_grid(self.layout, list(map(int, gsizes)), kept, fortran=order == ORDER_FORTRAN))
@@ -293,8 +300,13 @@ def _of_class(typeclass: int, size: int) -> Datatype:
     names = {1: "INTEGER", 2: "REAL", 3: "COMPLEX", 4: "LOGICAL"}
     found = DATATYPES.get(f"{names.get(typeclass)}{size}")
     if not found:
-        allowed = "a class and its sizes, as MPI.TYPECLASS_REAL and 8"
-        raise MpiError("class and bytes of a datatype", place_of_call(), value=(typeclass, size), allowed=allowed)
+        allowed = "a class and one of its sizes, such as MPI.TYPECLASS_REAL and 8"
+        raise MpiError(
+            "no basic datatype has this class and this number of bytes",
+            place_of_call(),
+            value=(typeclass, size),
+            allowed=allowed,
+        )
     return found
 
 
@@ -320,13 +332,16 @@ def _numbers(values: Integers) -> NDArray[np.int64]:
 def _counts(values: Integers) -> NDArray[np.int64]:
     counts = _numbers(values)
     if (counts < 0).any():
-        raise MpiError("items of a block", place_of_call(), value=list(values), allowed="0 or more")
+        raise MpiError(
+            "a block has a negative number of items", place_of_call(), value=list(values), allowed="0 or more"
+        )
     return counts
 
 
 def _check_equal(what: str, values: Sequence[Any], others: Sequence[Any]) -> None:
     if len(values) != len(others):
-        raise MpiError(what, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
+        text = f"{what} has a wrong number of entries"
+        raise MpiError(text, place_of_call(), value=len(values), allowed=f"{len(others)}, one for each block")
 
 
 # --- Basic datatypes ------------------------------------------------------------------------------------------
@@ -406,5 +421,5 @@ def of_dtype(dtype: np.dtype[Any]) -> Datatype:
     """Return the basic datatype of a type of NumPy. Raises MpiError if there is none."""
     found = _BY_DTYPE.get(dtype)
     if found is None:
-        raise UnfitBufferError("a type of NumPy that MPI does not have", place_of_call(), value=str(dtype))
+        raise UnfitBufferError("MPI has no datatype for this type of NumPy", place_of_call(), value=str(dtype))
     return found

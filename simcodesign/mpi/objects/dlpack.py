@@ -76,13 +76,15 @@ def array_of_dlpack(given: Any) -> NDArray[Any]:
     else:
         raise MpiError("not a capsule of DLPack", place_of_call(), value=name)
     if tensor.device[0] not in _OF_HOST:
-        raise MpiError("memory of a GPU", place_of_call(), value=name, allowed="memory of the host")
+        raise MpiError("a tensor is in the memory of a GPU", place_of_call(), value=name, allowed="memory of the host")
     kind, bits, lanes = _KINDS.get(tensor.code), tensor.bits, tensor.lanes
     if (kind, lanes) == ("f", 2):  # a complex number of more bits than the field can hold
         kind, bits, lanes = "c", 2 * bits, 1
     if kind is None or lanes != 1 or bits % 8:
         value = f"{name}: code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
-        raise MpiError("type of a tensor", place_of_call(), value=value, allowed="one that NumPy has")
+        raise MpiError(
+            "a tensor has a type that NumPy does not have", place_of_call(), value=value, allowed="a type of NumPy"
+        )
     itemsize, shape = bits // 8, tuple(tensor.shape[: tensor.ndim])
     strides = tuple(one * itemsize for one in tensor.strides[: tensor.ndim]) if tensor.strides else None
     if not tensor.data or 0 in shape:

@@ -65,7 +65,10 @@ class Enveloped:
         """Return the integers, addresses, large counts and datatypes it was made of. Raises MpiError for MPI's own."""
         if self.is_named:
             raise MpiError(
-                "contents of a datatype of MPI", place_of_call(), allowed="one that the program made", name="TYPE"
+                "a predefined datatype has no contents",
+                place_of_call(),
+                allowed="a datatype that the program made",
+                name="TYPE",
             )
         integers, addresses, counts, datatypes = self._contents()
         return integers, addresses, counts, [_handle(one) for one in datatypes]

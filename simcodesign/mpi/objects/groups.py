@@ -111,8 +111,10 @@ class Group(Simulated):
     def _members(self, ranks: Sequence[int]) -> list[int]:
         """Return ranks of the program. Raises MpiError for a rank that is not in the group, and for one twice."""
         if len(set(ranks)) < len(ranks) or not all(0 <= rank < self.size for rank in ranks):
-            allowed = f"different ones, 0 to {self.size - 1}"
-            raise MpiError("ranks of a group", place_of_call(), value=list(ranks), allowed=allowed)
+            allowed = f"different ranks, 0 to {self.size - 1}"
+            raise MpiError(
+                "a rank is listed twice, or is not in the group", place_of_call(), value=list(ranks), allowed=allowed
+            )
         return [self.members[rank] for rank in ranks]
 
     def __bool__(self) -> bool:
@@ -128,6 +130,8 @@ def _of_ranges(ranks: Ranges) -> list[int]:
     found: list[int] = []
     for first, last, stride in ranks:
         if not stride:
-            raise MpiError("stride of a range of ranks", place_of_call(), value=stride, allowed="not 0")
+            raise MpiError(
+                "a range of ranks needs a stride that is not 0", place_of_call(), value=stride, allowed="not 0"
+            )
         found += range(first, last + (1 if stride > 0 else -1), stride)
     return found

@@ -49,7 +49,8 @@ class Info(Simulated, MutableMapping[str, str], metaclass=_Kind):
     def Delete(self, key: str) -> None:
         """Remove a value. Raises MpiError if there is none."""
         if key not in self.data:
-            raise MpiError("name of a hint", place_of_call(), value=key, allowed="one that is set", name="INFO_NOKEY")
+            what = "no hint has this name"
+            raise MpiError(what, place_of_call(), value=key, allowed="a name that is set", name="INFO_NOKEY")
         del self.data[key]
 
     def Get_nkeys(self) -> int:
@@ -59,7 +60,7 @@ class Info(Simulated, MutableMapping[str, str], metaclass=_Kind):
     def Get_nthkey(self, n: int) -> str:
         """Return the n-th name, from 0. Raises MpiError if there is none."""
         if not 0 <= n < len(self.data):
-            raise MpiError("number of a hint", place_of_call(), value=n, allowed=f"up to {len(self.data) - 1}")
+            raise MpiError("no hint has this number", place_of_call(), value=n, allowed=f"up to {len(self.data) - 1}")
         return list(self.data)[n]
 
     # --- As a mapping ----------------------------------------------------------------------------------------

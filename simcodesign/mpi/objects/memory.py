@@ -41,7 +41,12 @@ def bytes_at(begin: int, end: int) -> NDArray[np.uint8]:
     """Return the bytes from an address of this process to another. Raises MpiError if it cannot read them."""
     if not (_is_readable(begin) and _is_readable(end - 1)):
         value = f"{end - begin} B at address {begin}"
-        raise MpiError("memory from MPI.BOTTOM on", place_of_call(), value=value, allowed="addresses of the program")
+        raise MpiError(
+            "an address from MPI.BOTTOM on cannot be read",
+            place_of_call(),
+            value=value,
+            allowed="memory of the program",
+        )
     return np.frombuffer(memoryview((ctypes.c_char * (end - begin)).from_address(begin)), np.uint8)
 
 
@@ -52,9 +57,13 @@ def _shared(given: Any) -> NDArray[Any]:
     interface = getattr(given, "__cuda_array_interface__", None)
     allowed = "an array, bytes, bytearray, or a list that begins with one"
     if interface is None:
-        raise NotABufferError("not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed)
+        raise NotABufferError(
+            "this object is not a buffer", place_of_call(), value=type(given).__name__, allowed=allowed
+        )
     if interface["data"][0] and not _is_readable(interface["data"][0]):
-        raise MpiError("memory of a GPU", place_of_call(), value=type(given).__name__, allowed=allowed)
+        raise MpiError(
+            "this object is in the memory of a GPU", place_of_call(), value=type(given).__name__, allowed=allowed
+        )
     return np.asarray(SimpleNamespace(__array_interface__={**interface, "version": 3}))
 
 

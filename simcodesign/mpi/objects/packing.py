@@ -37,7 +37,8 @@ class Packed:
         items, room = self._items(inbuf), memory_of(outbuf).view(np.uint8)
         data = self.layout.gather(memory_of(inbuf).view(np.uint8), 0, items)
         if position + len(data) > len(room):
-            raise MpiError("bytes to pack", place_of_call(), value=len(data), allowed=f"{len(room) - position}")
+            what, allowed = "the packed data do not fit in the buffer", f"up to {len(room) - position} B"
+            raise MpiError(what, place_of_call(), value=f"{len(data)} B", allowed=allowed)
         room[position : position + len(data)] = data
         return position + len(data)
 
@@ -77,7 +78,8 @@ class Packed:
     def _swap(self, data: NDArray[np.uint8]) -> None:
         """Reverse the bytes of each basic element, on computers whose least significant byte is the first."""
         if self.dtype == MIXED:
-            raise MpiError("external packing of a struct", place_of_call(), allowed="one basic type", name="TYPE")
+            what = "a struct of several basic types cannot be packed externally"
+            raise MpiError(what, place_of_call(), allowed="one basic type", name="TYPE")
         if sys.byteorder == "little" and self.dtype.itemsize > 1 and len(data):
             each = self.dtype.itemsize // (2 if self.dtype.kind == "c" else 1)
             data[:] = data.reshape(-1, each)[:, ::-1].ravel()
@@ -85,4 +87,4 @@ class Packed:
 
 def _check_external(datarep: str) -> None:
     if datarep != "external32":
-        raise MpiError("data representation", place_of_call(), value=datarep, allowed="'external32'")
+        raise MpiError("no such data representation", place_of_call(), value=datarep, allowed="'external32'")

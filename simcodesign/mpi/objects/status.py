@@ -60,7 +60,8 @@ class Status(Quick):
         """Return how many basic elements of a datatype came. Raises InputError for one of several basic types."""
         datatype.check()
         if datatype.dtype == MIXED:
-            raise InputError("Get_elements of a datatype", place_of_call(), value="a struct", allowed="one basic type")
+            what = "Get_elements cannot count the elements of this datatype"
+            raise InputError(what, place_of_call(), value="a struct", allowed="one basic type")
         return self.count // datatype.dtype.itemsize
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:

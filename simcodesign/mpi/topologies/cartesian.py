@@ -85,7 +85,8 @@ class Cartcomm(Topocomm):
         rank = 0
         for at, length, ring in zip(coords, self._dims, self._periods, strict=True):
             if not ring and not 0 <= at < length:
-                raise MpiError("a place in a grid", place_of_call(), value=list(coords), allowed=f"within {self.dims}")
+                what = "these coordinates are outside the grid"
+                raise MpiError(what, place_of_call(), value=list(coords), allowed=f"within {self.dims}")
             rank = rank * length + at % length
         return int(rank)
 
@@ -123,7 +124,8 @@ def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     given = [0] * dims if isinstance(dims, int) else [int(one) for one in dims]
     fixed = prod(one for one in given if one)
     if nnodes % fixed:
-        raise MpiError("dimensions of a grid", place_of_call(), value=given, allowed=f"divisors of {nnodes}")
+        what = "the given dimensions do not divide the number of nodes"
+        raise MpiError(what, place_of_call(), value=given, allowed=f"divisors of {nnodes}")
     left, free = nnodes // fixed, [1] * given.count(0)
     factors, divisor = [], 2
     while left > 1:

@@ -37,7 +37,9 @@ class Graphcomm(Topocomm):
     def Get_neighbors(self, rank: int) -> list[int]:
         """Return the neighbours of a rank."""
         if not 0 <= rank < self.size:
-            raise MpiError("rank of a graph", place_of_call(), value=rank, allowed=f"0 to {self.size - 1}")
+            raise MpiError(
+                "this rank is not in the graph", place_of_call(), value=rank, allowed=f"0 to {self.size - 1}"
+            )
         return self.edges[self.index[rank - 1] if rank else 0 : self.index[rank]]
 
     def Get_neighbors_count(self, rank: int) -> int:

@@ -75,7 +75,8 @@ class Topocomm(Intracomm):
         apart, (expected, tags) = self._edges_apart, self._tags()
         for what, number, degree in (("sent", len(given), len(tags)), ("received", len(uses), len(expected))):
             if number != degree:
-                raise MpiError(f"parts {what} by neighbours", place_of_call(), value=number, allowed=f"{degree}")
+                text = f"the number of parts {what} differs from the number of neighbours"
+                raise MpiError(text, place_of_call(), value=number, allowed=f"{degree}")
         edges = zip(sources, expected, uses, strict=True)
         receives = [apart._begin_receive(source, tag, use) for source, tag, use in edges]
         sends = [

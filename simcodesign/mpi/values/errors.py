@@ -98,7 +98,7 @@ def called(function: Callable[..., Any], *given: Any) -> Any:
         traceback.print_exc()
         if isinstance(error, MpiError):
             raise
-        what = "a function that the program gave to MPI"
+        what = "a function that the program gave to MPI raised an exception"
         raise MpiError(what, value=f"{type(error).__name__}: {error}", name="OTHER") from error
 
 
@@ -138,13 +138,14 @@ def errors_of_programs() -> dict[str, Callable[..., Any]]:
     def Remove_error_class(errorclass: int) -> None:
         _check_added(errorclass)
         if any(of == errorclass and code != errorclass for code, (of, _) in _added.items()) or _added[errorclass][1]:
-            raise MpiError("removal of a class of errors", value=errorclass, allowed="one without codes and words")
+            what, allowed = "this class of errors is in use", "a class without codes and texts"
+            raise MpiError(what, value=errorclass, allowed=allowed)
         del _added[errorclass]
 
     def Remove_error_code(errorcode: int) -> None:
         _check_added(errorcode)
         if _added[errorcode][1]:
-            raise MpiError("removal of a code of errors", value=errorcode, allowed="one without words")
+            raise MpiError("this code of errors has a text", value=errorcode, allowed="a code without a text")
         del _added[errorcode]
 
     def Remove_error_string(errorcode: int) -> None:
@@ -166,4 +167,4 @@ def errors_of_programs() -> dict[str, Callable[..., Any]]:
 
 def _check_added(code: int) -> None:
     if code not in _added:
-        raise MpiError("code of an error", value=code, allowed="one that the program added", name="ARG")
+        raise MpiError("the program has not added this code of errors", value=code, allowed="an added code", name="ARG")

@@ -69,7 +69,7 @@ class Epochs(Simulated):
     def _check_rank(self, rank: int) -> None:
         if not 0 <= rank < self.group_size:
             allowed = f"0 to {self.group_size - 1}"
-            raise MpiError("rank of a window", place_of_call(), value=rank, allowed=allowed)
+            raise MpiError("the window has no such rank", place_of_call(), value=rank, allowed=allowed)
 
     # --- All ranks -------------------------------------------------------------------------------------------
 

@@ -98,7 +98,8 @@ class Win(KeptByRanks, Attributed, Epochs):
         address, own = memory_of(memory).ctypes.data, self._attached[self.group_rank]
         found = next((place for place, one in enumerate(own) if one.ctypes.data == address), None)
         if found is None:
-            raise MpiError("memory to detach", place_of_call(), allowed="attached memory", name="RMA_ATTACH")
+            what = "the memory to detach is not attached"
+            raise MpiError(what, place_of_call(), allowed="attached memory", name="RMA_ATTACH")
         del own[found]
 
     def _memory(self, rank: int, begin: int, low: int, high: int) -> tuple[Flat, int]:
@@ -114,7 +115,8 @@ class Win(KeptByRanks, Attributed, Epochs):
     def Shared_query(self, rank: int) -> tuple[MemoryBytes, int]:
         """Return the memory of a rank and its unit; of PROC_NULL: of the first rank that has any."""
         if self.flavor != WIN_FLAVOR_SHARED:
-            raise MpiError("Shared_query of a window that is not shared", place_of_call(), allowed="Allocate_shared")
+            what = "Shared_query is called of a window that is not shared"
+            raise MpiError(what, place_of_call(), allowed="a window of Allocate_shared")
         if rank == PROC_NULL:
             rank = next((one for one, memory in enumerate(self._memories) if len(memory)), 0)
         self._check_rank(rank)
@@ -181,7 +183,8 @@ class Win(KeptByRanks, Attributed, Epochs):
         """Return where in a rank's memory ``own`` data go: ``target`` is a place, with a count and a type if given."""
         self._check_access(name, rank)
         if isinstance(target, dict) or (isinstance(target, list | tuple) and len(target) > 3):
-            raise MpiError(f"{name}: target", place_of_call(), value=target, allowed="place, count and datatype")
+            what = f"the target of {name} has a wrong form"
+            raise MpiError(what, place_of_call(), value=target, allowed="place, count and datatype, in a list")
         at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
         named: Any = more[1] if len(more) > 1 and more[1] is not None else own.dtype
         datatype = named if isinstance(named, Datatype) else of_dtype(np.dtype(named))
@@ -193,11 +196,15 @@ class Win(KeptByRanks, Attributed, Epochs):
         memory, begin = self._memory(rank, begin, low, high)
         if begin + low < 0 or begin + high > len(memory):
             value = f"{high - low} bytes from byte {begin + low} on"
-            what, allowed = f"{name} in the memory of rank {rank}", f"within {len(memory)} bytes (MPI_ERR_RMA_RANGE)"
+            what, allowed = (
+                f"{name} leaves the memory of rank {rank}",
+                f"within {len(memory)} bytes (MPI_ERR_RMA_RANGE)",
+            )
             raise MpiError(what, place_of_call(), value=value, allowed=allowed, name="RMA_RANGE")
         if count * size > own.nbytes:
-            allowed = f"up to {own.nbytes} B, as the origin has"
-            raise MpiError(f"{name}: bytes of the target", place_of_call(), value=count * size, allowed=allowed)
+            allowed = f"up to {own.nbytes} B"
+            what = f"the target of {name} has more bytes than the origin"
+            raise MpiError(what, place_of_call(), value=count * size, allowed=allowed)
         return items_from(memory, begin, datatype, count)
 
     def _put(self, name: str, origin: Any, rank: int, target: Any) -> Request:
@@ -226,7 +233,8 @@ class Win(KeptByRanks, Attributed, Epochs):
         if rank == PROC_NULL:
             return Request(self.world)
         if not op.is_predefined:
-            raise MpiError(f"{name} with an operation of the user", place_of_call(), allowed="MPI.SUM and others")
+            what = f"{name} takes no operation that the program made"
+            raise MpiError(what, place_of_call(), allowed="predefined operations, such as MPI.SUM")
         room = None if result is None else Buffer(result).flat
         own = room if op is NO_OP and room is not None else Buffer(origin).flat
         assert own is not None
@@ -304,7 +312,7 @@ class Win(KeptByRanks, Attributed, Epochs):
 
 def _check_one(name: str, data: Flat) -> None:
     if len(data) != 1:
-        raise MpiError(f"elements of {name}", place_of_call(), value=len(data), allowed="1", name="COUNT")
+        raise MpiError(f"{name} takes exactly one element", place_of_call(), value=len(data), allowed="1", name="COUNT")
 
 
 def windows_by_default_of(own: Any) -> type[Win]:

@@ -18,6 +18,7 @@ from simcodesign.report.explore.tables import goal_words
 from simcodesign.report.explore.to_json import confirmed_dict, overtaking_dict, reached_dicts
 from simcodesign.report.explore.words import point_words, reached, shown, valued
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
+from simcodesign.studies.explore.metric_meanings import meaning_of
 from simcodesign.studies.explore.problem import Model, Problem
 from simcodesign.studies.explore.simulated.search import SimulatedOptimum
 from simcodesign.studies.explore.solvers.reached import sides
@@ -125,9 +126,9 @@ def simulated_dict(optimum: SimulatedOptimum) -> dict[str, Any]:
 
 
 def metrics_table(model: Model) -> Table:
-    """Every metric with the unit in which bounds without one are read."""
-    table = new_table(f"Metrics of {model.name}", "metric", "dimension", "unit")
+    """Every metric with the unit in which bounds without one are read, and what it is."""
+    table = new_table(f"Metrics of {model.name}", "metric", "unit", "what it is")
     table.columns[1].justify = table.columns[2].justify = "left"
     for name, dimension in model.dimensions.items():
-        table.add_row(name, dimension.replace("_", " ") or "-", DIMENSIONS.get(dimension, "") or "-")
+        table.add_row(name, DIMENSIONS.get(dimension, "") or "-", meaning_of(name) or "-")
     return table

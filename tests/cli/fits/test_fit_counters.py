@@ -293,7 +293,7 @@ def test_too_few_runs(run: Any, tmp_path: Path) -> None:
     write_counters(tmp_path / "two.csv", made_up.runs((2, 4)))
     ran = run(tmp_path / "two.csv")
     assert ran.status == 2
-    assert "runs on different numbers of processes" in ran.err
+    assert "too few different numbers of processes were run" in ran.err
 
 
 def test_counters_given_to_fit_are_pointed_out(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -247,17 +247,17 @@ def test_lines_in_step_with_the_hash_table_are_found_fast() -> None:
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
-    (lambda: simulate_hierarchy([0], []), "levels of a cache hierarchy, got 0 (allowed: 1 to 16)"),
+    (lambda: simulate_hierarchy([0], []), "a cache hierarchy has a wrong number of levels, got 0 (allowed: 1 to 16)"),
     (
         lambda: simulate_hierarchy([0], levels(2), inclusion="strict"),
-        "inclusion of a cache hierarchy, got 'strict' (allowed: non_inclusive, inclusive, exclusive)",
+        "a cache hierarchy has no such inclusion, got 'strict' (allowed: non_inclusive, inclusive, exclusive)",
     ),
     (
         lambda: simulate_hierarchy([0], [CacheGeometry(64), CacheGeometry(256, 128)]),
-        "line_bytes of the levels of a cache hierarchy, got [64, 128] (allowed: one size for all)",
+        "the levels of a cache hierarchy have different line_bytes, got [64, 128] (allowed: one size for all)",
     ),
-    (lambda: lru_hits([0], 0), "lines of a cache, got 0 (allowed: a whole number of 1 or more)"),
-    (lambda: lru_hits([0], 2.5), "lines of a cache, got 2.5 (allowed: a whole number of 1 or more)"),  # type: ignore[arg-type]
+    (lambda: lru_hits([0], 0), "a cache needs a whole number of lines, got 0 (allowed: 1 or more)"),
+    (lambda: lru_hits([0], 2.5), "a cache needs a whole number of lines, got 2.5 (allowed: 1 or more)"),  # type: ignore[arg-type]
 ]
 
 
@@ -282,5 +282,5 @@ def test_caches_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
     from_engine = pytest.importorskip("simcodesign.locality.hierarchy.engine")
     monkeypatch.setattr(from_engine, "sets_for", full)
-    with pytest.raises(CapacityError, match="too many for memory"):
+    with pytest.raises(CapacityError, match="too many lines for memory"):
         simulate_hierarchy([0], levels(4))

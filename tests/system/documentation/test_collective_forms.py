@@ -1,12 +1,15 @@
-"""The table docs/tables/collective-forms.csv: it has every algorithm, and its formulas are the forecast's times."""
+"""The tables docs/tables/collective-*.csv of algorithms: they are complete, and their formulas are times and messages."""
 
 from __future__ import annotations
 
 import re
+from math import floor
 
+import numpy as np
 import pytest
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.engine.simulate import simulate
 from tests import ROOT, builders
@@ -72,3 +75,36 @@ def test_a_row(row: dict[str, str]) -> None:
         assert simulated.makespan_s == pytest.approx(expected_s, rel=1e-12)
     if messages is not None:
         assert simulated.messages == messages
+
+
+ROUNDS = [{key: cell.strip("`") for key, cell in row.items()} for row in csv_rows("collective-rounds")]
+
+
+def test_the_table_of_rounds_has_every_algorithm_in_order() -> None:
+    known = [(operation, one) for operation in ALGORITHMS for one in ALGORITHMS[operation] if one not in OF_NODES]
+    named = [(row["operation"], row["algorithm"]) for row in ROUNDS]
+    assert sorted(named) == sorted(known)
+    for operation in ALGORITHMS:
+        own = [algorithm for of, algorithm in named if of == operation]
+        assert own[:1] == ALGORITHMS[operation][:1]
+
+
+@pytest.mark.parametrize("ranks", [8, 16, 64])
+@pytest.mark.parametrize("row", ROUNDS, ids=lambda row: f"{row['operation']} {row['algorithm']}")
+def test_rounds_and_bytes_are_those_of_the_messages(row: dict[str, str], ranks: int) -> None:
+    size_bytes = 1024.0
+    given = "" if row["operation"] == "barrier" else f", bytes: {size_bytes}"
+    work = builders.workload(f"- {row['operation']}: {{algorithm: {row['algorithm']}{given}}}")
+    on = builders.machine(builders.network(ranks, startup_s=1.0))
+
+    def stated(cell: str) -> float:
+        product = re.sub(r"([\w)])\s+(?=[\w(])", r"\1 * ", cell).replace("^", "**").replace("floor *", "floor")
+        names = {"P": ranks, "n": size_bytes, "k": ranks.bit_length() - 1, "floor": floor}
+        return float(eval(product, {"__builtins__": {}}, names))
+
+    plan = builders.plan_of(on, ranks, work.program)
+    is_send = plan.kind == SEND
+    sizes = np.broadcast_to(plan.message_bytes, plan.kind.shape)[is_send]
+    sent, received = (np.bincount(of[is_send], sizes, ranks) for of in (plan.rank, plan.peer))
+    assert simulate(work, on, {"P": ranks}, effects="none").makespan_s == stated(row["rounds"])
+    assert max(sent.max(), received.max()) == pytest.approx(stated(row["bytes"]), rel=1e-12)

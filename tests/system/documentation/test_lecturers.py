@@ -11,6 +11,7 @@ import pytest
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.yaml.lesson import read_lesson
 from tests import ROOT
+from tests.system.documentation import csv_rows
 
 PAGE = (ROOT / "docs" / "start" / "lecturers.md").read_text(encoding="utf-8")
 STEP_MIN = re.compile(r"^\*\*Time\.\*\* (.*?)\n\n", re.MULTILINE | re.DOTALL)
@@ -24,7 +25,7 @@ def table(first_line: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in rows]
 
 
-LESSONS = {name: rest for name, *rest in table("| lesson | minutes | prerequisites | use | CS2023 | TCPP |")}
+LESSONS = {name.strip("`"): rest for name, *rest in (list(row.values()) for row in csv_rows("lessons"))}
 with (ROOT / "docs" / "tables" / "lesson-objectives.csv").open(encoding="utf-8", newline="") as file:
     OBJECTIVES = dict(list(csv.reader(file))[1:])
 WEEKS = table("| week | topic | class | homework |")

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import simcodesign
 from simcodesign.analytic import machine_metrics
@@ -26,6 +27,7 @@ from simcodesign.describe.schema.key_table import key_table
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.yaml import lesson
+from simcodesign.studies.explore.metric_meanings import MEANINGS
 from simcodesign.studies.explore.models import aspen_model, machine_model, native_model
 from simcodesign.studies.explore.models.serving_metrics import SERVING_METRICS
 from simcodesign.studies.sweep import evaluate
@@ -70,15 +72,8 @@ def test_every_key_is_in_one_table(pages: ModuleType, kind: str) -> None:
     assert [key.path for key in key_table(kind) if not key.about] == []
 
 
-def rows_below(text: str, heading: str) -> list[tuple[str, str]]:
-    """First and second column of the table below a heading."""
-    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `([\w.]+)` \| (\S+) \|", section, re.MULTILINE)
-    return [(name, "" if unit == "\N{EN DASH}" else unit) for name, unit in rows]
-
-
-def test_every_metric_is_there() -> None:
-    """With its unit."""
+def test_every_metric_is_there(pages: ModuleType) -> None:
+    """With its unit and meaning."""
     text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
     memory = dict.fromkeys(("footprint", "capacity", "accelerator_footprint", "accelerator_capacity"), "size")
     costs = {"ownership_cost": "", "run_cost": "", "carbon": "kg"}
@@ -87,13 +82,17 @@ def test_every_metric_is_there() -> None:
     optional |= native_model.LIMITED | native_model.PROCESSOR_LIMITED
     totals = {"rack_units": "", "die_area": "m2", "price": "", "embodied_carbon": "kg"}
     totals |= {"static_power": "power", "full_power": "power", "ownership_cost": ""}
-    for heading, metrics in (
-        ("Of a workload on a machine", native_model.METRICS | optional),
-        ("Of a server of language models", SERVING_METRICS),
-        ("Of a machine alone", machine_model.MACHINE_METRICS | totals),
-        ("Of Aspen models", aspen_model.METRICS),
+    for table, metrics in (
+        ("metrics-of-workloads", native_model.METRICS | optional),
+        ("metrics-of-servers", SERVING_METRICS),
+        ("metrics-of-machines", machine_model.MACHINE_METRICS | totals),
+        ("metrics-of-aspen-models", aspen_model.METRICS),
     ):
-        assert rows_below(text, heading) == [(name, DIMENSIONS.get(one, one)) for name, one in metrics.items()]
+        assert f"{{registered}} {table}\n" in text
+        _, *rows = pages.TABLES[table]()
+        stated = {name.strip("`"): unit for name, unit, _ in rows}
+        assert stated == {name: DIMENSIONS.get(one, one) for name, one in metrics.items()}
+        assert all(meaning for _, _, meaning in rows)
     assert aspen_model.MACHINE_METRICS.keys() <= aspen_model.METRICS.keys()
     parts = [f"{part}_s" for part in COMPONENTS]
     table = re.findall(r"^\| (`.*?) \|", text.partition("## Columns of a sweep\n")[2], re.MULTILINE)
@@ -105,11 +104,10 @@ def test_every_metric_is_there() -> None:
     assert all(f"`{name}`" in text for name in machine_metrics.MACHINE_COLUMNS)
 
 
-def test_metrics_of_hardware_are_those_of_the_page() -> None:
-    text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
+def test_metrics_of_hardware_have_a_meaning() -> None:
     machine = simcodesign.Machine.load("keeneland")
     own = {*HardwareMetrics(machine).dimensions} - {*machine.custom.properties}
-    assert own <= {name for name, _ in re.findall(r"^\| `(\w+)` \| (\S*)", text, re.MULTILINE)}
+    assert own <= {*MEANINGS}
 
 
 def test_every_key_of_lessons_is_in_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,20 +219,19 @@ def test_every_option_that_writes_a_file_is_there() -> None:
 
 
 def test_every_word_of_write_is_there() -> None:
-    """With its commands and suffixes, and no others."""
-    text = (REFERENCE / "files.md").read_text(encoding="utf-8")
+    """With its commands and suffixes, and no others, as the help of the command lists them."""
+    assert "{registered} written-files" in (REFERENCE / "files.md").read_text(encoding="utf-8")
     stated = {
-        (word, name, suffixes.replace("`", ""))
-        for word, of, suffixes in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|", text, re.MULTILINE)
+        (word.strip("`"), name, suffixes.replace("`", ""))
+        for word, of, suffixes, _ in [*site_extension("reference_pages").TABLES["written-files"]()][1:]
         for name in re.findall(r"`(.*?)`", of)
     }
-    made = {
-        (one.word, name, one.names)
-        for name, command in all_commands()
-        if getattr(command, "outputs", None) is not None
-        for one in command.outputs.outputs.values()
-    }
-    assert stated == made
+    shown = set()
+    for name, _ in all_commands():
+        text = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "300"}).stdout
+        listed = text.partition("Words and suffixes of --write:\n")[2]
+        shown |= {(word, name, suffixes) for word, suffixes in re.findall(r"^  (\w+) \((.*?)\)", listed, re.MULTILINE)}
+    assert stated == shown
     assert all(command.outputs for _, command in all_commands() if any("--write" in one.opts for one in command.params))
 
 

@@ -11,7 +11,7 @@ import click
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options.shared import AsJson, Jobs, Write, usable_cpus
-from simcodesign.cli.sections import Section, put_in
+from simcodesign.cli.sections import Heading, Section, put_in
 from simcodesign.cli.written_files import Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 
@@ -132,34 +132,51 @@ class BuildLessonOptions:
     exam: Annotated[
         bool,
         Option(
+            heading=Heading.SHOWN,
             help="Build an exam: leave out hints and everything that reveals an answer. A page then contains no "
-            "correct answers and no feedback either."
+            "correct answers and no feedback either.",
         ),
     ] = False
     teacher: Annotated[
         bool,
         Option(
+            heading=Heading.SHOWN,
             help="Build the guide for teachers instead: notes with numbers, answers with the intervals that are "
-            "accepted, and usual mistakes."
+            "accepted, and usual mistakes.",
         ),
     ] = False
     hide: Annotated[
         list[str],
-        Option(metavar="NAME", help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable."),
+        Option(
+            heading=Heading.SHOWN,
+            metavar="NAME",
+            help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable.",
+        ),
     ] = field(default_factory=list)
     topic: Annotated[
         list[str],
-        Option(metavar="STEP", help="Keep only this step, for example a topic of the lesson bank. Repeatable."),
+        Option(
+            heading=Heading.SHOWN,
+            metavar="STEP",
+            help="Keep only this step, for example a topic of the lesson bank. Repeatable.",
+        ),
     ] = field(default_factory=list)
     question_level: Annotated[
-        list[int], Option(metavar="N", help="Keep only questions of this level, 1 to 3. Repeatable.")
+        list[int],
+        Option(heading=Heading.SHOWN, metavar="N", help="Keep only questions of this level, 1 to 3. Repeatable."),
     ] = field(default_factory=list)
     start: Annotated[
-        list[str], Option(metavar="SLIDER=STOP", help="Start with SLIDER at STOP, one of its positions. Repeatable.")
+        list[str],
+        Option(
+            heading=Heading.SHOWN,
+            metavar="SLIDER=STOP",
+            help="Start with SLIDER at STOP, one of its positions. Repeatable.",
+        ),
     ] = field(default_factory=list)
     answer_tolerance: Annotated[
         list[str],
         Option(
+            heading=Heading.SHOWN,
             metavar="QUESTION=FRACTION",
             help="Accept answers to QUESTION that differ by up to FRACTION: factor=5%. Repeatable.",
         ),
@@ -167,20 +184,30 @@ class BuildLessonOptions:
     changes: Annotated[
         Path | None,
         Option(
-            metavar="FILE", help="Read the options above from FILE: a YAML file, or a page that was built with them."
+            heading=Heading.SHOWN,
+            metavar="FILE",
+            help="Read the options above from FILE: a YAML file, or a page that was built with them.",
         ),
     ] = None
     variants: Annotated[
         int | None,
         Option(
+            heading=Heading.SHOWN,
             metavar="N",
             help="Write the questions for the student codes 1 to N (default: for every combination of slider "
             "positions).",
         ),
     ] = None
-    fresh: Annotated[bool, Option(help="Compute everything again, even what has not changed.")] = False
+    fresh: Annotated[
+        bool, Option(heading=Heading.WORKERS, help="Compute everything again, even what has not changed.")
+    ] = False
     language: Annotated[
-        str | None, Option(metavar="LANGUAGE", help="Use the texts in LANGUAGE, a subfolder of the lesson such as de.")
+        str | None,
+        Option(
+            heading=Heading.SHOWN,
+            metavar="LANGUAGE",
+            help="Use the texts in LANGUAGE, a subfolder of the lesson such as de.",
+        ),
     ] = None
     jobs: Jobs = None
 

@@ -122,11 +122,13 @@ class NpzTrace(Trace):
             self._columns = [name for name in COLUMNS if f"{name}.npy" in archive.namelist()]
             if ADDRESS not in self._columns:
                 allowed = f"arrays {', '.join(COLUMNS)}"
-                raise InputError("no array of addresses", Place(self.name), value=archive.namelist(), allowed=allowed)
+                raise InputError(
+                    "the file has no array of addresses", Place(self.name), value=archive.namelist(), allowed=allowed
+                )
             counts = [self._count(archive, name) for name in self._columns]
         if len(set(counts)) > 1:
             value = dict(zip(self._columns, counts, strict=True))
-            raise InputError("arrays of different lengths", Place(self.name), value=value)
+            raise InputError("the arrays of a trace have different lengths", Place(self.name), value=value)
         if not counts[0]:
             raise empty_trace(self.name)
 
@@ -204,9 +206,11 @@ def read_header(stream: Stream) -> Header:
         raise InputError(f"no header of a .npy array of integers: {what}", stream.place(0)) from None
     place = Place(stream.name)
     if len(shape) != 1 or shape[0] < 0:
-        raise InputError("array has the wrong shape", place, value=shape, allowed="one dimension")
+        raise InputError("an array of a trace must have one dimension", place, value=shape, allowed="one dimension")
     if dtype.kind not in "iu":
-        raise InputError("array is not of integers", place, value=str(dtype), allowed="integers of 8 to 64 bits")
+        raise InputError(
+            "an array of a trace must contain integers", place, value=str(dtype), allowed="integers of 8 to 64 bits"
+        )
     return Header(dtype, shape[0], stream.offset)
 
 

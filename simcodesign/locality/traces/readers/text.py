@@ -128,11 +128,15 @@ def wrong_line(stream: Stream, offset: int, line: bytes, text: TextFormat) -> In
     number = re.fullmatch(rb"\s*(?:\w+:)?\s*\w\s+(?:0[xX])?([0-9a-fA-F]+)(,\d+\s*|\s.*|)", line)
     shown = line[:60].decode("latin-1")
     if number and int(number[1], 16) > MOST_ADDRESS:
-        return InputError("address too large", stream.place(offset), value=shown, allowed=f"0 to {MOST_ADDRESS:x}")
+        return InputError(
+            "this address is too large", stream.place(offset), value=shown, allowed=f"0 to {MOST_ADDRESS:x}"
+        )
     if text is DIN_TEXT and number and line.split()[0] in (b"3", b"4", b"m", b"c", b"v"):
         what = "this label is no read, write or instruction fetch"
         return InputError(what, stream.place(offset), value=shown, allowed=text.allowed)
-    return InputError(f"not a line of a {text.name} trace", stream.place(offset), value=shown, allowed=text.allowed)
+    return InputError(
+        f"this is not a line of a {text.name} trace", stream.place(offset), value=shown, allowed=text.allowed
+    )
 
 
 def cut_line(stream: Stream, line: bytes) -> InputError:

@@ -171,7 +171,7 @@ def test_variables_have_the_ranges_of_the_files(model: AspenModel, machine: Aspe
     assert model.word("way", "far") == 2
     with pytest.raises(InputError, match="work has no range"):
         model.variable("work")
-    with pytest.raises(InputError, match="parameter way, got 'near'"):
+    with pytest.raises(InputError, match="parameter way cannot have this value, got 'near'"):
         model.word("way", "near")
 
 
@@ -293,10 +293,10 @@ def test_explore_from_a_file(capsys: pytest.CaptureFixture[str], files: list[str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--vary", "n"], "unknown socket of Cluster"),
+        (["--vary", "n"], "Cluster has no such socket"),
         (["--socket", "Cpu", "--vary", "work"], "work has no range"),
         (["--socket", "Cpu", "--vary", "work", "--set", "work=3"], "set and varied"),
-        (["--socket", "Cpu", "--vary", "way=near"], "parameter way, got 'near'"),
+        (["--socket", "Cpu", "--vary", "way=near"], "parameter way cannot have this value, got 'near'"),
         (["--socket", "Cpu", "--vary", "m=1:2"], "nothing of this name can be varied"),
         (["--socket", "Cpu", "--vary", "n=1:1e9"], "limits of n beyond"),
         (["--socket", "Cpu", "--vary", "n", "--preset", "test"], "--preset"),
