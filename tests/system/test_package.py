@@ -33,7 +33,7 @@ UNUSED_BY = {
     "compare": [],
 }
 #: Modules of the package that a run may import, of more than 1,000.
-MOST_MODULES = {"--help": 60, "forecast jacobi torus-cluster": 285, "simulate jacobi torus-cluster": 302}
+MOST_MODULES = {"--help": 60, "forecast jacobi torus-cluster": 285, "simulate jacobi torus-cluster": 303}
 
 
 def run_fresh(source: str) -> str:
