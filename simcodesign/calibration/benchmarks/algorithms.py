@@ -29,7 +29,8 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import SIGNALS, Collective, every_algorithm
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.evidence import FORECAST, SIMULATION, Evidence
-from simcodesign.describe.network.algorithm_choice import AUTO
+from simcodesign.describe.network.algorithm_choice import AUTO, Decisions
+from simcodesign.describe.network.open_mpi_rules import LIBRARIES
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
@@ -170,18 +171,25 @@ def collective_evidence(
     return tuple(found)
 
 
-def decision_table(choices: Sequence[AlgorithmChoice]) -> dict[str, list[dict[str, object]]]:
+def decision_table(choices: Sequence[AlgorithmChoice], stated: Decisions) -> dict[str, str | list[dict[str, object]]]:
     """Return the key ``collectives`` of a machine file that takes these algorithms.
 
-    Sizes between two ranges belong to the lower one.
+    Sizes between two ranges belong to the lower one. Other operations keep the library whose rules are ``stated``,
+    because a table by operations replaces the name of a library for all.
     """
-    table: dict[str, list[dict[str, object]]] = {}
+    tables: dict[str, list[dict[str, object]]] = {}
     for one, after in zip_longest(choices, choices[1:]):
         same = after if after is not None and after.operation == one.operation else None
         if same is None or same.algorithm != one.algorithm:
             end = {} if same is None else {"up_to": one.up_to_bytes}
-            table.setdefault(one.operation, []).append({**end, "algorithm": one.algorithm})
-    return table
+            tables.setdefault(one.operation, []).append({**end, "algorithm": one.algorithm})
+    libraries = {
+        operation: name
+        for operation, rules in stated.items()
+        for name, every in LIBRARIES.items()
+        if every.get(operation) is rules
+    }
+    return {**libraries, **tables} if choices else {}
 
 
 def _of_operation(operation: str, times: Sequence[_Time], machine: Machine) -> Iterable[AlgorithmChoice]:

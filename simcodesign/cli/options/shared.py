@@ -81,6 +81,15 @@ Robust = Annotated[
     bool,
     Option(help="Leave out outliers: measurements that the others do not explain (default: use them and list them)."),
 ]
+Evidence = Annotated[
+    list[str],
+    Option(
+        "--evidence",
+        metavar="FILE",
+        help="Compare predictions with the measurements in FILE, and determine nothing from them. In fit-counters only "
+        "with the runs at the targets, if there are any, and FILE may also be a fitted file. Repeatable.",
+    ),
+]
 Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
 Preset = Annotated[str | None, Option(metavar="NAME", help="Use this named set of parameter values of the workload.")]
 Phases = Annotated[

@@ -113,8 +113,8 @@ def _tree(calibration: MachineCalibration) -> dict[str, Any]:
         _put(tree, "network.interfaces.duplex", calibration.duplex)
     if calibration.sharing is not None:
         _put(tree, "network.sharing", calibration.sharing)
-    for operation, rows in decision_table(calibration.choices).items():
-        _put(tree, f"collectives.{operation}", [_decision(row) for row in rows])
+    for operation, rows in decision_table(calibration.choices, calibration.machine.collectives).items():
+        _put(tree, f"collectives.{operation}", rows if isinstance(rows, str) else [_decision(row) for row in rows])
     return tree
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -18,9 +19,11 @@ from simcodesign.calibration.benchmarks.algorithms import (
     _sums_of_squares,
     algorithm_choices,
     collective_evidence,
+    decision_table,
     notes_of_placement,
 )
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.open_mpi_rules import LIBRARIES
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 from tests.builders import read_machine, workload
@@ -143,6 +146,16 @@ def test_ranges_are_the_best_of_all_ways_to_cut(sizes: list[float], logs: list[l
     assert found == pytest.approx(brute(ordered, block), abs=1e-6)
 
 
+def test_a_table_of_one_operation_keeps_the_library_of_the_others() -> None:
+    """A table by operations replaces ``collectives: open_mpi``; the name would otherwise be lost for all."""
+    on = replace(MACHINE, collectives=LIBRARIES["open_mpi"])
+    choices = algorithm_choices([table("allreduce", {8.0: "recursive_doubling", 16384.0: "ring"}, 1.0)], on)
+    made = decision_table(choices, on.collectives)
+    assert made["allreduce"] == [{"up_to": 8192.0, "algorithm": "recursive_doubling"}, {"algorithm": "ring"}]
+    assert {**made, "allreduce": "open_mpi"} == dict.fromkeys(LIBRARIES["open_mpi"], "open_mpi")
+    assert decision_table((), on.collectives) == {}
+
+
 def test_rows_that_do_not_count() -> None:
     one = table("allreduce", {8.0: "ring"}, 1.0)
     assert algorithm_choices([], MACHINE) == ()
@@ -246,3 +259,43 @@ def test_the_command_writes_evidence_by_simulations(tmp_path: Path, capfd: pytes
         command(capfd, "calibrate")("mesh-256", *files, *more, "--write", tmp_path / "mine.yaml")
         assert "rows: 1, median_error: " in (tmp_path / "mine.yaml").read_text()
         assert load_machine(tmp_path / "mine.yaml").evidence[0].reading == reading
+
+
+def test_files_of_evidence_determine_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Times of a ring that are 1.25 times its forecast on 24 ranks; on 6 and 12 ranks, other times choose another one."""
+    on = sc.Machine.load("mesh-256")
+    for ranks, algorithm, factor in (
+        (6, "recursive_doubling", 1.0),
+        (12, "recursive_doubling", 1.0),
+        (24, "ring", 1.25),
+    ):
+        lines = [
+            f"mpirun -np {ranks} osu_allreduce",
+            "# OSU MPI Allreduce Latency Test v7.3",
+            "# Size  Avg Latency(us)",
+        ]
+        times = ((size, factor * time_s("allreduce", algorithm, size, ranks, on)) for size in SIZES)
+        lines += [f"{size:.0f} {1e6 * value:.6f}" for size, value in times]
+        (tmp_path / f"osu_{ranks}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = (tmp_path / "osu_6.txt", tmp_path / "osu_12.txt", "--algorithms")
+    run = command(capfd, "calibrate")
+    without = run("mesh-256", *files, "--json").json
+    rows, made = tmp_path / "rows.csv", tmp_path / "mine.yaml"
+    answer = run(
+        "mesh-256", *files, "--evidence", tmp_path / "osu_24.txt", "--json", "--write", rows, "--write", made
+    ).json
+    for key in ("algorithms", "constants", "segments"):
+        assert answer[key] == without[key]
+    assert {one["algorithm"] for one in answer["algorithms"]} == {"recursive_doubling"}
+    (one,) = load_machine(made).evidence
+    assert (one.operation, one.ranks, one.rows, one.source) == ("allreduce", (24,), len(SIZES), "osu_24.txt")
+    taken = [time_s("allreduce", "recursive_doubling", size, 24, on) for size in SIZES]
+    errors = [
+        abs(foreseen / (1.25 * time_s("allreduce", "ring", size, 24, on)) - 1)
+        for foreseen, size in zip(taken, SIZES, strict=True)
+    ]
+    assert one.median_error == pytest.approx(float(np.median(errors)), rel=0.01)  # written with two digits
+    roles = {line.split(",")[-1] for line in rows.read_text().splitlines() if "osu_24.txt" in line}
+    assert roles == {"evidence"}
+    both = run("mesh-256", *files, "--evidence", tmp_path / "osu_6.txt")
+    assert "a file for calibration and for evidence" in both.err
