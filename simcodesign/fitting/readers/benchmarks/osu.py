@@ -26,7 +26,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import NUMBER
 from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.output.runs import check_runs, is_command, ranks_of_command
+from simcodesign.fitting.readers.benchmarks.output.runs import RANKS_ABOVE, check_runs, is_command, ranks_of_command
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
 from simcodesign.fitting.readers.benchmarks.output.text import is_prose, numbered_lines, prose_note
 
@@ -83,8 +83,6 @@ _QUANTITIES = {
 }
 #: Columns that mean something else than their title: in Python, of an operation.
 _BY_TEST = {(True, name, "time"): "bandwidth" for name in ("window", "window_both_ways")}
-#: What distinguishes runs in one file.
-RANKS_ABOVE = "; or ranks on a line above each run, as in mpirun -np 4 ... osu_allreduce"
 #: Operations between two ranks.
 _OF_TWO = ("ping_pong", "window", "window_both_ways", "multi_threaded_ping_pong")
 
