@@ -26,7 +26,8 @@ from simcodesign.calibration.benchmarks.reductions import OPERATIONS, is_as_plac
 from simcodesign.calibration.benchmarks.samples import Lines
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
-from simcodesign.describe.demands.collective import SIGNALS, Collective, every_algorithm
+from simcodesign.core.units import shortest_quantity
+from simcodesign.describe.demands.collective import SEGMENTED, SIGNALS, Collective, every_algorithm
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.evidence import FORECAST, SIMULATION, Evidence
 from simcodesign.describe.network.algorithm_choice import AUTO, Decisions
@@ -42,10 +43,27 @@ Predict = Callable[[Workload, Machine, Mapping[str, float]], float]
 LEAST_ROWS, MOST_RANGES = 3, 4
 #: Numbers that a range is described by.
 _NUMBERS = 3
+#: Segments that are tried, as in the decisions of Open MPI (``describe.network.open_mpi_rules``).
+SEGMENTS = (1024.0, 8192.0, 32768.0, 131072.0)
 #: Lower bounds that closed forms leave out: messages that a rank sends concurrently share its interface.
 SHARED = (MOST_LOADED_INTERFACE, MOST_LOADED_IN_NODE)
 #: Logarithms of ratios that vary by less are the same: times are printed with two to four digits.
 _LEAST_SPREAD = 1e-3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An ``algorithm`` that a library may use, with data in segments of ``segment_bytes``, None for the whole data."""
+
+    algorithm: str
+    segment_bytes: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of the algorithm, and its segments if it has any."""
+        if self.segment_bytes is None:
+            return self.algorithm
+        return f"{self.algorithm} in {shortest_quantity(self.segment_bytes, 'size', 4)}"
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,7 @@ class AlgorithmChoice:
     ``from_bytes`` to ``up_to_bytes``: the sizes measured there. ``spread``: standard deviation of the
     logarithm of measured over forecast; ``ratio``: the geometric mean of that quotient; ``rows``: how many. ``others``:
     the next algorithms, with their spreads there. ``lines``: the rows, which are no evidence for this choice.
+    ``segment_bytes``: of an algorithm that passes data on in segments, otherwise None.
     """
 
     operation: str
@@ -66,6 +85,12 @@ class AlgorithmChoice:
     rows: int
     others: tuple[tuple[str, float], ...]
     lines: Lines
+    segment_bytes: float | None = None
+
+    @property
+    def candidate(self) -> Candidate:
+        """The algorithm with its segments."""
+        return Candidate(self.algorithm, self.segment_bytes)
 
 
 @dataclass(frozen=True, order=True)
@@ -163,7 +188,7 @@ def collective_evidence(
             if one.line not in known.get(one.file, ()):
                 by_ranks.setdefault(one.ranks, []).append(one)
         for ranks, times in sorted(by_ranks.items()):
-            if (logs := _log_ratios(operation, AUTO, times, machine, predict)) is not None:
+            if (logs := _log_ratios(operation, Candidate(AUTO), times, machine, predict)) is not None:
                 error = float(np.median(np.abs(np.expm1(-logs))))
                 ends = tuple(dict.fromkeys([times[0].size_bytes, times[-1].size_bytes]))
                 files = ", ".join(dict.fromkeys(Path(one.file).name for one in times))
@@ -180,9 +205,12 @@ def decision_table(choices: Sequence[AlgorithmChoice], stated: Decisions) -> dic
     tables: dict[str, list[dict[str, object]]] = {}
     for one, after in zip_longest(choices, choices[1:]):
         same = after if after is not None and after.operation == one.operation else None
-        if same is None or same.algorithm != one.algorithm:
-            end = {} if same is None else {"up_to": one.up_to_bytes}
-            tables.setdefault(one.operation, []).append({**end, "algorithm": one.algorithm})
+        if same is None or same.candidate != one.candidate:
+            row: dict[str, object] = {} if same is None else {"up_to": one.up_to_bytes}
+            row["algorithm"] = one.algorithm
+            if one.segment_bytes is not None:
+                row["segment"] = one.segment_bytes
+            tables.setdefault(one.operation, []).append(row)
     libraries = {
         operation: name
         for operation, rules in stated.items()
@@ -195,15 +223,23 @@ def decision_table(choices: Sequence[AlgorithmChoice], stated: Decisions) -> dic
 def _of_operation(operation: str, times: Sequence[_Time], machine: Machine) -> Iterable[AlgorithmChoice]:
     """Return the ranges of one operation; none if no algorithm has forecasts."""
     ratios = {
-        algorithm: logs
-        for name, algorithm in every_algorithm()
-        if name == operation and (logs := _log_ratios(operation, algorithm, times, machine, _shared_s)) is not None
+        one: logs
+        for one in _candidates(operation, times[-1].size_bytes)
+        if (logs := _log_ratios(operation, one, times, machine, _shared_s)) is not None
     }
     if not ratios:
         return []
     names, logs = [*ratios], np.array([*ratios.values()])
     ends = _ends(np.array([one.size_bytes for one in times]), _sums_of_squares(logs))
     return [_choice(operation, names, logs[:, low:high], times[low:high]) for low, high in ends]
+
+
+def _candidates(operation: str, largest_bytes: float) -> list[Candidate]:
+    """Return the algorithms of an operation, first with the whole data; segments are smaller than the largest data."""
+    whole = [Candidate(algorithm) for name, algorithm in every_algorithm() if name == operation]
+    segmented = [one.algorithm for one in whole if (operation, one.algorithm) in SEGMENTED]
+    sizes = [size for size in SEGMENTS if size < largest_bytes]
+    return [*whole, *(Candidate(name, size) for name in segmented for size in sizes)]
 
 
 def _forecast_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
@@ -222,10 +258,12 @@ def _simulated_s(workload: Workload, machine: Machine, at: Mapping[str, float]) 
 
 
 def _log_ratios(
-    operation: str, algorithm: str, times: Sequence[_Time], machine: Machine, predict: Predict = _forecast_s
+    operation: str, candidate: Candidate, times: Sequence[_Time], machine: Machine, predict: Predict = _forecast_s
 ) -> NDArray[np.float64] | None:
     """Logarithms of measured over predicted; None where the machine has no prediction by this algorithm."""
-    demand = Collective(None, machine.place, name=operation, algorithm=algorithm, bytes=parse("m"))
+    segment = None if candidate.segment_bytes is None else parse(repr(candidate.segment_bytes))
+    algorithm = candidate.algorithm
+    demand = Collective(None, machine.place, name=operation, algorithm=algorithm, bytes=parse("m"), segment=segment)
     workload = Workload(operation, {"m": Parameter("m", None)}, {}, (demand,))
     known: dict[tuple[float, int], float] = {}
     try:
@@ -283,7 +321,9 @@ def _ends(sizes: NDArray[np.float64], squares: NDArray[np.float64]) -> list[tupl
     return min(scored)[1]
 
 
-def _choice(operation: str, names: Sequence[str], logs: NDArray[np.float64], times: Sequence[_Time]) -> AlgorithmChoice:
+def _choice(
+    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[_Time]
+) -> AlgorithmChoice:
     """Return the best algorithm of some rows, and the others by their spread."""
     spreads = np.std(logs, axis=1)
     first = int(np.flatnonzero(spreads <= spreads.min() + _LEAST_SPREAD)[0])  # of equals, the usual one
@@ -293,12 +333,13 @@ def _choice(operation: str, names: Sequence[str], logs: NDArray[np.float64], tim
         lines.setdefault(one.file, []).append(one.line)
     return AlgorithmChoice(
         operation,
-        names[first],
+        names[first].algorithm,
         times[0].size_bytes,
         times[-1].size_bytes,
         float(spreads[first]),
         float(np.exp(np.mean(logs[first]))),
         len(times),
-        tuple((names[one], float(spreads[one])) for one in others),
+        tuple((names[one].label, float(spreads[one])) for one in others),
         {file: tuple(sorted({*every})) for file, every in lines.items()},
+        names[first].segment_bytes,
     )

@@ -79,7 +79,7 @@ def algorithms_table(choices: Sequence[AlgorithmChoice]) -> Table:
     for one in choices:
         ends = dict.fromkeys(format_quantity(size, "size") for size in (one.from_bytes, one.up_to_bytes))
         others = ", ".join(f"{name.replace('_', ' ')} {spread:.3g}" for name, spread in one.others[:2])
-        name = one.algorithm.replace("_", " ")
+        name = one.candidate.label.replace("_", " ")
         numbers = (f"{one.spread:.3g}", f"{one.ratio:.3g}", str(one.rows))
         table.add_row(one.operation, " to ".join(ends), name, *numbers, others)
     return table

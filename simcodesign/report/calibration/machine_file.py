@@ -121,7 +121,8 @@ def _tree(calibration: MachineCalibration) -> dict[str, Any]:
 def _decision(row: Mapping[str, object]) -> str:
     """One row of a decision table in one line."""
     end = f"up_to: {_quantity(float(str(row['up_to'])), 'size')}, " if "up_to" in row else ""
-    return f"{{{end}algorithm: {row['algorithm']}}}"
+    segment = f", segment: {_quantity(float(str(row['segment'])), 'size')}" if "segment" in row else ""
+    return f"{{{end}algorithm: {row['algorithm']}{segment}}}"
 
 
 def _evidence(one: Evidence) -> str:

@@ -81,6 +81,27 @@ def test_what_made_the_times_is_found(operation: str, algorithms: dict[float, st
         assert one.lines["made.txt"]
 
 
+@pytest.mark.parametrize("segment", [8192.0, 32768.0])
+def test_segments_are_found(segment: float) -> None:
+    """By hand: g segments pass P - 1 ranks in (P + g - 2) (5 us + m / g ns); below, ceil(log2 P) (5 us + m ns)."""
+    rows = []
+    for size in SIZES:
+        count = math.ceil(size / segment)
+        for ranks in RANKS:
+            rounds, each = (math.ceil(math.log2(ranks)), size) if count == 1 else (ranks + count - 2, size / count)
+            parameters = {"bytes": size, "P": float(ranks)}
+            value = 1.3 * rounds * (5e-6 + 1e-9 * each)
+            rows.append(BenchmarkRow("broadcast", "time", value, len(rows) + 1, parameters=parameters))
+    short, long = algorithm_choices([BenchmarkTable("made.txt", "osu", tuple(rows))], MACHINE)
+    assert (short.algorithm, short.segment_bytes, short.up_to_bytes) == ("binomial", None, segment)
+    assert (long.algorithm, long.segment_bytes) == ("chain", segment)
+    for one in (short, long):
+        assert one.spread < 1e-9
+        assert one.ratio == pytest.approx(1.3)
+    made = decision_table((short, long), {})["broadcast"]
+    assert made == [{"up_to": segment, "algorithm": "binomial"}, {"algorithm": "chain", "segment": segment}]
+
+
 NONBLOCKING = read_machine("""
 simcodesign: 1
 name: nonblocking
