@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -43,6 +43,9 @@ Predict = Callable[[Workload, Machine, Mapping[str, float]], float]
 LEAST_ROWS, MOST_RANGES = 3, 4
 #: Numbers that a range is described by.
 _NUMBERS = 3
+#: Candidates fit about as well up to this multiple of the least spread; logarithms of predictions that differ by more
+#: than ``STEADY`` are different, as in anchored predictions.
+RIVAL, STEADY = 1.5, 0.2
 #: Segments that are tried, as in the decisions of Open MPI (``describe.network.open_mpi_rules``).
 SEGMENTS = (1024.0, 8192.0, 32768.0, 131072.0)
 #: Lower bounds that closed forms leave out: messages that a rank sends concurrently share its interface.
@@ -73,7 +76,8 @@ class AlgorithmChoice:
     ``from_bytes`` to ``up_to_bytes``: the sizes measured there. ``spread``: standard deviation of the
     logarithm of measured over forecast; ``ratio``: the geometric mean of that quotient; ``rows``: how many. ``others``:
     the next algorithms, with their spreads there. ``lines``: the rows, which are no evidence for this choice.
-    ``segment_bytes``: of an algorithm that passes data on in segments, otherwise None.
+    ``segment_bytes``: of an algorithm that passes data on in segments, otherwise None. ``caution``: another algorithm
+    that fits about as well and predicts another time for more ranks, in words; empty without any.
     """
 
     operation: str
@@ -86,6 +90,7 @@ class AlgorithmChoice:
     others: tuple[tuple[str, float], ...]
     lines: Lines
     segment_bytes: float | None = None
+    caution: str = ""
 
     @property
     def candidate(self) -> Candidate:
@@ -231,7 +236,11 @@ def _of_operation(operation: str, times: Sequence[_Time], machine: Machine) -> I
         return []
     names, logs = [*ratios], np.array([*ratios.values()])
     ends = _ends(np.array([one.size_bytes for one in times]), _sums_of_squares(logs))
-    return [_choice(operation, names, logs[:, low:high], times[low:high]) for low, high in ends]
+    return [
+        replace(_choice(operation, names, part, rows), caution=_caution(operation, names, part, rows, machine))
+        for low, high in ends
+        for part, rows in [(logs[:, low:high], times[low:high])]
+    ]
 
 
 def _candidates(operation: str, largest_bytes: float) -> list[Candidate]:
@@ -325,8 +334,7 @@ def _choice(
     operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[_Time]
 ) -> AlgorithmChoice:
     """Return the best algorithm of some rows, and the others by their spread."""
-    spreads = np.std(logs, axis=1)
-    first = int(np.flatnonzero(spreads <= spreads.min() + _LEAST_SPREAD)[0])  # of equals, the usual one
+    first, spreads = _best(logs)
     others = [one for one in np.argsort(spreads, kind="stable").tolist() if one != first]
     lines: dict[str, list[int]] = {}
     for one in times:
@@ -343,3 +351,34 @@ def _choice(
         {file: tuple(sorted({*every})) for file, every in lines.items()},
         names[first].segment_bytes,
     )
+
+
+def _best(logs: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
+    """Return the candidate with the least spread, and all spreads; of equals, the usual one."""
+    spreads = np.std(logs, axis=1)
+    return int(np.flatnonzero(spreads <= spreads.min() + _LEAST_SPREAD)[0]), spreads
+
+
+def _caution(
+    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[_Time], machine: Machine
+) -> str:
+    """Return in words which candidate fits about as well as the best, but differs most on twice as many ranks.
+
+    Empty if none differs by more than ``STEADY``. Predictions are forecasts times the mean ratio, at a middle size.
+    """
+    first, spreads = _best(logs)
+    ranks, size_bytes = 2 * max(one.ranks for one in times), times[len(times) // 2].size_bytes
+    there = [_Time(size_bytes, ranks, 1.0, "", 0)]
+    predicted = {
+        number: float(np.mean(logs[number]) - found[0])
+        for number in np.flatnonzero(spreads <= RIVAL * max(spreads[first], _LEAST_SPREAD)).tolist()
+        if (found := _log_ratios(operation, names[number], there, machine, _shared_s)) is not None
+    }
+    if first not in predicted:  # more ranks than the machine has
+        return ""
+    rival = max(predicted, key=lambda number: abs(predicted[number] - predicted[first]))
+    if abs(predicted[rival] - predicted[first]) <= STEADY:
+        return ""
+    both = " and ".join(f"{names[one].label} (spread {spreads[one]:.3g})" for one in (first, rival))
+    factor = math.exp(abs(predicted[rival] - predicted[first]))
+    return f"{both} fit about as well, but differ by a factor of {factor:.2g} on {ranks:,} ranks"

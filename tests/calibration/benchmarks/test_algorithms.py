@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -100,6 +101,26 @@ def test_segments_are_found(segment: float) -> None:
         assert one.ratio == pytest.approx(1.3)
     made = decision_table((short, long), {})["broadcast"]
     assert made == [{"up_to": segment, "algorithm": "binomial"}, {"algorithm": "chain", "segment": segment}]
+
+
+@pytest.mark.parametrize(("ranks", "on"), [((8,), 16), ((3, 8), None), ((64,), None)])
+def test_a_choice_that_does_not_extrapolate_has_a_caution(ranks: tuple[int, ...], on: int | None) -> None:
+    """Short messages on 8 ranks show no algorithm: on 16, the P - 1 rounds of a ring are 15/7 as many, the log2 P rounds
+    of doubling 4/3. On 3 and 8 ranks they are 2 and 7, 2 and 3. The machine has no 128 ranks.
+    """
+    rows = []
+    for size in (8.0, 9.0, 10.0):
+        for count in ranks:
+            parameters = {"bytes": size, "P": float(count)}
+            value = (count - 1) * (5e-6 + 1e-9 * size)
+            rows.append(BenchmarkRow("allgather", "time", value, len(rows) + 1, parameters=parameters))
+    (found,) = algorithm_choices([BenchmarkTable("made.txt", "osu", tuple(rows))], MACHINE)
+    if on is None:
+        assert found.caution == ""
+        return
+    factor = re.fullmatch(r".* fit about as well, but differ by a factor of ([0-9.]+) on 16 ranks", found.caution)
+    assert factor is not None
+    assert float(factor[1]) >= round((15 / 7) / (4 / 3), 1)
 
 
 NONBLOCKING = read_machine("""
