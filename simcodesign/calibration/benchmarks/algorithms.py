@@ -161,16 +161,18 @@ def notes_without_ranks(tables: Iterable[BenchmarkTable]) -> list[str]:
 
 
 def notes_of_placement(tables: Iterable[BenchmarkTable], machine: Machine) -> list[str]:
-    """Return a note for each collective operation with ranks on another number of nodes than the machine uses."""
+    """Return a note for each collective operation of more ranks than the machine has, or on other nodes than it uses."""
     known = {operation for operation, _ in every_algorithm()} - {*SIGNALS}
     lacking = dict.fromkeys(
-        (table.file, row.operation, row.parameters["P"], row.parameters["nodes"])
+        (table.file, row.operation, row.parameters["P"], row.parameters.get("nodes"))
         for table in tables
         for row in table.rows
         if row.operation in known and row.quantity == "time" and not is_as_placed(row, machine)
     )
     return [
-        f"{file}: {operation} of {ranks:g} ranks on {nodes:g} nodes is not used: {machine.name} places them on "
+        f"{file}: {operation} of {ranks:g} ranks is not used: {machine.name} has at most {machine.most_ranks:,}."
+        if nodes is None or ranks > machine.most_ranks
+        else f"{file}: {operation} of {ranks:g} ranks on {nodes:g} nodes is not used: {machine.name} places them on "
         f"{machine.placement.nodes_used(ranks):g} (mapping)."
         for file, operation, ranks, nodes in lacking
     ]

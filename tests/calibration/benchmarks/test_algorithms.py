@@ -288,6 +288,16 @@ def test_ranks_on_other_nodes_are_no_evidence(nodes: float | None, is_used: bool
     assert notes_of_placement(tables, MESH) == ([] if is_used else noted)
 
 
+def test_ranks_that_the_machine_does_not_have_leave_the_others_usable() -> None:
+    """One file of 65 ranks on a machine of 64 left no algorithm for any."""
+    one = table("allreduce", {8.0: "recursive_doubling", 16384.0: "ring"}, 1.0)
+    many = BenchmarkRow("allreduce", "time", 1e-5, 999, parameters={"bytes": 64.0, "P": 65.0})
+    tables = [one, BenchmarkTable("many.txt", "osu", (many,))]
+    assert algorithm_choices(tables, MACHINE) == algorithm_choices([one], MACHINE)
+    assert notes_of_placement(tables, MACHINE) == ["many.txt: allreduce of 65 ranks is not used: here has at most 64."]
+    assert collective_evidence([tables[1]], MACHINE, {}) == ()
+
+
 def test_the_command_writes_evidence_by_simulations(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pair.txt").write_text(
         "# OSU MPI Latency Test v7.3\n# Size  Latency (us)\n8 1.00\n1024 2.00\n8192 9.00\n"
