@@ -80,7 +80,9 @@ def test_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd:
     Path("two.yaml").write_text("simcodesign: 1\nextends: one\nname: two\n", encoding="utf-8")
     compared = command(capfd, "compare", "broadcast", "one.yaml", "--set", "m=1000", "--effects", "none")
     shown = " ".join(compared("-P", 8).out.split())
-    assert "broadcast of 1 kB on 8 ranks: 7 measured times, median error of the simulation 4 %." in shown
+    assert (
+        "broadcast of 1 kB on 8 ranks: 7 measured times of 100 B to 1 MB, median error of the simulation 4 %." in shown
+    )
     assert "The machine file has no evidence on broadcast" in " ".join(compared("-P", 16).out.split())
     swept = command(capfd, "sweep", "broadcast", "one.yaml", "--set", "m=1000", "--simulate", "--within", "10%")
     assert "broadcast: at 1 of 2 points, median error 4 %; no evidence elsewhere" in swept("--vary", "P=8,16").out

@@ -29,12 +29,10 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import shortest_quantity
 from simcodesign.describe.demands.collective import SEGMENTED, SIGNALS, Collective, every_algorithm
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.evidence import FORECAST, SIMULATION, Evidence
-from simcodesign.describe.network.algorithm_choice import AUTO, Decisions
+from simcodesign.describe.network.algorithm_choice import Decisions
 from simcodesign.describe.network.open_mpi_rules import LIBRARIES
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
-from simcodesign.engine.simulate import simulate
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 Predict = Callable[[Workload, Machine, Mapping[str, float]], float]
@@ -99,7 +97,7 @@ class AlgorithmChoice:
 
 
 @dataclass(frozen=True, order=True)
-class _Time:
+class Time:
     """A measured time of one operation, with its file and line."""
 
     size_bytes: float
@@ -115,7 +113,7 @@ def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tup
     Rows count that state bytes and ranks P (or nodes, with one rank on each), and that the machine can hold. Operations
     with fewer than three such rows are left out.
     """
-    times = _times(tables, machine)
+    times = times_of_operations(tables, machine)
     return tuple(
         choice
         for operation, every in times.items()
@@ -124,18 +122,18 @@ def algorithm_choices(tables: Iterable[BenchmarkTable], machine: Machine) -> tup
     )
 
 
-def _times(tables: Iterable[BenchmarkTable], machine: Machine) -> dict[str, list[_Time]]:
+def times_of_operations(tables: Iterable[BenchmarkTable], machine: Machine) -> dict[str, list[Time]]:
     """Return the measured times of each collective operation that has bytes, in the order of the registered operations.
 
     Without rows whose ranks were on another number of nodes than the machine places them on.
     """
-    times: dict[str, list[_Time]] = {}
+    times: dict[str, list[Time]] = {}
     for table in tables:
         for row in table.rows:
             ranks = row.parameters.get("P", row.parameters.get("nodes"))
             is_time = row.quantity == "time" and row.value > 0 and is_as_placed(row, machine)
             if is_time and ranks is not None and "bytes" in row.parameters:
-                one = _Time(row.parameters["bytes"], int(ranks), row.value, table.file, row.line)
+                one = Time(row.parameters["bytes"], int(ranks), row.value, table.file, row.line)
                 times.setdefault(row.operation, []).append(one)
     known = dict.fromkeys(operation for operation, _ in every_algorithm() if operation not in SIGNALS)
     return {operation: times[operation] for operation in known if operation in times}
@@ -161,7 +159,7 @@ def notes_without_ranks(tables: Iterable[BenchmarkTable]) -> list[str]:
 
 
 def notes_of_placement(tables: Iterable[BenchmarkTable], machine: Machine) -> list[str]:
-    """Return a note for each collective operation of more ranks than the machine has, or on other nodes than it uses."""
+    """Return a note for each collective operation of more ranks than the machine has, or on other nodes than it has."""
     known = {operation for operation, _ in every_algorithm()} - {*SIGNALS}
     lacking = dict.fromkeys(
         (table.file, row.operation, row.parameters["P"], row.parameters.get("nodes"))
@@ -176,31 +174,6 @@ def notes_of_placement(tables: Iterable[BenchmarkTable], machine: Machine) -> li
         f"{machine.placement.nodes_used(ranks):g} (mapping)."
         for file, operation, ranks, nodes in lacking
     ]
-
-
-def collective_evidence(
-    tables: Iterable[BenchmarkTable], machine: Machine, used: Lines, *, simulated: bool = False
-) -> tuple[Evidence, ...]:
-    """Return how far forecasts on a calibrated ``machine`` are from the rows that are not among those ``used``.
-
-    For each collective operation and number of ranks. The algorithm is the one that ``algorithm: auto`` takes there.
-    ``simulated``: simulations, with all effects, instead of forecasts.
-    """
-    predict, reading = (_simulated_s, SIMULATION) if simulated else (_forecast_s, FORECAST)
-    known = {file: {*lines} for file, lines in used.items()}
-    found = []
-    for operation, every in _times(tables, machine).items():
-        by_ranks: dict[int, list[_Time]] = {}
-        for one in sorted(every):
-            if one.line not in known.get(one.file, ()):
-                by_ranks.setdefault(one.ranks, []).append(one)
-        for ranks, times in sorted(by_ranks.items()):
-            if (logs := _log_ratios(operation, Candidate(AUTO), times, machine, predict)) is not None:
-                error = float(np.median(np.abs(np.expm1(-logs))))
-                ends = tuple(dict.fromkeys([times[0].size_bytes, times[-1].size_bytes]))
-                files = ", ".join(dict.fromkeys(Path(one.file).name for one in times))
-                found.append(Evidence(operation, (ranks,), len(times), error, ends, reading, files))
-    return tuple(found)
 
 
 def decision_table(choices: Sequence[AlgorithmChoice], stated: Decisions) -> dict[str, str | list[dict[str, object]]]:
@@ -227,12 +200,12 @@ def decision_table(choices: Sequence[AlgorithmChoice], stated: Decisions) -> dic
     return {**libraries, **tables} if choices else {}
 
 
-def _of_operation(operation: str, times: Sequence[_Time], machine: Machine) -> Iterable[AlgorithmChoice]:
+def _of_operation(operation: str, times: Sequence[Time], machine: Machine) -> Iterable[AlgorithmChoice]:
     """Return the ranges of one operation; none if no algorithm has forecasts."""
     ratios = {
         one: logs
         for one in _candidates(operation, times[-1].size_bytes)
-        if (logs := _log_ratios(operation, one, times, machine, _shared_s)) is not None
+        if (logs := log_ratios(operation, one, times, machine, _shared_s)) is not None
     }
     if not ratios:
         return []
@@ -253,7 +226,8 @@ def _candidates(operation: str, largest_bytes: float) -> list[Candidate]:
     return [*whole, *(Candidate(name, size) for name in segmented for size in sizes)]
 
 
-def _forecast_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
+def forecast_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
+    """Return the forecast time of a workload."""
     return float(forecast(workload, machine, at, longest_path=False).makespan_s)
 
 
@@ -264,14 +238,10 @@ def _shared_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> 
     return max(float(predicted.makespan_s), *(lower_s.get(name, 0.0) for name in SHARED))
 
 
-def _simulated_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
-    return float(simulate(workload, machine, at).makespan_s)
-
-
-def _log_ratios(
-    operation: str, candidate: Candidate, times: Sequence[_Time], machine: Machine, predict: Predict = _forecast_s
+def log_ratios(
+    operation: str, candidate: Candidate, times: Sequence[Time], machine: Machine, predict: Predict = forecast_s
 ) -> NDArray[np.float64] | None:
-    """Logarithms of measured over predicted; None where the machine has no prediction by this algorithm."""
+    """Return logarithms of measured over predicted; None where the machine has no prediction by this algorithm."""
     segment = None if candidate.segment_bytes is None else parse(repr(candidate.segment_bytes))
     algorithm = candidate.algorithm
     demand = Collective(None, machine.place, name=operation, algorithm=algorithm, bytes=parse("m"), segment=segment)
@@ -333,7 +303,7 @@ def _ends(sizes: NDArray[np.float64], squares: NDArray[np.float64]) -> list[tupl
 
 
 def _choice(
-    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[_Time]
+    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[Time]
 ) -> AlgorithmChoice:
     """Return the best algorithm of some rows, and the others by their spread."""
     first, spreads = _best(logs)
@@ -362,7 +332,7 @@ def _best(logs: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
 
 
 def _caution(
-    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[_Time], machine: Machine
+    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[Time], machine: Machine
 ) -> str:
     """Return in words which candidate fits about as well as the best, but differs most on twice as many ranks.
 
@@ -370,11 +340,11 @@ def _caution(
     """
     first, spreads = _best(logs)
     ranks, size_bytes = 2 * max(one.ranks for one in times), times[len(times) // 2].size_bytes
-    there = [_Time(size_bytes, ranks, 1.0, "", 0)]
+    there = [Time(size_bytes, ranks, 1.0, "", 0)]
     predicted = {
         number: float(np.mean(logs[number]) - found[0])
         for number in np.flatnonzero(spreads <= RIVAL * max(spreads[first], _LEAST_SPREAD)).tolist()
-        if (found := _log_ratios(operation, names[number], there, machine, _shared_s)) is not None
+        if (found := log_ratios(operation, names[number], there, machine, _shared_s)) is not None
     }
     if first not in predicted:  # more ranks than the machine has
         return ""

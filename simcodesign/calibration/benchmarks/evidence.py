@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
+from simcodesign.calibration.benchmarks.algorithms import Candidate, Time, forecast_s, log_ratios, times_of_operations
 from simcodesign.calibration.benchmarks.levels import placed
 from simcodesign.calibration.benchmarks.nodes.full_node import COPIES
 from simcodesign.calibration.benchmarks.nodes.loaded_interfaces import PATH as LOADED
-from simcodesign.calibration.benchmarks.samples import is_ring
+from simcodesign.calibration.benchmarks.samples import Lines, is_ring
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.evidence import FORECAST, SIMULATION, Evidence
+from simcodesign.describe.network.algorithm_choice import AUTO
+from simcodesign.describe.workload import Workload
+from simcodesign.engine.simulate import simulate
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, read_benchmark
 
+#: Largest size of a range of evidence over its smallest: a factor of 8 to both sides of its middle, as far as
+#: ``studies.anchored`` carries ratios of measured to predicted times.
+SPAN = 64.0
 Source = str | Path | BenchmarkTable
 _ALONE = "messages alone show nothing of ranks that send at the same time"
 
@@ -63,3 +74,45 @@ def evidence_notes(machine: Machine, paths: Collection[str], tables: Iterable[Be
     if not inside:
         return [f"No collective operation within full nodes follows from these rows: {_ALONE}; {see}."]
     return [f"No collective operation between full nodes follows from these rows: none is of two full nodes; {see}."]
+
+
+def collective_evidence(
+    tables: Iterable[BenchmarkTable], machine: Machine, used: Lines, *, simulated: bool = False
+) -> tuple[Evidence, ...]:
+    """Return how far forecasts on a calibrated ``machine`` are from the rows that are not among those ``used``.
+
+    For each collective operation, number of ranks, and range of sizes. Sizes between two ranges belong to the lower
+    one. The algorithm is the one that ``algorithm: auto`` takes there. ``simulated``: simulations, with all effects,
+    instead of forecasts.
+    """
+    predict, reading = (_simulated_s, SIMULATION) if simulated else (forecast_s, FORECAST)
+    known = {file: {*lines} for file, lines in used.items()}
+    found = []
+    for operation, every in times_of_operations(tables, machine).items():
+        by_ranks: dict[int, list[Time]] = {}
+        for one in sorted(every):
+            if one.line not in known.get(one.file, ()):
+                by_ranks.setdefault(one.ranks, []).append(one)
+        for ranks, times in sorted(by_ranks.items()):
+            for ends, part in _ranges(times):
+                if (logs := log_ratios(operation, Candidate(AUTO), part, machine, predict)) is not None:
+                    error = float(np.median(np.abs(np.expm1(-logs))))
+                    files = ", ".join(dict.fromkeys(Path(one.file).name for one in part))
+                    found.append(Evidence(operation, (ranks,), len(part), error, ends, reading, files))
+    return tuple(found)
+
+
+def _ranges(times: Sequence[Time]) -> Iterator[tuple[tuple[float, ...], list[Time]]]:
+    """Yield the times of each range of sizes, in their order, with the ends of the range."""
+    parts = [[times[0]]]
+    for one in times[1:]:
+        if one.size_bytes > SPAN * max(parts[-1][0].size_bytes, 1.0):
+            parts.append([])
+        parts[-1].append(one)
+    tops = [after[0].size_bytes - 1 for _, after in pairwise(parts)]
+    for part, top in zip(parts, [*tops, times[-1].size_bytes], strict=True):
+        yield tuple(dict.fromkeys([part[0].size_bytes, max(part[-1].size_bytes, top)])), part
+
+
+def _simulated_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
+    return float(simulate(workload, machine, at).makespan_s)

@@ -12,12 +12,11 @@ from simcodesign.analytic.messages.route_links import modelled_hops
 from simcodesign.calibration.benchmarks.algorithms import (
     AlgorithmChoice,
     algorithm_choices,
-    collective_evidence,
     decision_table,
     notes_of_placement,
     notes_without_ranks,
 )
-from simcodesign.calibration.benchmarks.evidence import Source, evidence_notes, read_apart
+from simcodesign.calibration.benchmarks.evidence import Source, collective_evidence, evidence_notes, read_apart
 from simcodesign.calibration.benchmarks.kernels import kernel_constants
 from simcodesign.calibration.benchmarks.levels import (
     NODE,
