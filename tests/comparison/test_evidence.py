@@ -103,3 +103,16 @@ def test_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd:
 def test_what_evidence_cannot_be(item: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_machine(f"{TEXT}evidence: [{item}]\n")
+
+
+def test_of_ranges_that_meet_the_upper_one_counts() -> None:
+    """``calibrate`` ends a range at the first size of the next one, whose rows include that size."""
+    ranges = ", ".join(
+        f"{{operation: broadcast, ranks: [8], bytes: [{low}, {high}], rows: 1, median_error: {error}}}"
+        for low, high, error in (("10 B", "1000 B", 0.5), ("1000 B", "1 MB", 0.1))
+    )
+    machine = read_machine(f"{TEXT}evidence: [{ranges}]\n")
+    for size, error in ((10, 0.5), (999, 0.5), (1000, 0.1), (1001, 0.1)):
+        (one,) = sc.compare("broadcast", machine, {"P": 8, "m": size}, effects="none").evidence
+        assert one.evidence is not None
+        assert one.evidence.median_error == error

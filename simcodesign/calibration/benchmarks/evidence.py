@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -81,9 +80,9 @@ def collective_evidence(
 ) -> tuple[Evidence, ...]:
     """Return how far forecasts on a calibrated ``machine`` are from the rows that are not among those ``used``.
 
-    For each collective operation, number of ranks, and range of sizes. Sizes between two ranges belong to the lower
-    one. The algorithm is the one that ``algorithm: auto`` takes there. ``simulated``: simulations, with all effects,
-    instead of forecasts.
+    For each collective operation, number of ranks, and range of sizes. A range ends at the first size of the next one,
+    to which that size belongs. The algorithm is the one that ``algorithm: auto`` takes there. ``simulated``:
+    simulations, with all effects, instead of forecasts.
     """
     predict, reading = (_simulated_s, SIMULATION) if simulated else (forecast_s, FORECAST)
     known = {file: {*lines} for file, lines in used.items()}
@@ -109,9 +108,9 @@ def _ranges(times: Sequence[Time]) -> Iterator[tuple[tuple[float, ...], list[Tim
         if one.size_bytes > SPAN * max(parts[-1][0].size_bytes, 1.0):
             parts.append([])
         parts[-1].append(one)
-    tops = [after[0].size_bytes - 1 for _, after in pairwise(parts)]
+    tops = [after[0].size_bytes for after in parts[1:]]
     for part, top in zip(parts, [*tops, times[-1].size_bytes], strict=True):
-        yield tuple(dict.fromkeys([part[0].size_bytes, max(part[-1].size_bytes, top)])), part
+        yield tuple(dict.fromkeys([part[0].size_bytes, top])), part
 
 
 def _simulated_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:

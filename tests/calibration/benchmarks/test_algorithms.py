@@ -233,7 +233,7 @@ def test_the_machine_file_has_the_table(tmp_path: Path, capfd: pytest.CaptureFix
 def test_rows_that_were_not_used_are_evidence() -> None:
     """Times that are a factor longer than forecasts of ``auto`` have that error, on each number of ranks.
 
-    Sizes in a range differ by a factor of up to 64; those between two ranges belong to the lower one.
+    Sizes in a range differ by a factor of up to 64; it ends at the first size of the next one.
     """
     rows = []
     for ranks in (6, 12):
@@ -244,7 +244,7 @@ def test_rows_that_were_not_used_are_evidence() -> None:
     made = BenchmarkTable("made.txt", "osu", tuple(rows))
     found = collective_evidence([made], MACHINE, {"made.txt": (6,)})
     assert [(one.operation, one.ranks, one.bytes, one.rows) for one in found] == [
-        ("allreduce", (6,), (64.0, 65535.0), 2),
+        ("allreduce", (6,), (64.0, 65536.0), 2),
         ("allreduce", (6,), (65536.0,), 1),
         ("allreduce", (12,), (64.0, 4096.0), 2),
     ]
@@ -344,10 +344,12 @@ def test_files_of_evidence_determine_nothing(tmp_path: Path, capfd: pytest.Captu
         assert answer[key] == without[key]
     assert {one["algorithm"] for one in answer["algorithms"]} == {"recursive_doubling"}
     evidence = load_machine(made).evidence
-    assert [one.bytes for one in evidence] == [(8.0, 1023.0), (1024.0, 131071.0), (131072.0, SIZES[-1])]
+    assert [one.bytes for one in evidence] == [(8.0, 1024.0), (1024.0, 131072.0), (131072.0, SIZES[-1])]
     for one in evidence:
         assert (one.operation, one.ranks, one.source) == ("allreduce", (24,), "osu_24.txt")
-        sizes = [size for size in SIZES if one.low_bytes <= size <= one.high_bytes]
+        sizes = [
+            size for size in SIZES if one.low_bytes <= size < one.high_bytes or size == SIZES[-1] == one.high_bytes
+        ]
         foreseen_s = [time_s("allreduce", "recursive_doubling", size, 24, on) for size in sizes]
         measured_s = [1.25 * time_s("allreduce", "ring", size, 24, on) for size in sizes]
         errors = [abs(a / b - 1) for a, b in zip(foreseen_s, measured_s, strict=True)]
