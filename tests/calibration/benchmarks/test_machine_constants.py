@@ -369,7 +369,8 @@ def test_json_and_sentences_name_the_rows(machine: Path) -> None:
 def test_sentences_name_the_files_whose_rows_are_evidence(machine: Path) -> None:
     collective = by_size("allgather", lambda size: 3 * (2 * US + size / GB), P=8.0)
     found = calibrate_machine(machine, [by_size("ping_pong", lambda size: 2 * US + size / GB), collective])
-    assert len(found.evidence) == 1
+    assert [one.bytes for one in found.evidence] == [(1.0, 128.0), (128.0, 16384.0), (16384.0, 1048576.0)]
+    assert sum(one.rows for one in found.evidence) == 21
     (sentence,) = (one for one in benchmark_sentences(found) if one.startswith("allgather.txt"))
     assert sentence.endswith("no row was used; its rows of collective operations are evidence.")
 
