@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
+Floats = NDArray[np.float64]
 Predict = Callable[[Workload, Machine, Mapping[str, float]], float]
 """The time of a workload on a machine at values of its parameters, in seconds."""
 #: Rows that a range has at least, and ranges of an operation at most.
@@ -44,6 +46,9 @@ _NUMBERS = 3
 #: Candidates fit about as well up to this multiple of the least spread; logarithms of predictions that differ by more
 #: than ``STEADY`` are different, as in anchored predictions.
 RIVAL, STEADY = 1.5, 0.2
+#: An algorithm is impossible if the busiest interface needs more than this many times the measured time for its bytes:
+#: interfaces may be faster than a single message by less. Each impossible row counts more than any spread.
+MOST_FASTER, _PENALTY = 2.0, 1e4
 #: Segments that are tried, as in the decisions of Open MPI (``describe.network.open_mpi_rules``).
 SEGMENTS = (1024.0, 8192.0, 32768.0, 131072.0)
 #: Lower bounds that closed forms leave out: messages that a rank sends concurrently share its interface.
@@ -132,7 +137,7 @@ def times_of_operations(tables: Iterable[BenchmarkTable], machine: Machine) -> d
         for row in table.rows:
             ranks = row.parameters.get("P", row.parameters.get("nodes"))
             is_time = row.quantity == "time" and row.value > 0 and is_as_placed(row, machine)
-            if is_time and ranks is not None and "bytes" in row.parameters:
+            if is_time and ranks is not None and row.parameters.get("bytes"):  # none of 0 bytes, which need no message
                 one = Time(row.parameters["bytes"], int(ranks), row.value, table.file, row.line)
                 times.setdefault(row.operation, []).append(one)
     known = dict.fromkeys(operation for operation, _ in every_algorithm() if operation not in SIGNALS)
@@ -202,19 +207,22 @@ def decision_table(choices: Sequence[AlgorithmChoice], stated: Decisions) -> dic
 
 def _of_operation(operation: str, times: Sequence[Time], machine: Machine) -> Iterable[AlgorithmChoice]:
     """Return the ranges of one operation; none if no algorithm has forecasts."""
-    ratios = {
-        one: logs
-        for one in _candidates(operation, times[-1].size_bytes)
-        if (logs := log_ratios(operation, one, times, machine, _shared_s)) is not None
-    }
+    ratios: dict[Candidate, Floats] = {}
+    impossible = []
+    for one in _candidates(operation, times[-1].size_bytes):
+        bounds_s: dict[tuple[float, float], float] = {}
+        logs = log_ratios(operation, one, times, machine, partial(_shared_s, bounds_s=bounds_s))
+        if logs is not None:
+            ratios[one] = logs
+            impossible.append([MOST_FASTER * row.time_s < bounds_s[row.size_bytes, row.ranks] for row in times])
     if not ratios:
         return []
-    names, logs = [*ratios], np.array([*ratios.values()])
-    ends = _ends(np.array([one.size_bytes for one in times]), _sums_of_squares(logs))
+    fits = Fits([*ratios], np.array([*ratios.values()]), np.array(impossible))
+    ends = _ends(np.array([one.size_bytes for one in times]), _sums_of_squares(fits.logs, fits.impossible))
     return [
-        replace(_choice(operation, names, part, rows), caution=_caution(operation, names, part, rows, machine))
+        replace(_choice(operation, part, rows), caution=_caution(operation, part, rows, machine))
         for low, high in ends
-        for part, rows in [(logs[:, low:high], times[low:high])]
+        for part, rows in [(fits.of_rows(low, high), times[low:high])]
     ]
 
 
@@ -231,16 +239,27 @@ def forecast_s(workload: Workload, machine: Machine, at: Mapping[str, float]) ->
     return float(forecast(workload, machine, at, longest_path=False).makespan_s)
 
 
-def _shared_s(workload: Workload, machine: Machine, at: Mapping[str, float]) -> float:
-    """Return the forecast, or what the busiest interface needs for its bytes if that is longer."""
+def _shared_s(
+    workload: Workload,
+    machine: Machine,
+    at: Mapping[str, float],
+    bounds_s: dict[tuple[float, float], float] | None = None,
+) -> float:
+    """Return the forecast, or what the busiest interface needs for its bytes if that is longer.
+
+    ``bounds_s`` receives the latter, by bytes and ranks.
+    """
     predicted = forecast(workload, machine, at, longest_path=False, bounds=True)
     lower_s = {} if predicted.bounds is None else predicted.bounds.lower_s
-    return max(float(predicted.makespan_s), *(lower_s.get(name, 0.0) for name in SHARED))
+    bound_s = max(lower_s.get(name, 0.0) for name in SHARED)
+    if bounds_s is not None:
+        bounds_s[at["m"], at["P"]] = bound_s
+    return max(float(predicted.makespan_s), bound_s)
 
 
 def log_ratios(
     operation: str, candidate: Candidate, times: Sequence[Time], machine: Machine, predict: Predict = forecast_s
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Return logarithms of measured over predicted; None where the machine has no prediction by this algorithm."""
     segment = None if candidate.segment_bytes is None else parse(repr(candidate.segment_bytes))
     algorithm = candidate.algorithm
@@ -259,23 +278,48 @@ def log_ratios(
     return np.log(measured / predicted) if np.all(predicted > 0) else None
 
 
-def _sums_of_squares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Fits:
+    """Logarithms of measured over forecast by candidates, (candidates, rows), and where a candidate is impossible."""
+
+    names: Sequence[Candidate]
+    logs: Floats
+    impossible: NDArray[np.bool_]
+
+    def of_rows(self, low: int, high: int) -> Fits:
+        """Return the fits of the rows low to high - 1."""
+        return Fits(self.names, self.logs[:, low:high], self.impossible[:, low:high])
+
+    @property
+    def spreads(self) -> Floats:
+        """Standard deviations, larger than all others of candidates with more impossible rows."""
+        return np.asarray(self.logs.std(axis=1) + _PENALTY * self.impossible.sum(axis=1))
+
+    @property
+    def best(self) -> int:
+        """The candidate with the least spread; of equals, the usual one."""
+        return int(np.flatnonzero(self.spreads <= self.spreads.min() + _LEAST_SPREAD)[0])
+
+
+def _sums_of_squares(logs: Floats, impossible: NDArray[np.bool_]) -> Floats:
     """Return the least sums of squared deviations from a mean, of any algorithm, (rows + 1, rows + 1).
 
-    Each is of the rows low to high - 1.
+    Each is of the rows low to high - 1, with a penalty for each impossible one.
     """
     count = logs.shape[1]
-    sums, squares = (
-        np.concatenate([np.zeros((len(logs), 1)), np.cumsum(one, axis=1)], axis=1) for one in (logs, logs**2)
+    sums, squares, penalties = (
+        np.concatenate([np.zeros((len(logs), 1)), np.cumsum(one, axis=1)], axis=1)
+        for one in (logs, logs**2, _PENALTY * impossible)
     )
     low, high = np.triu_indices(count + 1, 1)
     each = squares[:, high] - squares[:, low] - (sums[:, high] - sums[:, low]) ** 2 / (high - low)
+    each += penalties[:, high] - penalties[:, low]
     least = np.full((count + 1, count + 1), np.inf)
     least[low, high] = np.maximum(each.min(axis=0), 0.0)
     return least
 
 
-def _ends(sizes: NDArray[np.float64], squares: NDArray[np.float64]) -> list[tuple[int, int]]:
+def _ends(sizes: Floats, squares: Floats) -> list[tuple[int, int]]:
     """Return the first row of each range, and the one behind its last, by dynamic programming.
 
     Rows of one size stay together.
@@ -302,12 +346,10 @@ def _ends(sizes: NDArray[np.float64], squares: NDArray[np.float64]) -> list[tupl
     return min(scored)[1]
 
 
-def _choice(
-    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[Time]
-) -> AlgorithmChoice:
-    """Return the best algorithm of some rows, and the others by their spread."""
-    first, spreads = _best(logs)
-    others = [one for one in np.argsort(spreads, kind="stable").tolist() if one != first]
+def _choice(operation: str, fits: Fits, times: Sequence[Time]) -> AlgorithmChoice:
+    """Return the best algorithm of some rows, and the others by their spread, impossible ones last."""
+    first, names, spreads = fits.best, fits.names, np.std(fits.logs, axis=1)
+    others = [one for one in np.argsort(fits.spreads, kind="stable").tolist() if one != first]
     lines: dict[str, list[int]] = {}
     for one in times:
         lines.setdefault(one.file, []).append(one.line)
@@ -317,7 +359,7 @@ def _choice(
         times[0].size_bytes,
         times[-1].size_bytes,
         float(spreads[first]),
-        float(np.exp(np.mean(logs[first]))),
+        float(np.exp(np.mean(fits.logs[first]))),
         len(times),
         tuple((names[one].label, float(spreads[one])) for one in others),
         {file: tuple(sorted({*every})) for file, every in lines.items()},
@@ -325,24 +367,16 @@ def _choice(
     )
 
 
-def _best(logs: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
-    """Return the candidate with the least spread, and all spreads; of equals, the usual one."""
-    spreads = np.std(logs, axis=1)
-    return int(np.flatnonzero(spreads <= spreads.min() + _LEAST_SPREAD)[0]), spreads
-
-
-def _caution(
-    operation: str, names: Sequence[Candidate], logs: NDArray[np.float64], times: Sequence[Time], machine: Machine
-) -> str:
+def _caution(operation: str, fits: Fits, times: Sequence[Time], machine: Machine) -> str:
     """Return in words which candidate fits about as well as the best, but differs most on twice as many ranks.
 
     Empty if none differs by more than ``STEADY``. Predictions are forecasts times the mean ratio, at a middle size.
     """
-    first, spreads = _best(logs)
+    first, names, spreads = fits.best, fits.names, fits.spreads
     ranks, size_bytes = 2 * max(one.ranks for one in times), times[len(times) // 2].size_bytes
     there = [Time(size_bytes, ranks, 1.0, "", 0)]
     predicted = {
-        number: float(np.mean(logs[number]) - found[0])
+        number: float(np.mean(fits.logs[number]) - found[0])
         for number in np.flatnonzero(spreads <= RIVAL * max(spreads[first], _LEAST_SPREAD)).tolist()
         if (found := log_ratios(operation, names[number], there, machine, _shared_s)) is not None
     }

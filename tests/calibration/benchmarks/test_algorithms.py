@@ -156,6 +156,30 @@ def test_messages_that_share_an_interface_are_no_faster_than_it(algorithm: str) 
     assert all({one.algorithm: one.spread, **dict(one.others)}["linear"] <= most / 2 for one in found)
 
 
+def test_what_needs_twice_the_interface_is_impossible() -> None:
+    """1.9 m ns on 16 ranks: a root of 15 m bytes and an interface of 1 GB/s would have a constant ratio of 1.9/15, and a
+    root of a binomial tree, 4 m bytes, one of 1.9/4."""
+    rows = []
+    for size in (2.0**power for power in range(16, 23)):
+        parameters = {"bytes": size, "P": 16.0}
+        rows.append(BenchmarkRow("broadcast", "time", 1.9e-9 * size, len(rows) + 1, parameters=parameters))
+    for found in algorithm_choices([BenchmarkTable("made.txt", "osu", tuple(rows))], NONBLOCKING):
+        labels, spreads = zip(*found.others, strict=True)
+        place = labels.index("linear")
+        assert spreads[place] < 1e-9
+        assert max(spreads[:place]) > 0.1  # of an algorithm that is possible
+        assert found.ratio > 0.5
+
+
+def test_operations_without_bytes_do_not_count() -> None:
+    """IMB prints a time of some 0.04 us for 0 bytes, for which libraries send nothing."""
+    one = table("allreduce", {8.0: "recursive_doubling", 16384.0: "ring"}, 1.0)
+    empty = BenchmarkRow("allreduce", "time", 4e-8, 0, parameters={"bytes": 0.0, "P": 12.0})
+    with_empty = BenchmarkTable(one.file, one.format, (empty, *one.rows))
+    assert algorithm_choices([with_empty], MACHINE) == algorithm_choices([one], MACHINE)
+    assert collective_evidence([with_empty], MACHINE, {}) == collective_evidence([one], MACHINE, {})
+
+
 def brute(sizes: list[float], logs: np.ndarray) -> float:
     """The least criterion over all ways to cut, written down plainly."""
     count, best = len(sizes), math.inf
@@ -181,7 +205,7 @@ def brute(sizes: list[float], logs: np.ndarray) -> float:
 def test_ranges_are_the_best_of_all_ways_to_cut(sizes: list[float], logs: list[list[float]]) -> None:
     ordered = sorted(sizes)
     block = np.array([row[: len(ordered)] for row in logs])
-    ends = _ends(np.array(ordered), _sums_of_squares(block))
+    ends = _ends(np.array(ordered), _sums_of_squares(block, np.zeros(block.shape, dtype=bool)))
     cost = sum(min(float(np.sum((one[low:high] - one[low:high].mean()) ** 2)) for one in block) for low, high in ends)
     count = len(ordered)
     found = count * math.log(cost / count + 1e-6) + 3 * len(ends) * math.log(count)
