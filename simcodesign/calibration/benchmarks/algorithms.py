@@ -208,9 +208,9 @@ def decision_table(choices: Sequence[AlgorithmChoice], stated: Decisions) -> dic
 def _of_operation(operation: str, times: Sequence[Time], machine: Machine) -> Iterable[AlgorithmChoice]:
     """Return the ranges of one operation; none if no algorithm has forecasts."""
     ratios: dict[Candidate, Floats] = {}
-    impossible = []
+    impossible, of_algorithms = [], dict[str, dict[tuple[float, float], float]]()
     for one in _candidates(operation, times[-1].size_bytes):
-        bounds_s: dict[tuple[float, float], float] = {}
+        bounds_s = of_algorithms.setdefault(one.algorithm, {})  # segments have the bytes of the whole data
         logs = log_ratios(operation, one, times, machine, partial(_shared_s, bounds_s=bounds_s))
         if logs is not None:
             ratios[one] = logs
@@ -247,14 +247,14 @@ def _shared_s(
 ) -> float:
     """Return the forecast, or what the busiest interface needs for its bytes if that is longer.
 
-    ``bounds_s`` receives the latter, by bytes and ranks.
+    ``bounds_s`` has the latter by bytes and ranks, or receives it.
     """
-    predicted = forecast(workload, machine, at, longest_path=False, bounds=True)
-    lower_s = {} if predicted.bounds is None else predicted.bounds.lower_s
-    bound_s = max(lower_s.get(name, 0.0) for name in SHARED)
-    if bounds_s is not None:
-        bounds_s[at["m"], at["P"]] = bound_s
-    return max(float(predicted.makespan_s), bound_s)
+    known, point = {} if bounds_s is None else bounds_s, (at["m"], at["P"])
+    predicted = forecast(workload, machine, at, longest_path=False, bounds=point not in known)
+    if point not in known:
+        lower_s = {} if predicted.bounds is None else predicted.bounds.lower_s
+        known[point] = max(lower_s.get(name, 0.0) for name in SHARED)
+    return max(float(predicted.makespan_s), known[point])
 
 
 def log_ratios(
