@@ -34,6 +34,20 @@ def test_compare_prints_the_spread_and_what_is_not_explained(capfd: pytest.Captu
     assert "P=16, m=64 B" in ran.out
 
 
+@pytest.mark.parametrize(("value", "is_hinted"), [("41.28", True), ("42 ms", True), ("40 ms", False), ("1 us", False)])
+def test_a_factor_between_units_is_pointed_out(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, value: str, is_hinted: bool
+) -> None:
+    """Both readings take 41.28 us on 4 ranks; 41.28 was meant in microseconds."""
+    table = tmp_path / "m.csv"
+    table.write_text(f"# role: calibration\nP,m,value\n4,64,{value}\n", encoding="utf-8")
+    words = " ".join(command(capfd, "compare")(*ARGUMENTS, "-P", "4", "--measured", table).out.split())
+    assert ("a time without a unit is in seconds" in words) == is_hinted
+    assert "Its table states that constants were determined from it (role: calibration)" in words
+    anchored = " ".join(command(capfd, "forecast")(*PROGRAM, "-P", "8", "--anchor", table).out.split())
+    assert ("a time without a unit is in seconds" in anchored) == is_hinted
+
+
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [

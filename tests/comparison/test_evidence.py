@@ -80,7 +80,9 @@ def test_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd:
     Path("two.yaml").write_text("simcodesign: 1\nextends: one\nname: two\n", encoding="utf-8")
     compared = command(capfd, "compare", "broadcast", "one.yaml", "--set", "m=1000", "--effects", "none")
     shown = " ".join(compared("-P", 8).out.split())
-    assert "broadcast of 1 kB on 8 ranks: 7 measured times, median error of the simulation 4 %." in shown
+    assert (
+        "broadcast of 1 kB on 8 ranks: 7 measured times of 100 B to 1 MB, median error of the simulation 4 %." in shown
+    )
     assert "The machine file has no evidence on broadcast" in " ".join(compared("-P", 16).out.split())
     swept = command(capfd, "sweep", "broadcast", "one.yaml", "--set", "m=1000", "--simulate", "--within", "10%")
     assert "broadcast: at 1 of 2 points, median error 4 %; no evidence elsewhere" in swept("--vary", "P=8,16").out
@@ -101,3 +103,16 @@ def test_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd:
 def test_what_evidence_cannot_be(item: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_machine(f"{TEXT}evidence: [{item}]\n")
+
+
+def test_of_ranges_that_meet_the_upper_one_counts() -> None:
+    """``calibrate`` ends a range at the first size of the next one, whose rows include that size."""
+    ranges = ", ".join(
+        f"{{operation: broadcast, ranks: [8], bytes: [{low}, {high}], rows: 1, median_error: {error}}}"
+        for low, high, error in (("10 B", "1000 B", 0.5), ("1000 B", "1 MB", 0.1))
+    )
+    machine = read_machine(f"{TEXT}evidence: [{ranges}]\n")
+    for size, error in ((10, 0.5), (999, 0.5), (1000, 0.1), (1001, 0.1)):
+        (one,) = sc.compare("broadcast", machine, {"P": 8, "m": size}, effects="none").evidence
+        assert one.evidence is not None
+        assert one.evidence.median_error == error

@@ -87,8 +87,9 @@ def test_n_is_the_parameter_where_there_is_one(tmp_path: Path) -> None:
     assert read_measured(path, plain)[0].total == MeasuredValue(1.0, n=30)
 
 
-@given(st.lists(st.floats(1e-9, 1e6), min_size=2, max_size=9))
-def test_repetitions_are_their_median_with_quartiles(values: list[float]) -> None:
+@given(st.lists(st.floats(1, 100), min_size=2, max_size=9), st.floats(1e-9, 1e4))
+def test_repetitions_are_their_median_with_quartiles(factors: list[float], unit: float) -> None:
+    values = [min(factor, 99) * unit for factor in factors]  # the product rounds
     frame = pd.DataFrame({"P": 4, "value": values})
     (one,) = measured_frame(frame, WORK)
     assert one.total is not None
@@ -264,3 +265,31 @@ def test_rows_of_the_whole_program(tmp_path: Path) -> None:
     (times,) = read_measured(table, load_workload("jacobi"))
     assert times.total is not None
     assert (times.total.value, times.at) == (pytest.approx(0.042), {"P": 16.0})
+
+
+@pytest.mark.parametrize(
+    ("other", "is_refused"), [("9 ms", False), ("0.9 s", False), ("1 s", True), ("9.5", True), ("0 s", False)]
+)
+def test_repetitions_in_different_units_are_refused(tmp_path: Path, other: str, is_refused: bool) -> None:
+    """Up to a factor of 100; times of 0 have no factor."""
+    text = f"P,value\n4,9.5 ms\n4,{other}\n"
+    if is_refused:
+        with pytest.raises(InputError, match=r"m.csv:3: .*repetitions that differ by a factor of 10") as error:
+            read(text, tmp_path)
+        assert "a time without a unit is in seconds" in str(error.value)
+    else:
+        (one,) = read(text, tmp_path)
+        assert one.total is not None
+        assert one.total.n == 2
+
+
+@pytest.mark.parametrize("name", ["bandwidth", "Bandwidth (GB/s)", "rate", "throughput", "GFLOPS", "MB/s"])
+def test_a_rate_is_not_read_as_the_time(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"m.csv:1: the only column that could have the times is not named as one"):
+        read(f"P,m,{name}\n4,1024,110\n", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["elapsed", "latency", "duration", "runtime", "makespan", "t"])
+def test_any_other_only_column_is_the_time(tmp_path: Path, name: str) -> None:
+    (one,) = read(f"P,m,{name}\n4,1024,110\n", tmp_path)
+    assert one.total == MeasuredValue(110.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from simcodesign.analytic.messages.route_links import modelled_hops
 from simcodesign.calibration.benchmarks.algorithms import (
     AlgorithmChoice,
     algorithm_choices,
-    collective_evidence,
+    decision_table,
     notes_of_placement,
     notes_without_ranks,
 )
-from simcodesign.calibration.benchmarks.evidence import evidence_notes
+from simcodesign.calibration.benchmarks.evidence import Source, collective_evidence, evidence_notes, read_apart
 from simcodesign.calibration.benchmarks.kernels import kernel_constants
 from simcodesign.calibration.benchmarks.levels import (
     NODE,
@@ -24,7 +24,6 @@ from simcodesign.calibration.benchmarks.levels import (
     at_level,
     check_levels_known,
     notes_of_waiting,
-    placed,
 )
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
 from simcodesign.calibration.benchmarks.nodes.full_node import CACHE, HOLDS_RECEIVER, full_node
@@ -75,7 +74,7 @@ from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.evidence import Evidence
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, read_benchmark
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable
 
 #: Constants that may be given as known.
 KNOWN = (LATENCY, RECEIVE, OVERHEAD, CACHE)
@@ -84,6 +83,7 @@ IN_EACH = (OVERHEAD, "network.g", PER_BYTE)
 #: The time per byte of a link, as ``INTERFACE`` is an interface's.
 LINK = "network.link_per_byte"
 _NETWORK = "network."
+Tables = tuple[BenchmarkTable, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class MachineCalibration:
 
     name: str
     machine: Machine
-    tables: tuple[BenchmarkTable, ...]
+    tables: Tables
     messages: PointToPoint | None
     constants: tuple[MachineConstant, ...]
     duplex: str | None
@@ -150,8 +150,9 @@ class MachineCalibration:
 
 def calibrate_machine(
     machine: str | Path,
-    files: Iterable[str | Path | BenchmarkTable],
+    files: Iterable[Source],
     *,
+    evidence: Iterable[Source] = (),
     known: Mapping[str, float] | None = None,
     segments: int | None = None,
     level: float = 0.9,
@@ -161,15 +162,14 @@ def calibrate_machine(
 ) -> MachineCalibration:
     """Determine constants from benchmarks, as ``studies.verbs.calibrate`` describes. ``known``: some of ``KNOWN``."""
     loaded = load_machine(machine)
-    every = tuple(placed(one if isinstance(one, BenchmarkTable) else read_benchmark(one)) for one in files)
+    every, held = read_apart(files, evidence)
     for path, value in (known or {}).items():
         if path not in KNOWN:
             raise InputError("not a constant that can be given", value=path, allowed=", ".join(KNOWN))
         check_constant(path, value, loaded.place)
-    notes = [note for table in every for note in (f"{table.file}: {one}" for one in table.notes)]
-    notes += notes_without_ranks(every)
-    notes += notes_of_placement(every, loaded)
-    tables, more = _usable(every, loaded)
+    notes = [f"{table.file}: {one}" for table in every for one in table.notes]
+    notes += [*notes_without_ranks(every), *notes_of_placement(every, loaded)]
+    tables, apart, more = _usable(every, held, loaded)
     notes += more
     base, has_new_levels, note = with_levels(machine, loaded, tables)
     notes += [note] if note else []
@@ -199,27 +199,28 @@ def calibrate_machine(
     notes += more
     partial = replace(partial, constants=(*partial.constants, *copies))
     notes += () if partial.messages is None else partial.messages.notes
-    notes += notes_within_node(tables, base, near)
     used = {(file, line) for file, lines in partial.lines.items() for line in lines}
-    notes += unused_within_node(tables, base, used)
-    notes += evidence_notes(base, {one.path for one in partial.all_constants})
+    notes += [*notes_within_node(tables, base, near), *unused_within_node(tables, base, used)]
+    notes += evidence_notes(base, {one.path for one in partial.all_constants}, every)
     done = replace(partial, notes=tuple(notes))
     if not done.all_constants and kind is None and done.holds_receiver is None and not done.choices:
         raise _no_constant(done)
     calibrated = _calibrated(done)  # reports measured constants that contradict the machine
-    return replace(done, evidence=collective_evidence(tables, calibrated, done.lines, simulated=simulate))
+    return replace(done, evidence=collective_evidence((*tables, *apart), calibrated, done.lines, simulated=simulate))
 
 
-def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[BenchmarkTable, ...], list[str]]:
-    """Return the tables with the rows of one kind of memory and data, rings as messages, and notes on the others.
+def _usable(every: Tables, held: Collection[str], machine: Machine) -> tuple[Tables, Tables, list[str]]:
+    """Return rows of one kind of memory and data, in tables to use and in files ``held``, and notes on the others.
 
-    Raises InputError for messages of which nothing specifies the level that they crossed.
+    Rings to use are messages. Raises InputError for messages of an unspecified level.
     """
     tables, of_memory = of_one_memory(every)
     tables, of_data = of_contiguous_data(tables)
+    apart = tuple(one for one in tables if one.file in held)
+    tables = tuple(one for one in tables if one.file not in held)
     check_levels_known(tables, machine)
     tables, of_rings = as_messages(tables, machine)
-    return tables, [*of_memory, *of_data, *of_rings, *notes_of_waiting(tables), *notes_of_repetitions(tables)]
+    return tables, apart, [*of_memory, *of_data, *of_rings, *notes_of_waiting(tables), *notes_of_repetitions(tables)]
 
 
 def _calibrated(calibration: MachineCalibration) -> Machine:
@@ -227,9 +228,7 @@ def _calibrated(calibration: MachineCalibration) -> Machine:
     return load_machine(calibration.name, machine_changes(calibration))
 
 
-def _with_rings(
-    calibration: MachineCalibration, tables: tuple[BenchmarkTable, ...], notes: list[str]
-) -> tuple[MachineCalibration, tuple[BenchmarkTable, ...]]:
+def _with_rings(calibration: MachineCalibration, tables: Tables, notes: list[str]) -> tuple[MachineCalibration, Tables]:
     """Add constants between nodes from rings across them, if nothing else gives these.
 
     Return also the tables without used rows.
@@ -396,4 +395,5 @@ def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
         changes["network.interfaces.duplex"] = calibration.duplex
     if calibration.sharing is not None:
         changes["network.sharing"] = calibration.sharing
-    return changes
+    rules = decision_table(calibration.choices, calibration.machine.collectives)
+    return changes | {f"collectives.{operation}": rows for operation, rows in rules.items()}

@@ -91,7 +91,23 @@ def point_to_point(
         left_out += [f"{text}; it was left out (--robust)." for _, text in outliers]
         taken = kept
     named = [] if robust else [f"{text}; it was used; --robust leaves it out." for _, text in outliers]
+    enough = len({one.parameters["bytes"] for one in taken}) >= LEAST_SIZES * (messages.cuts.count + 1)
+    if named and segments is None and enough:
+        more = _Messages(machine, known, taken, tables, messages.cuts.count + 1, level)
+        named += _explained(outliers, more)
     return replace(found, notes=(*found.notes, *left_out, *named))
+
+
+def _explained(outliers: Sequence[tuple[Sample, str]], more: _Messages) -> list[str]:
+    """Return in words which outliers are none with one segment more: the protocol may change there."""
+    left = [sample for sample, _ in more.outliers(more.result().fit)]
+    sizes = [one.parameters["bytes"] for one, _ in outliers if all(one is not other for other in left)]
+    if not sizes:
+        return []
+    which = ", ".join(f"{size:g}" for size in sizes)
+    ends = ", ".join(f"{end:g}" for end in more.cuts.up_to)
+    what = f"With --segments {more.cuts.count} (up to {ends} bytes), the ping-pong of {which} bytes is no outlier"
+    return [f"{what}: the protocol may change there."]
 
 
 def _with_hops(tables: Sequence[BenchmarkTable], hops: float) -> list[Sample]:

@@ -81,8 +81,10 @@ def usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -
 
 
 def is_as_placed(row: BenchmarkRow, machine: Machine) -> bool:
-    """Return whether the ranks were on as many nodes as the machine puts them on, if the row specifies how many."""
+    """Return whether the machine has the ranks, on as many nodes as they were on if the row specifies how many."""
     nodes, ranks = (row.parameters.get(name) for name in (NODES, "P"))
+    if ranks is not None and ranks > machine.most_ranks:
+        return False
     return nodes is None or ranks is None or bool(machine.placement.nodes_used(ranks) == nodes)
 
 

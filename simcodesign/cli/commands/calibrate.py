@@ -12,6 +12,7 @@ from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options.shared import (
     FIT_LEVEL,
     AsJson,
+    Evidence,
     Format,
     Level,
     Preset,
@@ -28,7 +29,7 @@ from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
 OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error", "value")
-OF_BENCHMARKS = ("segments", "given", "format", "algorithms", "simulate")
+OF_BENCHMARKS = ("segments", "given", "format", "algorithms", "simulate", "evidence")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +129,7 @@ class CalibrateOptions:
             "auto.",
         ),
     ] = False
+    evidence: Evidence = field(default_factory=list)
     simulate: Simulate = False
     format: Format = None
     as_json: AsJson = False

@@ -10,7 +10,19 @@ import click
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.cli.options.models import KnownMachine
-from simcodesign.cli.options.shared import AsJson, Effects, Engine, Format, Preset, Settings, Target, Vary, Write, needs
+from simcodesign.cli.options.shared import (
+    AsJson,
+    Effects,
+    Engine,
+    Evidence,
+    Format,
+    Preset,
+    Settings,
+    Target,
+    Vary,
+    Write,
+    needs,
+)
 from simcodesign.cli.sections import Heading
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 from simcodesign.core.errors import InputError
@@ -27,15 +39,7 @@ class RecordedRuns:
     """Files that are read with the fitted runs, and how models are fitted."""
 
     format: Format = None
-    evidence: Annotated[
-        list[str],
-        Option(
-            heading=Heading.MEASURED,
-            metavar="FILE",
-            help="Compare the runs in FILE with the prediction and leave them out of the fit; if there are targets, "
-            "only the runs at the targets. FILE may also be a file that is fitted. Repeatable.",
-        ),
-    ] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=list)
     instrumented: Annotated[
         list[str],
         Option(

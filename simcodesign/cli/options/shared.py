@@ -103,6 +103,16 @@ Preset = Annotated[
     str | None,
     Option(heading=Heading.MACHINE, metavar="NAME", help="Use this named set of parameter values of the workload."),
 ]
+Evidence = Annotated[
+    list[str],
+    Option(
+        "--evidence",
+        heading=Heading.MEASURED,
+        metavar="FILE",
+        help="Compare predictions with the measurements in FILE, and determine nothing from them. In fit-counters only "
+        "with the runs at the targets, if there are any, and FILE may also be a fitted file. Repeatable.",
+    ),
+]
 Phases = Annotated[
     list[str],
     Option(

@@ -47,6 +47,10 @@ class BenchmarkOptions(Protocol):
         """Return whether algorithms are chosen."""
 
     @property
+    def evidence(self) -> list[str]:
+        """Return the names of files from which nothing is determined."""
+
+    @property
     def simulate(self) -> bool:
         """Return whether evidence is by simulations."""
 
@@ -63,8 +67,11 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
     """Read, determine, write and print. Raises InputError for options and files that cannot be used."""
     machine, *files = options.names
     _check_folder(requested.paths("constants"), machine)
-    given = _given(options.given, files)
-    tables = [read_benchmark(file, options.format).with_parameters(given.get(file, {})) for file in files]
+    given = _given(options.given, [*files, *options.evidence])
+    tables, evidence = (
+        [read_benchmark(file, options.format).with_parameters(given[file]) for file in some]
+        for some in (files, options.evidence)
+    )
     try:
         calibration = calibrate_machine(
             machine,
@@ -74,10 +81,12 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
             level=parsed_level(options.level, FIT_LEVEL),
             robust=options.robust,
             algorithms=options.algorithms,
+            evidence=evidence,
             simulate=options.simulate,
         )
     except NoConstantError:
-        rows = tidy_text(tables, {"role": ["evidence" for table in tables for _ in table.rows]})
+        every = [*tables, *evidence]
+        rows = tidy_text(every, {"role": ["evidence" for table in every for _ in table.rows]})
         for path in requested.paths("rows"):
             write_text(rows, path)
         raise

@@ -57,7 +57,8 @@ def evidence_at(point: DesignPoint) -> tuple[OperationEvidence, ...]:
     whole = of_workload if any(one.operation == point.workload.name and not one.bytes for one in known) else []
     for key in whole or _operations(point):
         if key not in found:
-            here = next((one for one in known if one.holds(*key)), None)
+            holding = [one for one in known if one.holds(*key)]
+            here = max(holding, key=lambda one: one.low_bytes, default=None)  # a range may begin where another one ends
             found[key] = OperationEvidence(*key, here)
     return tuple(found.values())
 

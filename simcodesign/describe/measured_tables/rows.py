@@ -78,6 +78,10 @@ _FILE_AND_LINE = re.compile(r".+:[0-9]+")
 MOST_COUNT = 10**15
 #: Columns that a comment may specify for all rows.
 OF_ALL = ("unit", "interval", "machine", "role", "source")
+#: Names of rates and other quantities, for which a column of times is not to be mistaken.
+_NO_TIME = re.compile(
+    r"band_?width|rate|through_?put|speed|flop|[a-z]+/s|per_?sec|ops|energy|power|efficiency|count", re.IGNORECASE
+)
 _COMMENT = re.compile(rf"#+\s*({'|'.join(OF_ALL)})\s*:\s*(.*)", re.DOTALL)
 _RANKS = Parameter("P", None, low=1, whole=True)
 _NODES = Parameter(NODES_USED, None, low=1, whole=True)
@@ -248,10 +252,16 @@ def _times_in(names: Sequence[str], head: Place, known: Collection[str], workloa
     """Return the column of times by its name, or as the only unknown one; a parameter of the workload is none."""
     others = ["P" if name in workload.parameters and name.lower() in TIMES else name for name in names]
     try:
-        return value_column(others, None, head, lambda name: name in known or "." in name)
+        found = value_column(others, None, head, lambda name: name in known or "." in name)
     except InputError:
         _check_known(names, {*known, *TIMES}, head)
         raise
+    if names[found].lower() not in (VALUE, *TIMES) and _NO_TIME.search(names[found]):
+        allowed = f"a column {VALUE}, {' or '.join(TIMES)}; --value COLUMN (value=) if {names[found]} has times"
+        raise InputError(
+            "the only column that could have the times is not named as one", head, value=names[found], allowed=allowed
+        )
+    return found
 
 
 def _counts(unit: str, name: str, workload: Workload) -> bool:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 #: Description of the spread of repetitions.
 QUARTILES = "quartiles, around the median of repetitions"
+#: Repetitions vary by less; times with another unit differ by a factor of 1,000.
+MOST_FACTOR = 100.0
 
 
 def read_measured(path: str | Path, workload: Workload, value: str | None = None) -> tuple[MeasuredTimes, ...]:
     """Return the measured times of a CSV file, in its order, for this workload; ``value`` names the column of times.
 
-    Raises InputError naming line and column for unknown columns and phases, values that cannot be read, and several
-    rows of the same with a spread.
+    Raises InputError naming line and column for unknown columns and phases, values that cannot be read, several rows of
+    the same with a spread, and repetitions that differ by a factor of more than ``MOST_FACTOR``.
     """
     return _times(rows_of_file(Path(path), workload, value), workload)
 
@@ -75,7 +77,8 @@ def _measured(group: Sequence[MeasuredRow], workload: Workload) -> MeasuredTimes
 def _summary(several: Sequence[MeasuredValue], are_runs: bool) -> MeasuredValue:
     """Return the median of repetitions, with their quartiles.
 
-    InputError if several have a spread, unless they ``are_runs`` of a benchmark, each of many repetitions.
+    InputError if several have a spread, unless they ``are_runs`` of a benchmark, each of many repetitions, and if they
+    differ by a factor of more than ``MOST_FACTOR``.
     """
     first = several[0]
     if len(several) == 1:
@@ -85,5 +88,12 @@ def _summary(several: Sequence[MeasuredValue], are_runs: bool) -> MeasuredValue:
             what = "one of several rows of the same with a spread or a count"
             allowed = "repetitions without either, or one row"
             raise InputError(what, one.place, value=one.value, allowed=allowed)
+    above = sorted((one for one in several if one.value > 0), key=float)
+    if above and float(above[-1]) > MOST_FACTOR * float(above[0]):
+        what = f"repetitions that differ by a factor of {float(above[-1]) / float(above[0]):.3g}"
+        allowed = f"at most {MOST_FACTOR:g}; a time without a unit is in seconds"
+        raise InputError(
+            what, above[-1].place, value=f"{float(above[-1]):g} s and {float(above[0]):g} s", allowed=allowed
+        )
     low, middle, high = map(float, np.quantile([one.value for one in several], (0.25, 0.5, 0.75)))
     return MeasuredValue(middle, low, high, len(several), QUARTILES, first.place)

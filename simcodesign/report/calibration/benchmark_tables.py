@@ -35,6 +35,7 @@ def benchmark_tables(calibration: MachineCalibration) -> Iterator[RenderableType
     if calibration.choices:
         yield algorithms_table(calibration.choices)
         yield paragraph(ALGORITHM_WORDS)
+        yield from (paragraph(text) for text in caution_sentences(calibration.choices))
     if calibration.messages is not None and len(calibration.messages.segmentation.errors):
         yield cross_validation_table(calibration.messages)
     yield from (paragraph(sentence) for sentence in benchmark_sentences(calibration))
@@ -77,12 +78,23 @@ def algorithms_table(choices: Sequence[AlgorithmChoice]) -> Table:
         "Algorithms that vary least", "operation", "bytes", "algorithm", "spread", "measured / forecast", "rows", "next"
     )
     for one in choices:
-        ends = dict.fromkeys(format_quantity(size, "size") for size in (one.from_bytes, one.up_to_bytes))
         others = ", ".join(f"{name.replace('_', ' ')} {spread:.3g}" for name, spread in one.others[:2])
-        name = one.algorithm.replace("_", " ")
+        name = one.candidate.label.replace("_", " ")
         numbers = (f"{one.spread:.3g}", f"{one.ratio:.3g}", str(one.rows))
-        table.add_row(one.operation, " to ".join(ends), name, *numbers, others)
+        table.add_row(one.operation, _range(one), name, *numbers, others)
     return table
+
+
+def caution_sentences(choices: Sequence[AlgorithmChoice]) -> list[str]:
+    """Return a sentence for each range in which another algorithm fits about as well but predicts another time."""
+    decides = "a larger run in --evidence shows which one predicts better"
+    cautions = [(one, one.caution.replace("_", " ")) for one in choices if one.caution]
+    return [f"Caution: {one.operation} of {_range(one)}: {words}; {decides}." for one, words in cautions]
+
+
+def _range(one: AlgorithmChoice) -> str:
+    """Return the sizes of a range."""
+    return " to ".join(dict.fromkeys(format_quantity(size, "size") for size in (one.from_bytes, one.up_to_bytes)))
 
 
 def _cells(constant: MachineConstant) -> tuple[str, str, str, str]:

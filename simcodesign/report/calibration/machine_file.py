@@ -113,15 +113,16 @@ def _tree(calibration: MachineCalibration) -> dict[str, Any]:
         _put(tree, "network.interfaces.duplex", calibration.duplex)
     if calibration.sharing is not None:
         _put(tree, "network.sharing", calibration.sharing)
-    for operation, rows in decision_table(calibration.choices).items():
-        _put(tree, f"collectives.{operation}", [_decision(row) for row in rows])
+    for operation, rows in decision_table(calibration.choices, calibration.machine.collectives).items():
+        _put(tree, f"collectives.{operation}", rows if isinstance(rows, str) else [_decision(row) for row in rows])
     return tree
 
 
 def _decision(row: Mapping[str, object]) -> str:
     """One row of a decision table in one line."""
     end = f"up_to: {_quantity(float(str(row['up_to'])), 'size')}, " if "up_to" in row else ""
-    return f"{{{end}algorithm: {row['algorithm']}}}"
+    segment = f", segment: {_quantity(float(str(row['segment'])), 'size')}" if "segment" in row else ""
+    return f"{{{end}algorithm: {row['algorithm']}{segment}}}"
 
 
 def _evidence(one: Evidence) -> str:

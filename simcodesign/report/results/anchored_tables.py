@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from simcodesign.comparison.measured.anchored import Anchored
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, ends_of
 from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.report.results.measured_tables import unit_hint
 
 
 def anchored_tables(several: Sequence[Anchored]) -> list[RenderableType]:
@@ -35,6 +36,7 @@ def _sentences(known: Sequence[Anchored]) -> list[str]:
     """Facts that stay unknown in anchored predictions."""
     one = known[0]
     said = [] if one.steps else ["No interval: only one number of ranks was measured."]
+    said += [hint for each in known for hint in unit_hint(each.anchor.ratio, 1.0)]
     said += [f"Frozen: {words}." for words in one.frozen]
     said += [f"Caution ({each.reading}): {each.warning}." for each in known if each.warning]
     return list(dict.fromkeys(said))

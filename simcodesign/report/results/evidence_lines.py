@@ -30,7 +30,8 @@ def _what(one: OperationEvidence) -> str:
 
 
 def _sentence(one: OperationEvidence, evidence: Evidence) -> str:
-    rows = f"{evidence.rows:,} measured time{'s' * (evidence.rows > 1)}"
+    ends = " to ".join(shortest_quantity(size, "size", 4) for size in evidence.bytes)
+    rows = f"{evidence.rows:,} measured time{'s' * (evidence.rows > 1)}{' of ' * bool(ends)}{ends}"
     error = f"median error of the {evidence.reading} {100 * evidence.median_error:.2g} %"
     return f"The machine file's evidence on {_what(one)}: {rows}, {error}."
 

@@ -17,6 +17,8 @@ from simcodesign.report.common.tables import paragraph
 from simcodesign.report.results.tables import time_text
 
 NAN = float("nan")
+#: Factor between neighbouring units of time.
+UNITS = 1000.0
 
 
 def spread_text(measured: MeasuredValue | None, show: Seconds) -> str:
@@ -44,10 +46,17 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         if abs(last.change_s) > ROUNDING * last.time_s:
             more = "more" if last.change_s > 0 else "less"
             yield f"{time_text(abs(last.change_s))} {more} than simulated is not explained{_beside_spread(comparison)}."
+        yield from unit_hint(float(measured.total), float(comparison.simulation.headline_s))
     if measured.role == "calibration":
-        yield "Constants were made of it, so that it is no evidence."
+        yield "Its table states that constants were determined from it (role: calibration), so that it is no evidence."
     if measured.source:
         yield f"Source: {measured.source}."
+
+
+def unit_hint(measured_s: float, predicted_s: float) -> Iterator[str]:
+    """Yield a sentence if two times differ by so much that one of them probably has another unit."""
+    if measured_s > 0 and predicted_s > 0 and not 1 / UNITS < measured_s / predicted_s < UNITS:
+        yield "Measured and predicted times differ by a factor of 1,000 or more: a time without a unit is in seconds."
 
 
 def _off(name: str, error: float) -> str:

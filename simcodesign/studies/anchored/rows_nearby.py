@@ -107,7 +107,7 @@ def rows_nearby(
             row = _row(one, target)
             for name, factor in row.factors.items():
                 if factor > NEARBY * (1 + _SAME):
-                    raise _UnusableError(f"of a {name} more than a factor of {NEARBY:g} away")
+                    raise _UnusableError(f"with {name} more than a factor of {NEARBY:g} away")
             rows.append(row)
         except _UnusableError as unusable:
             reasons[unusable.reason] += 1
@@ -161,7 +161,7 @@ def _row(one: MeasuredTimes, target: _Target, phase: str = "", given: int | None
     if read.nodes == 1 and target.nodes > 1:
         raise _UnusableError("on a single node, which is another regime")
     if not read.measured_s:
-        raise _UnusableError("without a measured total")
+        raise _UnusableError("without a measured total above 0")
     return MeasuredRow(float(ranks), read.measured_s, read.scenario, sizes, changes, factors, phase)
 
 

@@ -21,6 +21,7 @@ class BenchmarkOptions(TypedDict, total=False):
     segments: int | None
     algorithms: bool
     simulate: bool
+    evidence: Sequence[Any]
 
 
 class TimesOptions(TypedDict, total=False):
@@ -81,8 +82,9 @@ def calibrate(
 
     With benchmarks: ``segments``: of sizes of messages; None to choose their number by cross-validation.
     ``algorithms``: whether to name, for each collective operation and range of sizes, the algorithm whose forecasts are
-    off by the most constant factor (``choices``). ``simulate``: whether the errors of ``evidence`` are of simulations
-    instead of forecasts.
+    off by the most constant factor (``choices``). ``evidence``: files from which nothing is determined; the result's
+    ``evidence`` has the errors of forecasts on their collective operations, and on unused rows of ``files``.
+    ``simulate``: whether these errors are of simulations instead.
 
     With a ``workload``: least squares, no constant below 0. ``parameters`` and ``preset`` apply unless the table has
     its own. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``. ``unknown``: paths of
@@ -112,11 +114,18 @@ def calibrate(
     wrong = {*options} - {*(BenchmarkOptions if workload is None else TimesOptions).__annotations__}
     if wrong & {*BenchmarkOptions.__annotations__, *TimesOptions.__annotations__} or (workload is None and parameters):
         what = f"{', '.join(sorted(wrong)) or 'parameters'} {'without' if workload is None else 'with'} a workload"
-        raise InputError(what, allowed="segments, algorithms and simulate for benchmarks; others with workload=")
+        raise InputError(
+            what, allowed=f"{', '.join(BenchmarkOptions.__annotations__)} for benchmarks; others with workload="
+        )
     if workload is not None:
         return calibrate_by_times(workload, machine, files, parameters, fixed=known, **given)
     if isinstance(machine, Machine):
         what = "benchmarks determine constants of a machine in a file"
         raise InputError(what, value=machine.name, allowed="a bundled name, or the path of a file")
-    every = list(files) if isinstance(files, list | tuple) else [files]
-    return calibrate_machine(machine, every, known=known, **given)
+    given["evidence"] = _listed(given.get("evidence", ()))
+    return calibrate_machine(machine, _listed(files), known=known, **given)
+
+
+def _listed(files: Any) -> list[Any]:
+    """Return files as a list, also if it is one."""
+    return list(files) if isinstance(files, list | tuple) else [files]

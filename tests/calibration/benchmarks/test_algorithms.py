@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -17,10 +19,12 @@ from simcodesign.calibration.benchmarks.algorithms import (
     _ends,
     _sums_of_squares,
     algorithm_choices,
-    collective_evidence,
+    decision_table,
     notes_of_placement,
 )
+from simcodesign.calibration.benchmarks.evidence import collective_evidence
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.open_mpi_rules import LIBRARIES
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
 from tests.builders import read_machine, workload
@@ -78,6 +82,104 @@ def test_what_made_the_times_is_found(operation: str, algorithms: dict[float, st
         assert one.lines["made.txt"]
 
 
+@pytest.mark.parametrize("segment", [8192.0, 32768.0])
+def test_segments_are_found(segment: float) -> None:
+    """By hand: g segments pass P - 1 ranks in (P + g - 2) (5 us + m / g ns); below, ceil(log2 P) (5 us + m ns)."""
+    rows = []
+    for size in SIZES:
+        count = math.ceil(size / segment)
+        for ranks in RANKS:
+            rounds, each = (math.ceil(math.log2(ranks)), size) if count == 1 else (ranks + count - 2, size / count)
+            parameters = {"bytes": size, "P": float(ranks)}
+            value = 1.3 * rounds * (5e-6 + 1e-9 * each)
+            rows.append(BenchmarkRow("broadcast", "time", value, len(rows) + 1, parameters=parameters))
+    short, long = algorithm_choices([BenchmarkTable("made.txt", "osu", tuple(rows))], MACHINE)
+    assert (short.algorithm, short.segment_bytes, short.up_to_bytes) == ("binomial", None, segment)
+    assert (long.algorithm, long.segment_bytes) == ("chain", segment)
+    for one in (short, long):
+        assert one.spread < 1e-9
+        assert one.ratio == pytest.approx(1.3)
+    made = decision_table((short, long), {})["broadcast"]
+    assert made == [{"up_to": segment, "algorithm": "binomial"}, {"algorithm": "chain", "segment": segment}]
+
+
+@pytest.mark.parametrize(("ranks", "on"), [((8,), 16), ((3, 8), None), ((64,), None)])
+def test_a_choice_that_does_not_extrapolate_has_a_caution(ranks: tuple[int, ...], on: int | None) -> None:
+    """Short messages on 8 ranks show no algorithm: on 16, the P - 1 rounds of a ring are 15/7 as many, the log2 P rounds
+    of doubling 4/3. On 3 and 8 ranks they are 2 and 7, 2 and 3. The machine has no 128 ranks.
+    """
+    rows = []
+    for size in (8.0, 9.0, 10.0):
+        for count in ranks:
+            parameters = {"bytes": size, "P": float(count)}
+            value = (count - 1) * (5e-6 + 1e-9 * size)
+            rows.append(BenchmarkRow("allgather", "time", value, len(rows) + 1, parameters=parameters))
+    (found,) = algorithm_choices([BenchmarkTable("made.txt", "osu", tuple(rows))], MACHINE)
+    if on is None:
+        assert found.caution == ""
+        return
+    factor = re.fullmatch(r".* fit about as well, but differ by a factor of ([0-9.]+) on 16 ranks", found.caution)
+    assert factor is not None
+    assert float(factor[1]) >= round((15 / 7) / (4 / 3), 1)
+
+
+NONBLOCKING = read_machine("""
+simcodesign: 1
+name: nonblocking
+nodes: 16
+processor: {rate: 1 GFLOP/s}
+network: {startup: 5 us, bandwidth: 1 GB/s, sends: nonblocking, topology: {kind: crossbar}}
+""")
+
+
+@pytest.mark.parametrize("algorithm", ["linear", "scatter_allgather"])
+def test_messages_that_share_an_interface_are_no_faster_than_it(algorithm: str) -> None:
+    """The root of a linear broadcast sends (P - 1) m bytes through one interface, which its closed form leaves out.
+
+    Times are simulated. By the closed form without the interface, linear fits the other algorithm's times best.
+    """
+    rows = []
+    for ranks in (4, 6, 12, 16):
+        for size in (65536.0, 262144.0, 1048576.0):
+            work = workload(f"- broadcast: {{bytes: {size!r}, algorithm: {algorithm}}}\n")
+            value = float(sc.simulate(work, NONBLOCKING, {"P": ranks}).makespan_s)
+            parameters = {"bytes": size, "P": float(ranks)}
+            rows.append(BenchmarkRow("broadcast", "time", value, len(rows) + 1, parameters=parameters))
+    found = algorithm_choices([BenchmarkTable("made.txt", "osu", tuple(rows))], NONBLOCKING)
+    if algorithm != "linear":
+        assert {one.algorithm for one in found} == {algorithm}
+        return
+    # 5 us + (P - 1) m ns, against (P - 1) m ns: logarithms in an interval deviate by at most half of it; a chain of large
+    # messages takes as long.
+    most = math.log1p(5 / (3 * 65.536))
+    assert {one.algorithm for one in found} <= {"linear", "chain"}
+    assert all({one.algorithm: one.spread, **dict(one.others)}["linear"] <= most / 2 for one in found)
+
+
+def test_what_needs_twice_the_interface_is_impossible() -> None:
+    """1.9 m ns on 16 ranks: a root of 15 m bytes and an interface of 1 GB/s would have a constant ratio of 1.9/15, and a
+    root of a binomial tree, 4 m bytes, one of 1.9/4."""
+    rows = []
+    for size in (2.0**power for power in range(16, 23)):
+        parameters = {"bytes": size, "P": 16.0}
+        rows.append(BenchmarkRow("broadcast", "time", 1.9e-9 * size, len(rows) + 1, parameters=parameters))
+    for found in algorithm_choices([BenchmarkTable("made.txt", "osu", tuple(rows))], NONBLOCKING):
+        labels, spreads = zip(*found.others, strict=True)
+        place = labels.index("linear")
+        assert spreads[place] < 1e-9
+        assert max(spreads[:place]) > 0.1  # of an algorithm that is possible
+        assert found.ratio > 0.5
+
+
+def test_operations_without_bytes_do_not_count() -> None:
+    """IMB prints a time of some 0.04 us for 0 bytes, for which libraries send nothing."""
+    one = table("allreduce", {8.0: "recursive_doubling", 16384.0: "ring"}, 1.0)
+    empty = BenchmarkRow("allreduce", "time", 4e-8, 0, parameters={"bytes": 0.0, "P": 12.0})
+    with_empty = BenchmarkTable(one.file, one.format, (empty, *one.rows))
+    assert algorithm_choices([with_empty], MACHINE) == algorithm_choices([one], MACHINE)
+    assert collective_evidence([with_empty], MACHINE, {}) == collective_evidence([one], MACHINE, {})
+
+
 def brute(sizes: list[float], logs: np.ndarray) -> float:
     """The least criterion over all ways to cut, written down plainly."""
     count, best = len(sizes), math.inf
@@ -103,11 +205,21 @@ def brute(sizes: list[float], logs: np.ndarray) -> float:
 def test_ranges_are_the_best_of_all_ways_to_cut(sizes: list[float], logs: list[list[float]]) -> None:
     ordered = sorted(sizes)
     block = np.array([row[: len(ordered)] for row in logs])
-    ends = _ends(np.array(ordered), _sums_of_squares(block))
+    ends = _ends(np.array(ordered), _sums_of_squares(block, np.zeros(block.shape, dtype=bool)))
     cost = sum(min(float(np.sum((one[low:high] - one[low:high].mean()) ** 2)) for one in block) for low, high in ends)
     count = len(ordered)
     found = count * math.log(cost / count + 1e-6) + 3 * len(ends) * math.log(count)
     assert found == pytest.approx(brute(ordered, block), abs=1e-6)
+
+
+def test_a_table_of_one_operation_keeps_the_library_of_the_others() -> None:
+    """A table by operations replaces ``collectives: open_mpi``; the name would otherwise be lost for all."""
+    on = replace(MACHINE, collectives=LIBRARIES["open_mpi"])
+    choices = algorithm_choices([table("allreduce", {8.0: "recursive_doubling", 16384.0: "ring"}, 1.0)], on)
+    made = decision_table(choices, on.collectives)
+    assert made["allreduce"] == [{"up_to": 8192.0, "algorithm": "recursive_doubling"}, {"algorithm": "ring"}]
+    assert {**made, "allreduce": "open_mpi"} == dict.fromkeys(LIBRARIES["open_mpi"], "open_mpi")
+    assert decision_table((), on.collectives) == {}
 
 
 def test_rows_that_do_not_count() -> None:
@@ -143,7 +255,10 @@ def test_the_machine_file_has_the_table(tmp_path: Path, capfd: pytest.CaptureFix
 
 
 def test_rows_that_were_not_used_are_evidence() -> None:
-    """Times that are a factor longer than forecasts of ``auto`` have that error, on each number of ranks."""
+    """Times that are a factor longer than forecasts of ``auto`` have that error, on each number of ranks.
+
+    Sizes in a range differ by a factor of up to 64; it ends at the first size of the next one.
+    """
     rows = []
     for ranks in (6, 12):
         for size in (64.0, 4096.0, 65536.0):
@@ -153,7 +268,8 @@ def test_rows_that_were_not_used_are_evidence() -> None:
     made = BenchmarkTable("made.txt", "osu", tuple(rows))
     found = collective_evidence([made], MACHINE, {"made.txt": (6,)})
     assert [(one.operation, one.ranks, one.bytes, one.rows) for one in found] == [
-        ("allreduce", (6,), (64.0, 65536.0), 3),
+        ("allreduce", (6,), (64.0, 65536.0), 2),
+        ("allreduce", (6,), (65536.0,), 1),
         ("allreduce", (12,), (64.0, 4096.0), 2),
     ]
     for one in found:
@@ -200,6 +316,16 @@ def test_ranks_on_other_nodes_are_no_evidence(nodes: float | None, is_used: bool
     assert notes_of_placement(tables, MESH) == ([] if is_used else noted)
 
 
+def test_ranks_that_the_machine_does_not_have_leave_the_others_usable() -> None:
+    """One file of 65 ranks on a machine of 64 left no algorithm for any."""
+    one = table("allreduce", {8.0: "recursive_doubling", 16384.0: "ring"}, 1.0)
+    many = BenchmarkRow("allreduce", "time", 1e-5, 999, parameters={"bytes": 64.0, "P": 65.0})
+    tables = [one, BenchmarkTable("many.txt", "osu", (many,))]
+    assert algorithm_choices(tables, MACHINE) == algorithm_choices([one], MACHINE)
+    assert notes_of_placement(tables, MACHINE) == ["many.txt: allreduce of 65 ranks is not used: here has at most 64."]
+    assert collective_evidence([tables[1]], MACHINE, {}) == ()
+
+
 def test_the_command_writes_evidence_by_simulations(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pair.txt").write_text(
         "# OSU MPI Latency Test v7.3\n# Size  Latency (us)\n8 1.00\n1024 2.00\n8192 9.00\n"
@@ -213,3 +339,47 @@ def test_the_command_writes_evidence_by_simulations(tmp_path: Path, capfd: pytes
         command(capfd, "calibrate")("mesh-256", *files, *more, "--write", tmp_path / "mine.yaml")
         assert "rows: 1, median_error: " in (tmp_path / "mine.yaml").read_text()
         assert load_machine(tmp_path / "mine.yaml").evidence[0].reading == reading
+
+
+def test_files_of_evidence_determine_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Times of a ring that are 1.25 times its forecast on 24 ranks; on 6 and 12 ranks, other times choose another one."""
+    on = sc.Machine.load("mesh-256")
+    for ranks, algorithm, factor in (
+        (6, "recursive_doubling", 1.0),
+        (12, "recursive_doubling", 1.0),
+        (24, "ring", 1.25),
+    ):
+        lines = [
+            f"mpirun -np {ranks} osu_allreduce",
+            "# OSU MPI Allreduce Latency Test v7.3",
+            "# Size  Avg Latency(us)",
+        ]
+        times = ((size, factor * time_s("allreduce", algorithm, size, ranks, on)) for size in SIZES)
+        lines += [f"{size:.0f} {1e6 * value:.6f}" for size, value in times]
+        (tmp_path / f"osu_{ranks}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = (tmp_path / "osu_6.txt", tmp_path / "osu_12.txt", "--algorithms")
+    run = command(capfd, "calibrate")
+    without = run("mesh-256", *files, "--json").json
+    rows, made = tmp_path / "rows.csv", tmp_path / "mine.yaml"
+    answer = run(
+        "mesh-256", *files, "--evidence", tmp_path / "osu_24.txt", "--json", "--write", rows, "--write", made
+    ).json
+    for key in ("algorithms", "constants", "segments"):
+        assert answer[key] == without[key]
+    assert {one["algorithm"] for one in answer["algorithms"]} == {"recursive_doubling"}
+    evidence = load_machine(made).evidence
+    assert [one.bytes for one in evidence] == [(8.0, 1024.0), (1024.0, 131072.0), (131072.0, SIZES[-1])]
+    for one in evidence:
+        assert (one.operation, one.ranks, one.source) == ("allreduce", (24,), "osu_24.txt")
+        sizes = [
+            size for size in SIZES if one.low_bytes <= size < one.high_bytes or size == SIZES[-1] == one.high_bytes
+        ]
+        foreseen_s = [time_s("allreduce", "recursive_doubling", size, 24, on) for size in sizes]
+        measured_s = [1.25 * time_s("allreduce", "ring", size, 24, on) for size in sizes]
+        errors = [abs(a / b - 1) for a, b in zip(foreseen_s, measured_s, strict=True)]
+        assert one.median_error == pytest.approx(float(np.median(errors)), rel=0.06)  # written with two digits
+        assert one.rows == len(sizes)
+    roles = {line.split(",")[-1] for line in rows.read_text().splitlines() if "osu_24.txt" in line}
+    assert roles == {"evidence"}
+    both = run("mesh-256", *files, "--evidence", tmp_path / "osu_6.txt")
+    assert "a file for calibration and for evidence" in both.err

@@ -13,7 +13,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, read_benchmark
 from simcodesign.report.calibration.benchmark_tables import benchmark_dict, benchmark_sentences
 from simcodesign.report.calibration.machine_file import lines_text, machine_file_text
 from tests.builders import workload
@@ -369,7 +369,8 @@ def test_json_and_sentences_name_the_rows(machine: Path) -> None:
 def test_sentences_name_the_files_whose_rows_are_evidence(machine: Path) -> None:
     collective = by_size("allgather", lambda size: 3 * (2 * US + size / GB), P=8.0)
     found = calibrate_machine(machine, [by_size("ping_pong", lambda size: 2 * US + size / GB), collective])
-    assert len(found.evidence) == 1
+    assert [one.bytes for one in found.evidence] == [(1.0, 128.0), (128.0, 16384.0), (16384.0, 1048576.0)]
+    assert sum(one.rows for one in found.evidence) == 21
     (sentence,) = (one for one in benchmark_sentences(found) if one.startswith("allgather.txt"))
     assert sentence.endswith("no row was used; its rows of collective operations are evidence.")
 
@@ -404,3 +405,29 @@ def test_repetitions_that_differ_are_stated(machine: Path, noise: float, is_stat
 )
 def test_lines_in_short(lines: tuple[int, ...], text: str) -> None:
     assert lines_text(lines) == text
+
+
+@pytest.mark.parametrize(
+    ("each", "has_collective", "note"),
+    [
+        (1, False, "No collective operation follows from these rows: messages alone show nothing"),
+        (1, True, None),
+        (4, False, "No collective operation follows from these rows: messages alone show nothing"),
+        (4, True, "No constant describes what the ranks of a full node share when all of them send"),
+    ],
+)
+def test_rows_of_collectives_are_not_said_to_be_absent(
+    tmp_path: Path, each: int, has_collective: bool, note: str | None
+) -> None:
+    machine, pair, many = (tmp_path / name for name in ("cluster.yaml", "pair.txt", "many.txt"))
+    machine.write_text(
+        f"simcodesign: 1\nname: cluster\nnodes: 8\nprocessors_per_node: {each}\nprocessor: {{rate: 1 GFLOP/s}}\n"
+        "network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s}\n"
+    )
+    pair.write_text("# OSU MPI Latency Test v7.3\n# Size  Latency (us)\n8 1.01\n1024 2.02\n8192 9.19\n")
+    many.write_text("# OSU MPI Allgather Latency Test v7.3\n# Size  Avg Latency(us)\n8 3.00\n1024 6.00\n")
+    files = [read_benchmark(pair).with_parameters({"nodes": 2})]
+    files += [read_benchmark(many).with_parameters({"P": 8})] if has_collective else []
+    notes = calibrate_machine(machine, files, segments=1).notes
+    found = [one for one in notes if one.startswith(("No collective", "No constant"))]
+    assert [one.startswith(note) for one in found] == [True] if note else not found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine, machine_changes
@@ -117,6 +118,24 @@ def test_reductions_that_cannot_be_used_say_why(tmp_path: Path, at: dict[str, fl
     rows = [(1.0, {"bytes": size, **at}) for size in (1e5, 1e6, 1e7)]
     with pytest.raises(InputError, match=f"allreduce.txt: no constant.*{words}.*calibrate WORKLOAD MACHINE rows.csv"):
         calibrated(tmp_path, MACHINE, table("allreduce", rows))
+
+
+@pytest.mark.parametrize(("jump", "bent", "is_change"), [(1.1e-6, 1.0, True), (0.0, 1.6, False)])
+def test_an_outlier_may_be_a_change_of_protocol(tmp_path: Path, jump: float, bent: float, is_change: bool) -> None:
+    """A startup of 1.7 us, 2.8 us above 16 KiB, which cross-validation takes for one segment; or a long time of 512 bytes."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for power in range(23):
+        size = 2.0**power
+        noise = 1 + 0.005 * rng.standard_normal()
+        rows.append(
+            ((1.7e-6 + size / 11.3e9 + jump * (size > 16384)) * noise * (bent if power == 9 else 1), {"bytes": size})
+        )
+    found = calibrated(tmp_path, MACHINE, table("ping_pong", rows))
+    (outlier,) = [note for note in found.notes if note.startswith("An outlier")]
+    assert f"of {32768 if is_change else 512} bytes" in outlier
+    changes = [note for note in found.notes if note.startswith("With --segments 2 (up to 16384 bytes)")]
+    assert len(changes) == sum(note.startswith("With --segments") for note in found.notes) == is_change
 
 
 def test_outliers_among_ping_pongs_are_named_and_left_out(tmp_path: Path) -> None:

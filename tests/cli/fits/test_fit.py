@@ -580,3 +580,23 @@ def test_what_a_reader_leaves_out_is_noted(run: Any, tmp_path: Path) -> None:
     ran = run(tmp_path / "osu.txt")
     assert ran.status == 0
     assert ran.err == f"note: {tmp_path / 'osu.txt'}: line 11 is cut short: it is left out.\n"
+
+
+@pytest.mark.parametrize(("factor", "is_refused"), [(1.4, False), (2.0, True)])
+def test_files_that_state_no_ranks_are_no_repetitions(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], factor: float, is_refused: bool
+) -> None:
+    """Runs on 4 and 8 ranks, whose numbers OSU does not print, would be fitted as one."""
+    files = []
+    for name, times in (("four.txt", 1.0), ("eight.txt", factor)):
+        lines = [f"{2**power} {times * (3 + 2**power / 1000):.3f}" for power in range(3, 16)]
+        head = "# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)\n"
+        (tmp_path / name).write_text(head + "\n".join(lines) + "\n")
+        files.append(tmp_path / name)
+    refusal = f"2 runs of allreduce with values that differ by a factor of {factor:.1f} are no repetitions"
+    answer = command(capfd, "fit")(*files)
+    assert (refusal in answer.err) == is_refused
+    assert bool(answer.status) == is_refused
+    for file, ranks in zip(files, (4, 8), strict=True):
+        file.write_text(f"mpirun -np {ranks} osu_allreduce\n{file.read_text()}")
+    assert refusal not in command(capfd, "fit")(*files).err

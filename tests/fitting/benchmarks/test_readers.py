@@ -314,3 +314,12 @@ def test_steps_of_training(tmp_path: Path) -> None:
         "pipeline": 1,
     }
     assert all(dict(row.parameters) == expected for row in table.rows)
+
+
+@pytest.mark.parametrize("title", ["Latency (ms)", "Latency [s]", "Avg Latency(ns)", "Bandwidth (GB/s)"])
+def test_osu_in_other_units_is_refused(tmp_path: Path, title: str) -> None:
+    """OSU prints microseconds and MB/s; a title that was changed by hand would be read as these."""
+    path = tmp_path / "osu.txt"
+    path.write_text(f"# OSU MPI Latency Test v7.3\n# Size          {title}\n8 1.00\n16 1.50\n")
+    with pytest.raises(InputError, match=r"osu.txt:2: a title with another unit than OSU prints"):
+        read_benchmark(path)

@@ -96,7 +96,7 @@ def test_the_nearest_size_within_a_factor_of_eight() -> None:
     assert anchored(runs).anchored_s == pytest.approx(2 * forecast_s(32))
     assert anchored(runs, m=8000).anchored_s == pytest.approx(7 * forecast_s(32, 8000))
     far = anchored(runs, m=1e6)
-    assert "3 of a m more than a factor of 8 away" in far.refused
+    assert "3 with m more than a factor of 8 away" in far.refused
     assert math.isnan(far.anchored_s)
     assert far.interval_s is None
     assert set(far.to_dict()) == {"reading", "ranks", "predicted_s", "refused"}
@@ -110,8 +110,8 @@ def test_the_nearest_size_within_a_factor_of_eight() -> None:
         ({"m": [1000], "value": 1.0}, "1 without a number of ranks"),
         ({"P": [1], "value": 1.0}, "1 on a single node, which is another regime"),
         ({"P": [8], "network.startup": ["6 us"], "value": 1.0}, "1 of another network.startup"),
-        ({"P": [8], "component": ["communication"], "value": 1.0}, "1 without a measured total"),
-        ({"P": [8], "phase": ["a"], "value": 1.0}, "1 without a measured total"),
+        ({"P": [8], "component": ["communication"], "value": 1.0}, "1 without a measured total above 0"),
+        ({"P": [8], "phase": ["a"], "value": 1.0}, "1 without a measured total above 0"),
     ],
 )
 def test_rows_that_are_no_anchor(runs: dict[str, Any], reason: str) -> None:

@@ -24,6 +24,7 @@ from simcodesign.fitting.fit import FitKeywords
 from simcodesign.fitting.fits import Fits
 from simcodesign.fitting.measurements import Measurements, as_point, point_text
 from simcodesign.fitting.parallel_fit import fitted, joined
+from simcodesign.fitting.readers.benchmarks.output.runs import check_files
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkTable, as_measurements, read_table
 from simcodesign.fitting.readers.merge import merge
 from simcodesign.fitting.selection.exponent_sets import SETS, ExponentSet, exponent_set
@@ -95,24 +96,22 @@ def level_of(options: ModelOptions) -> float:
 def measurements_of(options: ModelOptions, files: Sequence[Path]) -> Measurements:
     """Return the measurements of all files, of the chosen regions and metrics."""
     try:
-        parts = [_measurements_in(file, options) for file in files]
+        found = [
+            read_table(file, options.format, partial=options.partial or None, value=options.value) for file in files
+        ]
     except InputError as error:
         raise _hinted(error) from None
-    whole = merge(parts, [str(file) for file in files], partial=options.partial)
+    tables = [one for one in found if isinstance(one, BenchmarkTable)]
+    check_files(tables)
+    for note in (f"{table.file}: {one}" for table in tables for one in table.notes):
+        complain(f"note: {note}")
+    whole = merge([as_measurements(one) for one in found], [str(file) for file in files], partial=options.partial)
     if text := missing_values(whole, options.partial):
         complain(f"note: {text}")
     if options.region or options.metric:
         regions = matching(options.region, whole.regions, "--region")
         whole = whole.select(regions, matching(options.metric, whole.metrics, "--metric"))
     return _robust(options, whole) if options.robust else whole
-
-
-def _measurements_in(file: Path, options: ModelOptions) -> Measurements:
-    """Return the measurements of a file, and print what its reader left out."""
-    found = read_table(file, options.format, partial=options.partial or None, value=options.value)
-    for note in found.notes if isinstance(found, BenchmarkTable) else ():
-        complain(f"note: {file}: {note}")
-    return as_measurements(found)
 
 
 def _robust(options: ModelOptions, measurements: Measurements) -> Measurements:

@@ -25,8 +25,9 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import NUMBER
+from simcodesign.core.units import units_with_dimension
 from simcodesign.fitting.readers.benchmarks.output.operations import operation_of, row_bytes
-from simcodesign.fitting.readers.benchmarks.output.runs import check_runs, is_command, ranks_of_command
+from simcodesign.fitting.readers.benchmarks.output.runs import RANKS_ABOVE, check_runs, is_command, ranks_of_command
 from simcodesign.fitting.readers.benchmarks.output.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
 from simcodesign.fitting.readers.benchmarks.output.text import is_prose, numbered_lines, prose_note
 
@@ -83,8 +84,8 @@ _QUANTITIES = {
 }
 #: Columns that mean something else than their title: in Python, of an operation.
 _BY_TEST = {(True, name, "time"): "bandwidth" for name in ("window", "window_both_ways")}
-#: What distinguishes runs in one file.
-RANKS_ABOVE = "; or ranks on a line above each run, as in mpirun -np 4 ... osu_allreduce"
+#: Units of titles.
+UNITS = ("us", "MB/s", "B")
 #: Operations between two ranks.
 _OF_TWO = ("ping_pong", "window", "window_both_ways", "multi_threaded_ping_pong")
 
@@ -128,7 +129,7 @@ def read_osu(path: Path) -> BenchmarkTable:
             test.datatype = datatype[1]
         elif stated := _stated(text):
             (above if test.columns else test.parameters).update(stated)
-        elif titles := _titles(text):
+        elif titles := _titles(text, Place(str(path), line)):
             test.columns = [_BY_TEST.get((test.is_in_python, test.operation, one), one) for one in titles]
             test.parameters, above = {**test.parameters, **above}, {}
         elif test.operation and NUMBER.fullmatch(text.split()[0]) and is_prose(text):
@@ -187,12 +188,20 @@ def _stated(text: str) -> dict[str, float]:
     return {name: float(match[1]) for name, match in found if match}
 
 
-def _titles(text: str) -> list[str]:
-    """Return the meaning of each column, empty for those that are not used; no columns for any other line."""
+def _titles(text: str, place: Place) -> list[str]:
+    """Return the meaning of each column, empty for those that are not used; no columns for any other line.
+
+    Raises InputError for a title with a unit of time, size or bandwidth that OSU does not print.
+    """
     parts = re.split(r"\s{2,}|\t", text.lstrip("# "))
     titles = [re.sub(r"\s*[(\[].*?[)\]]", "", part).strip().lower() for part in parts]
     meanings = [_COLUMNS.get(title, "") for title in titles]
-    return meanings if {"time", "bandwidth"} & {*meanings} else []
+    if not {"time", "bandwidth"} & {*meanings}:
+        return []
+    for unit in re.findall(r"[(\[](.*?)[)\]]", text):
+        if unit in units_with_dimension() and unit not in UNITS:
+            raise InputError("a title with another unit than OSU prints", place, value=text, allowed=", ".join(UNITS))
+    return meanings
 
 
 def _cells(test: _Test, text: str, place: Place) -> dict[str, float] | None:
