@@ -26,7 +26,7 @@ OF_NODES = (
     *("processor.rate", "processor.clock", "processor.cpi"),
     *("memory.latency", "memory.per_byte"),
     *("disk.read_startup", "disk.write_startup", "disk.per_byte"),
-    *("accelerator.rate", "accelerator.efficiency", "accelerator.launch"),
+    *("accelerator.rate", "accelerator.efficiency", "accelerator.attention_efficiency", "accelerator.launch"),
     *(f"accelerator.rates.{name}" for name in FORMAT_BYTES),
     *(f"accelerator.{part}.{key}" for part in ("memory", "link") for key in ("latency", "per_byte")),
 )

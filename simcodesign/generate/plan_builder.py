@@ -44,6 +44,9 @@ from simcodesign.generate.randomness.variations import Variations
 from simcodesign.generate.rank_classes import RankClasses
 from simcodesign.generate.segment import Segment, woven
 
+#: A dictionary of ``Totals``, a name in it, and the amount that is added there.
+Added = tuple[dict[str, float], str, float]
+
 
 @dataclass
 class Totals:
@@ -51,7 +54,8 @@ class Totals:
 
     ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, accesses to memory that
     were ``prefetched``, amounts ``used`` of the machine's resources; how the hits of each level were counted; and
-    seconds on accelerators, and on processors, by what limits them.
+    seconds on accelerators, and on processors, by what limits them. ``noted``: if not None, also lists all that is
+    added.
     """
 
     work: dict[str, float] = field(default_factory=dict)
@@ -61,6 +65,13 @@ class Totals:
     hit_methods: dict[str, str] = field(default_factory=dict)
     limits_s: dict[str, float] = field(default_factory=dict)
     processor_limits_s: dict[str, float] = field(default_factory=dict)
+    noted: list[Added] | None = None
+
+    def add(self, totals: dict[str, float], name: str, amount: float) -> None:
+        """Add to one of these totals."""
+        totals[name] = totals.get(name, 0.0) + amount
+        if self.noted is not None:
+            self.noted.append((totals, name, amount))
 
 
 @dataclass(frozen=True)
@@ -254,7 +265,7 @@ class StepWriter:
     def count(self, totals: dict[str, float], name: str, each: FloatOrArray) -> None:
         """Add for the Result what each rank does."""
         every = float(np.sum(self.present * each)) * float(self.step.repetitions)
-        totals[name] = totals.get(name, 0.0) + every
+        self.builder.totals.add(totals, name, every)
 
     def count_instructions(self, unit: str, work: FloatOrArray, duration_s: FloatOrArray) -> None:
         """Note for the counters the instructions of a computation."""

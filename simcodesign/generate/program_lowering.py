@@ -1,7 +1,7 @@
 """The operations of a program whose ranks do its steps in order: every block once, and then as often as it is repeated.
 
-A loop with an index is evaluated once for each of its iterations; what does not depend on the index in it is lowered
-once.
+A loop with an index is lowered once for all iterations that do the same. Steps in it that do not depend on the index
+are lowered once.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.wait import Poll, Wait
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
-from simcodesign.describe.programs.program import Step, placed_demands, walk
+from simcodesign.describe.programs.groups import GROUP_NAMES
+from simcodesign.describe.programs.program import Block, Step, placed_demands, walk
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.plan import DemandOrder, Int32s, Int64s
-from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
+from simcodesign.generate.plan_builder import Added, LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.rank_classes import ClassFinder, RankClasses
 from simcodesign.generate.segment import Segment, joined
 from simcodesign.generate.side_chains import SideChains
+
+#: Maximum number of values of an expression, of all iterations and ranks, that are compared.
+MAX_COMPARED = 2**24
 
 
 @dataclass(frozen=True)
@@ -128,8 +133,25 @@ class ProgramLowering:
             if not by_machine and not depends:
                 ready[place] = self._step(step, first)
             first += _demands_in(inner)
-        every = [self._block(iteration, number, ready) for iteration in loop.iterations()]
+        every = self._each(loop, number, ready)
         return self._joined([one.segment for one in every], [one.turns for one in every])
+
+    def _each(self, loop: EvaluatedBlock, number: int, ready: dict[int, Written]) -> list[Written]:
+        """Return the iterations, of which those that do the same are lowered once, and add up the totals of each."""
+        firsts, totals = first_alike(loop, self.builder), self.builder.totals
+        every, added = list[Written](), dict[int, list[Added]]()
+        for iteration, first in zip(loop.iterations(), firsts, strict=True):
+            if first < len(every):
+                every.append(every[first])
+                for one in added[first]:
+                    totals.add(*one)
+                continue
+            outer, totals.noted = totals.noted, []
+            every.append(self._block(iteration, number, ready))
+            added[first], totals.noted = totals.noted, outer
+            if outer is not None:
+                outer.extend(added[first])
+        return every
 
     def _variant(self, number: int) -> Int32s:
         """Return a new variant of a demand, of which nothing is counted yet."""
@@ -156,3 +178,48 @@ def whole_repeat(step: EvaluatedBlock) -> int:
             block.repeat.place or block.place,
         )
     return int(times)
+
+
+def first_alike(loop: EvaluatedBlock, builder: PlanBuilder) -> list[int]:
+    """Return for each iteration the number of the first one that does the same: its own if none does.
+
+    Iterations do the same if all expressions with the index have the same values, to the last bit. All count as
+    different if steps have random times, counters or files, or if these expressions have names that are only known
+    within an iteration.
+    """
+    count = int(np.max(loop.count()))
+    expressions = _with_index(loop.block, builder)
+    if expressions is None or count < 2 or count * builder.ranks > MAX_COMPARED:
+        return [*range(count)]
+    assert loop.block.index is not None
+    names = {**loop.evaluation.names, loop.block.index: np.arange(count, dtype=np.float64)[:, None]}
+    alike = np.zeros(count, np.int64)
+    for expression in expressions:
+        try:
+            values, _ = np.broadcast_arrays(expression.evaluate(names), np.zeros((count, 1)))
+        except InputError:  # the iteration that has this value is to raise it, if there is one
+            return [*range(count)]
+        bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+        number = np.unique(bits, axis=0, return_inverse=True)[1].reshape(count)
+        alike = np.unique(alike * count + number, return_inverse=True)[1].reshape(count)
+    first = np.unique(alike, return_index=True)[1]
+    numbers: list[int] = first[alike].tolist()
+    return numbers
+
+
+def _with_index(loop: Block, builder: PlanBuilder) -> list[Expression] | None:
+    """Return the expressions with the index, whose values decide what an iteration does; None if others decide too."""
+    workload = builder.design_point.workload
+    if builder.tally is not None or builder.variations.marked or workload.uses_storage:
+        return None
+    steps = [loop, *walk(loop.body)]
+    inner = {step.index for step in steps[1:] if isinstance(step, Block)} - {None}
+    found: dict[str, Expression] = {}
+    for step in steps:
+        own = [*step.expressions()]
+        if not isinstance(step, Block) and step.communicator is not None:
+            own.append(workload.groups[step.communicator])
+        found |= {one.text: one for one in own if loop.index in one.names}
+    if any(not one.names.isdisjoint({*GROUP_NAMES, *inner}) for one in found.values()):
+        return None
+    return [*found.values()]

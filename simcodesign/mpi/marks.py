@@ -56,7 +56,7 @@ def kernel(**keywords: Any) -> None:
 
     The keywords are those of ``kernel`` in workload files: ``flops``, ``bytes`` or both, or a shape
     (``gemm=(m, n, k)``, ``attention={...}``,
-    ``normalisation={...}``); ``type`` and ``times``.
+    ``normalisation={...}``); ``type``, ``efficiency`` and ``times``.
 
     Under ``simcodesign run`` they are recorded instead of the CPU time since that call; under MPI this does nothing.
     Raises InputError for other keywords, and for a machine without an accelerator or a rate of this type.

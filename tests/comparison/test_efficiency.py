@@ -37,6 +37,15 @@ def test_what_the_efficiency_adds_to_the_roofline(efficiency: str, forecast_s: f
     assert step.change_s == pytest.approx(expected_s - (4 + 16 + 3), rel=1e-12)
 
 
+def test_what_the_efficiency_of_attention_adds() -> None:
+    """Alone, and with an efficiency of products: the first kernel is attention."""
+    load = workload(PROGRAM.replace("32, type: bf16", "32, type: bf16, efficiency: attention"))
+    for keys, expected_s in (("", 16 + 16 + 3), (", efficiency: 0.5", 16 + 32 + 3)):
+        for form in ("0.25", "{formula: 8/flops}"):
+            (step,) = compare(load, machine(f"{keys}, attention_efficiency: {form}"), {"P": 2}).roofline_ladder
+            assert (step.time_s, step.change_s) == (expected_s, expected_s - 4 - 16 - 3)
+
+
 def test_it_is_of_each_partition() -> None:
     parts = "partitions: [{name: a, nodes: 1}, {name: b, nodes: 1, accelerator: {efficiency: 0.25}}]\n"
     (step,) = compare(workload(PROGRAM), machine(", efficiency: 0.5", parts), {"P": 2}).roofline_ladder

@@ -7,10 +7,17 @@ import pytest
 import simcodesign as sc
 from validation.measured import inference_layers
 
-#: Products of one efficiency, and the memory of the data sheet.
-GPUS = sc.Machine.load("selene", {"accelerator.efficiency": 0.6774, "accelerator.memory.bandwidth": "2039 GB/s"})
+#: Products of one efficiency, attention of another, and the memory of the data sheet.
+GPUS = sc.Machine.load(
+    "selene",
+    {
+        "accelerator.efficiency": 0.6774,
+        "accelerator.attention_efficiency": 0.242,
+        "accelerator.memory.bandwidth": "2039 GB/s",
+    },
+)
 #: Of these: operations of 16 bits and bytes of the memory per second, and a message between two GPUs of a node.
-FLOPS_PER_S, MEMORY_PER_S = 0.6774 * 312e12, 2039e9
+FLOPS_PER_S, ATTENTION_FLOPS_PER_S, MEMORY_PER_S = 0.6774 * 312e12, 0.242 * 312e12, 2039e9
 STARTUP_S, LINK_PER_S = 6.062279e-6, 231.748706e9
 #: A small model with 4 heads of keys and values for 16 heads.
 SMALL = {"layers": 3, "hidden": 1024, "heads": 16, "kv_heads": 4, "vocabulary": 8192, "batch": 5, "prompt_tokens": 300}
@@ -32,9 +39,9 @@ def test_parameters_and_cache_of_published_models() -> None:
     assert values_of(grouped | {"kv_heads": 8})["token_bytes"] * 8 == values_of(grouped)["token_bytes"]
 
 
-def kernel_s(flops: float, size: float) -> float:
+def kernel_s(flops: float, size: float, rate: float = FLOPS_PER_S) -> float:
     """The roofline."""
-    return max(flops / FLOPS_PER_S, size / MEMORY_PER_S)
+    return max(flops / rate, size / MEMORY_PER_S)
 
 
 def product_s(m: float, n: float, k: float) -> float:
@@ -49,7 +56,7 @@ def pass_s(requests: int, tokens: int, seen: int, tensor: int) -> float:
     own, own_kv = heads // tensor, max(kv_heads // tensor, 1)
     layer = product_s(new, (own + 2 * own_kv) * width, hidden) + product_s(new, hidden, own * width)
     moved = 2 * requests * width * (2 * own * tokens + 2 * own_kv * seen)
-    layer += kernel_s(4 * new * seen * own * width, moved)
+    layer += kernel_s(4 * new * seen * own * width, moved, ATTENTION_FLOPS_PER_S)
     layer += product_s(new, 4 * hidden // tensor, hidden) + product_s(new, hidden, 4 * hidden // tensor)
     norms, sums, activation = 2 * 2 * hidden, 2 * 3 * hidden, 2 * 4 * hidden / tensor
     layer += 2 * new * (norms + sums + activation) / MEMORY_PER_S

@@ -5,7 +5,7 @@ Waterman, Patterson, CACM 52(4), 2009), and of a copy of m bytes over the link (
 
     T = times (t_l + max(f / R, latency + m / B))          T = times (latency + m / bandwidth of the link)
 
-In a number format, R is the rate in this format times the efficiency.
+In a number format, R is the rate in this format times the efficiency, of attention its own if the machine states one.
 
 A rank has its accelerator and its link for itself: waiting for shared ones is the effect ``accelerators``.
 
@@ -113,7 +113,7 @@ def _rate_flop_per_s(demand: Kernel, step: EvaluatedStep, amounts: Mapping[str, 
     """Operations per second that its kernels reach."""
     where = step.machine.name, demand.place
     rate = needed_rate(step.accelerator, number_format(demand, step), *where)
-    return rate * efficiency_of(step.accelerator, amounts, *where) if demand.type else rate
+    return rate * efficiency_of(step.accelerator, amounts, *where, demand.is_attention) if demand.type else rate
 
 
 def launch_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:

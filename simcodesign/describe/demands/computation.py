@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE, Demand, Evaluate
-from simcodesign.describe.demands.kernel_shapes import Shape
+from simcodesign.describe.demands.kernel_shapes import ATTENTION, Shape
 from simcodesign.describe.randomness.distribution import Distribution
 
 
@@ -73,7 +73,8 @@ class Kernel(Demand):
     Each of ``flops``, or of ``seconds`` that it was measured to take, during which ``bytes`` pass the memory of the
     accelerator. What is None is none. ``type``: the number format of the flops, which has a rate of its own: its name,
     or an expression of its number (``FORMAT_NUMBERS``); empty for the one rate of the machine. ``shape``: what each
-    kernel is, instead of flops and bytes.
+    kernel is, instead of flops and bytes. ``efficiency``: ``ATTENTION`` for the machine's efficiency of attention,
+    which this shape has without it; otherwise empty.
     """
 
     flops: Expression | None = None
@@ -83,8 +84,14 @@ class Kernel(Demand):
     varies: Distribution | None = None
     type: str | Expression = ""
     shape: Shape | None = None
+    efficiency: str = ""
     works_on = ACCELERATOR
     can_be_started = True
+
+    @property
+    def is_attention(self) -> bool:
+        """Whether the machine's efficiency of attention applies, if it states one."""
+        return self.efficiency == ATTENTION or (self.shape is not None and self.shape.kind == ATTENTION)
 
     def amounts(self) -> Iterator[Expression]:
         yield from (part for part in (self.flops, self.seconds, self.bytes) if part is not None)

@@ -25,8 +25,10 @@ class Accelerator:
 
     A kernel is launched in ``launch_s`` by the processor, then computes at ``rate_flop_per_s``, or in a number format
     at one of ``rates``, times ``efficiency`` and ``efficiency_by_shape``, while its bytes pass at ``memory_per_byte_s``
-    each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory holds ``capacity_bytes``,
-    of which ``reserved_bytes`` are for buffers of messages and other software, not for footprints of ranks.
+    each, ``memory_latency_s`` after its beginning; it takes the longer of the two. For kernels of attention,
+    ``attention_efficiency`` and ``attention_efficiency_by_shape`` replace these two efficiencies, unless the former is
+    None. Its memory holds ``capacity_bytes``, of which ``reserved_bytes`` are for buffers of messages and other
+    software, not for footprints of ranks.
     A copy of m bytes between host and accelerator takes ``link_latency_s + m link_per_byte_s``; both directions work at
     the same time if the link ``is_full_duplex``. None: not stated. At work it draws ``dynamic_power_w``. The effect
     ``interference`` takes the fraction ``interference`` off the rate of a kernel while messages of its rank are in
@@ -47,6 +49,8 @@ class Accelerator:
     rates: Rates = field(default_factory=Rates)
     efficiency: FloatOrArray = 1.0
     efficiency_by_shape: Efficiency | None = None
+    attention_efficiency: FloatOrArray | None = None
+    attention_efficiency_by_shape: Efficiency | None = None
     interference: float = 0.0
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -99,20 +103,29 @@ def _needed_rate_in(accelerator: Accelerator, format: str, machine: str, place: 
 
 
 def efficiency_of(
-    accelerator: Accelerator, amounts: Mapping[str, FloatOrArray | None], machine: str, place: Place
+    accelerator: Accelerator,
+    amounts: Mapping[str, FloatOrArray | None],
+    machine: str,
+    place: Place,
+    is_attention: bool = False,
 ) -> FloatOrArray:
     """Return the fraction of its rates that a kernel with these amounts reaches.
 
+    ``is_attention``: whether the kernel is attention, which has an efficiency of its own if the machine states one.
+
     InputError unless it is above 0 and at most 1, and for an amount that is needed and None.
     """
-    efficiency = accelerator.efficiency
-    if accelerator.efficiency_by_shape is not None:
+    key, efficiency, by_shape = "accelerator.efficiency", accelerator.efficiency, accelerator.efficiency_by_shape
+    if is_attention and accelerator.attention_efficiency is not None:
+        key, efficiency = "accelerator.attention_efficiency", accelerator.attention_efficiency
+        by_shape = accelerator.attention_efficiency_by_shape
+    if by_shape is not None:
         names = {name: amount for name, amount in amounts.items() if amount is not None}
-        efficiency = efficiency * accelerator.efficiency_by_shape.at(names, place)
+        efficiency = efficiency * by_shape.at(names, key, place)
     every = np.asarray(efficiency)
     good = (every > 0) & (every <= 1)
     if not np.all(good):
-        what = f"accelerator.efficiency of {machine} is out of range"
+        what = f"{key} of {machine} is out of range"
         raise InputError(what, place, value=float(every[~good].flat[0]), allowed="a fraction above 0, at most 1")
     return efficiency
 
@@ -168,9 +181,10 @@ class _BelowOne(Quantity):
 
 
 def _accelerator(**values: Any) -> Accelerator:
-    """Return the accelerator of these fields; its efficiency is a number, or depends on the shape."""
-    if isinstance(values.get("efficiency"), Efficiency):
-        values["efficiency_by_shape"] = values.pop("efficiency")
+    """Return the accelerator of these fields; each of its efficiencies is a number, or depends on the shape."""
+    for name in ("efficiency", "attention_efficiency"):
+        if isinstance(values.get(name), Efficiency):
+            values |= {name: 1.0, f"{name}_by_shape": values[name]}
     return Accelerator(**values)
 
 
@@ -189,6 +203,12 @@ ACCELERATOR = Section(
         EfficiencyForm(),
         "fraction of `rates` that kernels reach, at most 1",
         "1",
+    ),
+    Key(
+        "attention_efficiency",
+        EfficiencyForm(),
+        "fraction of `rates` that kernels of attention reach, at most 1",
+        "as `efficiency`",
     ),
     Key("launch", Constant("time"), "time of the processor to start a kernel", "0 s", field="launch_s"),
     Key("memory", _MEMORY, "the memory of an accelerator", field=""),

@@ -30,14 +30,14 @@ class Efficiency:
     formula: Expression
     points: tuple[tuple[float, float], ...] = ()
 
-    def at(self, names: Mapping[str, FloatOrArray], place: Place) -> FloatOrArray:
-        """Return the efficiency of the kernel at ``place`` with these amounts.
+    def at(self, names: Mapping[str, FloatOrArray], key: str, place: Place) -> FloatOrArray:
+        """Return the efficiency, stated at ``key``, of the kernel at ``place`` with these amounts.
 
         InputError for a name that the kernel does not have.
         """
         unknown = sorted(self.formula.names - names.keys())
         if unknown:
-            what = f"accelerator.efficiency uses {unknown[0]}, which this kernel does not have"
+            what = f"{key} uses {unknown[0]}, which this kernel does not have"
             raise InputError(what, place, allowed=nearest(unknown[0], names))
         value = self.formula.evaluate(names)
         if not self.points:

@@ -120,7 +120,7 @@ def kernel(**keywords: Any) -> Operation:
     """Do kernels on the accelerator of the rank, by the keywords of ``kernel`` in workload files.
 
     ``flops``, ``bytes`` or both, or a shape (``gemm=(m, n, k)``, ``attention={...}``, ``normalisation={...}``);
-    ``type`` and ``times``.
+    ``type``, ``efficiency`` and ``times``.
 
     >>> import simcodesign as sc
     >>> @sc.program

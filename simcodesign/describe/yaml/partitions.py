@@ -94,7 +94,8 @@ PARTITION = Section(
 )
 #: Properties that all accelerators of a machine share.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
-_ALIKE |= {"dynamic_power_w": "dynamic_power", "efficiency_by_shape": "efficiency"}
+_ALIKE |= {"dynamic_power_w": "dynamic_power"}
+_ALIKE |= {f"{name}_by_shape": name for name in ("efficiency", "attention_efficiency")}
 _ALIKE |= {"interference": "interference", "reserved_bytes": "memory.reserved"}
 #: Keys that a partition states in full, or not at all.
 _WHOLE = ("topology", "segments")

@@ -100,7 +100,7 @@ def _parts_s(
     if (flops := amounts["flops"]) is not None:
         computing_s = flops / needed_rate(accelerator, _format(demand, writer), *where)
         if demand.type:
-            computing_s = computing_s / efficiency_of(accelerator, amounts, *where)
+            computing_s = computing_s / efficiency_of(accelerator, amounts, *where, demand.is_attention)
     if (size_bytes := amounts["bytes"]) is None:
         return computing_s, 0.0
     per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", *where)

@@ -8,6 +8,7 @@ import numpy as np
 
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import Accelerator
+from simcodesign.describe.machine_parts.efficiency import Efficiency
 from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.partitions import partitions_of
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text
@@ -27,9 +28,14 @@ def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
         yield f"rate in {name}", amount_text(rate, "rate")
     if np.any(np.not_equal(accelerator.efficiency, 1)):
         yield "efficiency of kernels", amount_text(accelerator.efficiency, "count")
-    if (by_shape := accelerator.efficiency_by_shape) is not None:
-        over = f"a table of {len(by_shape.points)} points over " if by_shape.points else ""
-        yield "efficiency by shape", f"{over}{by_shape.formula.text}"
+    if accelerator.efficiency_by_shape is not None:
+        yield "efficiency by shape", _table_text(accelerator.efficiency_by_shape)
+    if (of_attention := accelerator.attention_efficiency) is not None:
+        table = accelerator.attention_efficiency_by_shape
+        if table is None or np.any(np.not_equal(of_attention, 1)):
+            yield "efficiency of attention", amount_text(of_attention, "count")
+        if table is not None:
+            yield "efficiency of attention by shape", _table_text(table)
     yield "launch of a kernel", amount_text(accelerator.launch_s, "time")
     if accelerator.memory_per_byte_s is not None:
         bandwidth = bandwidth_text(accelerator.memory_per_byte_s)
@@ -44,6 +50,12 @@ def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
         duplex = "in each direction" if accelerator.is_full_duplex else "in one direction at a time"
         yield "link to the host", f"{bandwidth_text(accelerator.link_per_byte_s)} {duplex}"
         yield "latency of a copy", amount_text(accelerator.link_latency_s, "time")
+
+
+def _table_text(by_shape: Efficiency) -> str:
+    """Return the formula, and the number of points over it if there are any."""
+    over = f"a table of {len(by_shape.points)} points over " if by_shape.points else ""
+    return f"{over}{by_shape.formula.text}"
 
 
 def _ridge_rows(accelerator: Accelerator) -> Rows:

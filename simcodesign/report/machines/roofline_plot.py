@@ -49,7 +49,7 @@ class Roof:
 
     def of(self, used: Set[str]) -> bool:
         """Return whether it is of one of these number formats, of accelerators without one, or of one processor."""
-        words = self.name.removesuffix(" reached").split(" and ")
+        words = self.name.partition(" reached")[0].split(" and ")
         return (self.name.startswith("processor") and "processor" in used) or not used.isdisjoint(words)
 
     def at(self, flops_per_byte: float) -> float:
@@ -58,7 +58,7 @@ class Roof:
 
 
 def roofs(machine: Machine) -> Iterator[Roof]:
-    """Yield the roofs of one accelerator in each number format, with its efficiency if that is a number.
+    """Yield the roofs of one accelerator in each number format, with its efficiencies if these are numbers.
 
     The roofs of one processor that has the memory of its node for itself, that finds its data in each cache with a
     bandwidth or at another socket, and that has its part of the memory; and the roof of all processors of a node.
@@ -75,6 +75,9 @@ def roofs(machine: Machine) -> Iterator[Roof]:
             yield Roof(" and ".join(names), rate, byte_per_s)
             if one.efficiency != 1:
                 yield Roof(f"{' and '.join(names)} reached", rate * float(one.efficiency), byte_per_s)
+            if one.attention_efficiency is not None and one.attention_efficiency_by_shape is None:
+                reached = rate * float(one.attention_efficiency)
+                yield Roof(f"{' and '.join(names)} reached by attention", reached, byte_per_s)
     if machine.memory is not None:
         rate, byte_per_s = float(machine.processor.rate_flop_per_s), 1 / float(machine.memory.per_byte_s)
         yield Roof("processor", rate, byte_per_s)

@@ -220,7 +220,8 @@ def _demand_label(step: Demand) -> str:
                 extents = ", ".join(f"{name} {amount.text}" for name, amount in step.shape.named.items())
                 work = f"{step.shape.kind} ({extents})"
             format = step.type if isinstance(step.type, str) else f"the format {step.type.text}"
-            return f"compute {work}{f' in {format}' * bool(format)} on the accelerator{_times(step.times)}"
+            reached = " at the efficiency of attention" * bool(step.efficiency)
+            return f"compute {work}{f' in {format}' * bool(format)}{reached} on the accelerator{_times(step.times)}"
         case Copy():
             return f"copy {step.bytes.text} bytes to the {step.to}{_times(step.times)}"
         case MemoryAccesses():

@@ -25,7 +25,7 @@ LARGER_IS_BETTER = (
     *("accelerator.memory.capacity", "node.memory.cache", "storage.metadata_rate"),
 )
 #: Constants that are better when they are larger, up to 1.
-_SHARES = ("accelerator.efficiency",)
+_SHARES = ("accelerator.efficiency", "accelerator.attention_efficiency")
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")
 _LINK_BYTES, _INTERFACE_BYTES = "network.link_per_byte", "network.interfaces.per_byte"

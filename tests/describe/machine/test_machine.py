@@ -84,6 +84,7 @@ accelerator:
   rate: 1 TFLOP/s
   rates: {fp64: 1e12, fp32: 2e12, tf32: 4e12, bf16: 8e12, fp16: 8e12, fp8: 1.6e13, int8: 1.6e13, fp6: 3e13, fp4: 3e13, int4: 3e13}
   efficiency: 0.8
+  attention_efficiency: 0.6
   launch: 5 us
   memory: {latency: 1 us, bandwidth: 1 TB/s, capacity: 64 GB}
   link: {latency: 10 us, bandwidth: 10 GB/s}

@@ -38,6 +38,16 @@ def test_ridge_points() -> None:
     }
 
 
+def test_attention_has_roofs_if_its_efficiency_is_a_number() -> None:
+    plain = [roof.name for roof in roofs(read_machine(MACHINE))]
+    stated = MACHINE.replace("efficiency: 0.5", "efficiency: 0.5, attention_efficiency: 0.25")
+    found = {roof.name: roof.ridge for roof in roofs(read_machine(stated))}
+    assert found.keys() - {*plain} == {"fp64 reached by attention", "bf16 and fp16 reached by attention"}
+    assert (found["fp64 reached by attention"], found["bf16 and fp16 reached by attention"]) == (2.5, 37.5)
+    by_shape = MACHINE.replace("efficiency: 0.5", "efficiency: 0.5, attention_efficiency: {formula: 1/4}")
+    assert [roof.name for roof in roofs(read_machine(by_shape))] == plain
+
+
 def test_caches_and_sockets_have_roofs() -> None:
     """Ridges: 10 GFLOP/s over 64 B of 2 GHz, over 20 GB/s of each of two controllers, over 8 GB/s between sockets."""
     machine = MACHINE.partition("accelerator")[0].replace("rate: 10 GFLOP/s", "rate: 10 GFLOP/s, clock: 2 GHz")

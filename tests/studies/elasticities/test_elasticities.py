@@ -231,3 +231,12 @@ def test_a_higher_efficiency_is_the_better_one(efficiency: float, better: float)
     assert "accelerator.efficiency" not in by_name(
         elasticities(work, read_machine(text.replace("SHARE", "1")), {"P": 1}, effects="none")
     )
+
+
+def test_a_higher_efficiency_of_attention_is_the_better_one() -> None:
+    link = "memory: {bandwidth: 1 TB/s}, link: {bandwidth: 1 TB/s}"
+    gpu = f"accelerator: {{count: 1, rate: 1 TFLOP/s, rates: {{fp64: 1 TFLOP/s}}, attention_efficiency: 0.5, {link}}}"
+    work = workload("- kernel: {flops: 1e12, bytes: 1, type: fp64, efficiency: attention}\n")
+    found = by_name(elasticities(work, read_machine(f"{CROSSBAR}{gpu}\n"), {"P": 1}, effects="none"))
+    gained = found["accelerator.attention_efficiency"]
+    assert gained.forecast == gained.simulated == pytest.approx(0.5 / 0.55 - 1)

@@ -37,6 +37,12 @@ def _amounts(kind: str) -> Section:
         "the number format, one of `accelerator.rates`, or an expression of its number in their order, from 1",
         "the format of `rate`",
     ),
+    Key(
+        "efficiency",
+        Choice((ATTENTION,)),
+        "`attention`: the kernel reaches `accelerator.attention_efficiency` of the rate",
+        "of the shape `attention`, `attention`; otherwise the kernel reaches `accelerator.efficiency`",
+    ),
     times("number of kernels"),
     VARIES,
     WHEN,
@@ -49,6 +55,8 @@ def _kernel(name: str, entry: Entry, values: dict[str, Any]) -> Kernel:
         raise InputError("how much an accelerator is to compute", entry.place, value=given, allowed=allowed)
     if shapes and "type" not in values:
         raise InputError(f"{shapes[0]} needs a type", entry.place, allowed=", ".join(FORMAT_BYTES))
+    if "efficiency" in values and "type" not in values:
+        raise InputError("efficiency needs a type", entry.place, allowed=", ".join(FORMAT_BYTES))
     return Kernel(**values, place=entry.place) if not shapes else _of_shape(shapes[0], entry, values)
 
 

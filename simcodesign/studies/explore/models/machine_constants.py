@@ -109,6 +109,7 @@ def _default_of(path: str, machine: Machine) -> float | None:
         "network.packing_per_byte": network.packing_s_per_byte,
         "network.matching": network.search_s,
         "storage.write_per_byte": None if storage is None else storage.per_byte_s,
+        "accelerator.attention_efficiency": None if machine.accelerator is None else machine.accelerator.efficiency,
     }
     value = defaults.get(path)
     return None if value is None else float(np.asarray(value))
