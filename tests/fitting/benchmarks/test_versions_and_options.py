@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -386,6 +388,18 @@ def test_a_named_format_reads_its_own_part(tmp_path: Path) -> None:
     assert (table.format, [row.operation for row in table.rows].count("ping_pong")) == ("osu", 4)
     every = read_measurements(tmp_path / "output.txt", "imb")
     assert {*every.regions} == {"ping_pong", "sendrecv", "allreduce"}
+
+
+def test_a_named_format_of_a_fresh_process_reads_its_own_part(tmp_path: Path) -> None:
+    """Nothing has imported the formats of the other outputs in the file."""
+    path = tmp_path / "output.txt"
+    path.write_text(outputs.OSU_LATENCY + outputs.IMB, encoding="utf-8")
+    source = (
+        "from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark\n"
+        f"print(*(row.operation for row in read_benchmark({str(path)!r}, 'osu').rows))"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True, timeout=60)
+    assert {*done.stdout.split()} == {"ping_pong"}
 
 
 def test_hpc_challenge_has_linpack_and_stream_of_its_ranks(tmp_path: Path) -> None:
