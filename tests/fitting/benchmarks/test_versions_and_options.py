@@ -390,11 +390,12 @@ def test_a_named_format_reads_its_own_part(tmp_path: Path) -> None:
     assert {*every.regions} == {"ping_pong", "sendrecv", "allreduce"}
 
 
-def test_a_named_format_of_a_fresh_process_reads_its_own_part(tmp_path: Path) -> None:
-    """Nothing has imported the formats of the other outputs in the file."""
+def test_a_named_format_reads_its_own_part_before_others_are_imported(tmp_path: Path) -> None:
+    """In a process that has imported this format, but not those of the other outputs in the file."""
     path = tmp_path / "output.txt"
     path.write_text(outputs.OSU_LATENCY + outputs.IMB, encoding="utf-8")
     source = (
+        "import simcodesign.fitting.readers.benchmarks.osu\n"
         "from simcodesign.fitting.readers.benchmarks.output.table import read_benchmark\n"
         f"print(*(row.operation for row in read_benchmark({str(path)!r}, 'osu').rows))"
     )
