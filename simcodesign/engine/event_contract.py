@@ -47,8 +47,8 @@
    last byte arrives. If all times are whole nanoseconds (or picoseconds) except for rounding, the run counts in these,
    so that simultaneous events on paper are simultaneous in the run.
 6. The operations that poll (``Polls``) look as at one more station, which arbitrates after all others, in one event
-   for each of them, in the order of arrival times and operations. If the part has not begun, and its second operation
-   is no receive or one whose message has arrived by now, or the poll waits, the part begins now, and the operation is
+   for each of them, in the order of arrival times and operations. If the part has not begun, and the message
+   of its first receive has arrived by now, or it has none, or the poll waits, the part begins now, and the operation is
    done when the part is. Otherwise it is done now.
 7. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as
    messages of sends do; as operations they come after all others. No one receives them. The run ends when the last

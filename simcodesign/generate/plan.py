@@ -238,14 +238,15 @@ class Edges:
 class Polls:
     """Parts of ranks that begin when they are polled, not when they are started.
 
-    A part begins with an operation of no time, after which it does its first message, and ends with one. If the part
-    has not begun when an operation polls it, and its first operation is no receive, or one whose message has arrived,
-    the part begins then, and the operation is done when the part is. If the message has not arrived, the operation is
-    done, unless it waits. If the part is done already, so is the operation.
+    A part begins and ends with an operation of no time. If it has not begun when an operation polls it, and the message
+    of its first receive has arrived, or it sends first, the part begins then, and the operation is done when the part
+    is. If the message has not arrived, the operation is done, unless it waits. If the part is done already, so is the
+    operation.
     """
 
     part: Int32s  # (N,) of an operation that polls: the first operation of the part that it polls, or NONE
     end: Int32s  # (N,) of the first operation of a part: the last one, or NONE
+    receive: Int32s  # (N,) of the first operation of a part: the receive that it does first, or NONE
     waits: NDArray[np.bool_]  # (N,) whether it polls until the part is done
 
 

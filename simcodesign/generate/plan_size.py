@@ -95,7 +95,7 @@ RESULT = 2 * 8
 #: Bytes of an operation with dependencies beyond its rank: their begin (8), and two ends of each.
 DEPENDENCIES = 8 + 2 * 4
 #: Bytes of an operation of programs whose parts are polled: ``Polls``, and the poll that began a part.
-POLLED = 4 + 4 + 1 + 4
+POLLED = 4 + 4 + 4 + 1 + 4
 #: Bytes of an operation where messages share links fairly: the arrays of ``FairSharing``.
 FAIR = 8 + 8 + 8 + 1 + 8 + 4
 #: What LogGOPSim's rules take in addition: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.operation_kinds import HELD, RECEIVE
 from simcodesign.generate.plan import NONE, Int32s, Int64s, Polls
 from simcodesign.generate.segment import Segment
 
@@ -32,11 +33,15 @@ def polls_of(segment: Segment, rank: Int32s) -> Polls | None:
         return None
     operations = np.flatnonzero(polled)
     count = len(polled)
-    polls = Polls(np.full(count, NONE, np.int32), np.full(count, NONE, np.int32), np.zeros(count, bool))
+    part, end, receive = (np.full(count, NONE, np.int32) for _ in range(3))
+    polls = Polls(part, end, receive, np.zeros(count, bool))
     names, roles = polled[operations] // ROLES, polled[operations] % ROLES
     for name in np.unique(names):
         same = names == name
         _find(operations[same], roles[same], segment.first[rank[operations[same]]], polls)
+    kind, begins = segment.fields["kind"], operations[roles == BEGINS]
+    first = begins + 1 + (kind[begins + 1] == HELD)
+    receive[begins] = np.where(kind[first] == RECEIVE, first, NONE)
     return polls
 
 

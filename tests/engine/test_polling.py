@@ -23,7 +23,7 @@ from simcodesign.engine.selection import run
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import Plans, make_plan
 from tests import examples
-from tests.builders import machine, network, read_workload, workload
+from tests.builders import machine, network, read_machine, read_workload, workload
 
 #: Seconds of the message of a chain, and its bytes.
 MESSAGE_S, SIZE_BYTES = 3.0, 8
@@ -124,7 +124,7 @@ program:
     assert rank_ends_s(read_workload(text), HOCKNEY, 6) == now_s
 
 
-@pytest.mark.parametrize("name", ["torus-cluster", "fat-tree-cluster", "dahu"])
+@pytest.mark.parametrize("name", ["torus-cluster", "fat-tree-cluster", "ice-lake-cluster"])
 @pytest.mark.parametrize("effects", ["none", "hops", "links,interfaces", "links,interfaces,noise"])
 @pytest.mark.parametrize("polls", [0, 1, 7])
 def test_engines_agree(name: str, effects: str, polls: int) -> None:
@@ -134,6 +134,16 @@ def test_engines_agree(name: str, effects: str, polls: int) -> None:
     results = [simulate("hpl", described, given, effects=effects, engine=one) for one in ("simpy", "compiled")]
     assert results[0].makespan_s == results[1].makespan_s
     assert results[0].events == results[1].events
+
+
+def test_messages_that_hold_their_receivers() -> None:
+    """The message sets out at 10 s: the poll at 1 s does not wait for it; the one at 21 s receives it, which takes 3 s."""
+    holds = read_machine(
+        "simcodesign: 1\nname: m\nnodes: 1\nprocessors_per_node: 2\nprocessor: {rate: 1 FLOP/s}\n"
+        "network: {topology: {kind: crossbar}, startup: 9 s, bandwidth: 1 B/s}\n"
+        "node: {network: {topology: {kind: crossbar}, startup: 1 s, bandwidth: 4 B/s, holds_receiver: true}}\n"
+    )
+    assert rank_ends_s(chain([[10.0, 0.0, 0.0], [1.0, 20.0, 1.0]]), holds, 2) == [13.0, 22.0 + MESSAGE_S]
 
 
 def test_alike_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,7 @@ RECORDS(AS_RECORD)
     ARRAY(uint8_t, edge_early) /* by edge */ \
     ARRAY(int32_t, polled) /* of an operation that polls: `Polls.part`; NULL where nothing is polled */ \
     ARRAY(int32_t, polled_end) /* of the first operation of a part: `Polls.end` */ \
+    ARRAY(int32_t, polled_receive) /* of the first operation of a part: `Polls.receive` */ \
     ARRAY(uint8_t, waits) /* of an operation that polls */ \
     ARRAY(int32_t, route) \
     ARRAY(int32_t, cost) \

@@ -80,7 +80,8 @@ def _give_program(run: Run, plan: Plan) -> None:
         edges = plan.edges
         run.give("program", edge_start=edges.start, edge_target=edges.target, edge_early=edges.early)
     if plan.polls is not None:
-        run.give("program", polled=plan.polls.part, polled_end=plan.polls.end, waits=plan.polls.waits)
+        run.give("program", polled=plan.polls.part, polled_end=plan.polls.end)
+        run.give("program", polled_receive=plan.polls.receive, waits=plan.polls.waits)
     if plan.routes is not None:
         _give_routes(run, plan.routes)
 

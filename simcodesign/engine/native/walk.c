@@ -200,10 +200,11 @@ static inline int64_t proceed(Run *run, int64_t limit) {
 
 /* --- Polls --- */
 
-/* Whether an operation is no receive, or its message has arrived; it waits for nothing else but the one before. */
-static inline int has_come(const Run *run, int64_t op, double now) {
-    const Memory *memory = &run->memory;
-    return run->program.kind[op] != RECEIVE || (memory->missing[op] == 1 && memory->finish_s[op] <= now);
+/* Whether the message of a part's first receive has arrived, if it has one; that waits for nothing else but the operation
+ * before it. */
+static inline int has_come(const Run *run, int64_t part, double now) {
+    int32_t receive = run->program.polled_receive[part];
+    return receive == NONE || (run->memory.missing[receive] == 1 && run->memory.finish_s[receive] <= now);
 }
 
 /* The first operation that polls looks whether its part can begin. */
@@ -214,7 +215,7 @@ static void look(Run *run, double now) {
     if (following != NONE) schedule(run, station, later_of(run->memory.requests[following].arrival_s, now));
     int64_t op = run->memory.requests[slot].op, part = program->polled[op];
     forget(run, slot);
-    if (run->memory.missing[part] == 1 && (program->waits[op] || has_come(run, part + 1, now))) {
+    if (run->memory.missing[part] == 1 && (program->waits[op] || has_come(run, part, now))) {
         run->memory.missing[op] = HELD;
         run->memory.poll[program->polled_end[part]] = (int32_t)op;
         release(run, part, now);

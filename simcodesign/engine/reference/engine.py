@@ -213,9 +213,9 @@ class Simulation:
         if self.kind[op] == SEND:
             self.arrive(op)
 
-    def has_come(self, op: int) -> bool:
-        """Return whether an operation is no receive, or its message has arrived."""
-        return self.kind[op] != RECEIVE or not isnan(self.arrival_s[self.match[op]])
+    def has_come(self, receive: int) -> bool:
+        """Return whether the message of a receive has arrived."""
+        return not isnan(self.arrival_s[self.match[receive]])
 
     def arrive(self, send: int) -> None:
         """Deliver the message of a send to its receive."""

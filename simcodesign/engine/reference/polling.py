@@ -9,20 +9,21 @@ import simpy
 
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.stations import Resource
-from simcodesign.generate.plan import Polls
+from simcodesign.generate.plan import NONE, Polls
 
 
 class Polling(Resource):
     """Where the polls of all ranks look whether their parts can begin, after all stations of an instant.
 
-    ``has_come``: whether the message has arrived that an operation receives, if it is a receive.
+    ``has_come``: whether the message of a receive has arrived.
     """
 
     def __init__(self, env: ContractEnvironment, number: int, polls: Polls, has_come: Callable[[int], bool]) -> None:
         super().__init__(env, number)
-        self.part, self.waits, self.has_come = polls.part.tolist(), polls.waits.tolist(), has_come
+        self.part, self.receive, self.waits = polls.part.tolist(), polls.receive.tolist(), polls.waits.tolist()
+        self.has_come = has_come
         #: Events by the first operation of each part: it may begin.
-        self.begun = {part: env.event() for part in sorted(set(self.part)) if part >= 0}
+        self.begun = {part: env.event() for part in sorted(set(self.part)) if part != NONE}
         self.looking: list[tuple[float, int, simpy.Event]] = []  # (since, poll, it has looked), a heap
 
     def look(self, poll: int) -> simpy.Event:
@@ -40,7 +41,9 @@ class Polling(Resource):
         """Let the first operation look."""
         _, poll, looked = heappop(self.looking)
         part = self.part[poll]
-        begins = not self.begun[part].triggered and (self.waits[poll] or self.has_come(part + 1))
+        receive = self.receive[part]
+        may_begin = self.waits[poll] or receive == NONE or self.has_come(receive)
+        begins = may_begin and not self.begun[part].triggered
         if begins:
             self.begun[part].succeed()
         looked.succeed(begins)

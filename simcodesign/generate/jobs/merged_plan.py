@@ -141,15 +141,16 @@ def _polls(plans: Sequence[Plan], numbering: Numbering) -> Polls | None:
     """Return the polls of all Plans."""
     if all(plan.polls is None for plan in plans):
         return None
-    parts, ends, waits = [], [], []
-    for plan, operation in zip(plans, numbering.operation, strict=True):
-        none = np.full(len(plan), NONE, np.int32)
-        polls = plan.polls or Polls(none, none, np.zeros(len(plan), bool))
-        parts.append(renumbered(polls.part, operation))
-        ends.append(renumbered(polls.end, operation))
-        waits.append(polls.waits)
-    gathered = numbering.gathered
-    return Polls(gathered(parts, NONE, np.int32), gathered(ends, NONE, np.int32), gathered(waits, False, np.bool_))
+    every = [
+        Polls(*(np.full(len(plan), NONE, np.int32),) * 3, np.zeros(len(plan), bool))
+        if plan.polls is None
+        else plan.polls
+        for plan in plans
+    ]
+    numbers = zip(*((one.part, one.end, one.receive) for one in every), strict=True)
+    moved = (map(renumbered, part, numbering.operation) for part in numbers)
+    part, end, receive = (numbering.gathered([*one], NONE, np.int32) for one in moved)
+    return Polls(part, end, receive, numbering.gathered([one.waits for one in every], False, np.bool_))
 
 
 def _set_waits(plan: Plan, numbering: Numbering, starts_s: Sequence[float]) -> None:

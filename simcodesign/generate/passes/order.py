@@ -107,8 +107,8 @@ def check_polls(draft: Draft) -> None:
     polls = None if draft.dependencies is None else draft.dependencies.polls
     if polls is None:
         return
-    begins = np.flatnonzero(polls.end != NONE)
-    if draft.mailbox is not None and np.any(draft.mailbox[begins + 1] != NONE):
+    receives = polls.receive[polls.receive != NONE]
+    if draft.mailbox is not None and np.any(draft.mailbox[receives] != NONE):
         what, allowed = "a polled part begins with a receive from anyone", "from one rank, and no `search` of receives"
         raise InputError(what, draft.place, allowed=allowed)
     accelerator = draft.builder.design_point.machine.accelerator
