@@ -1,7 +1,7 @@
 """Linpack of order 250,000 on other process grids of Dahu, and with other options, against the runs that were measured.
 
-``python -m validation.measured.hpl_grids`` prints docs/tables/linpack-grids.csv (half an hour of CPU time and 10 GB; spread-roll, which
-is not in it, takes up to 29 GB). Processors have the speeds of the usual state, as measured until January 2020. All runs are
+``python -m validation.measured.hpl_grids`` prints docs/tables/linpack-grids.csv (half an hour of CPU time and 10 GB;
+spread-roll is in hpl_polls.py). Processors have the speeds of the usual state, as measured until January 2020. All runs are
 evidence.
 """
 

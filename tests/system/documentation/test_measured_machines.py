@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 
+import numpy as np
 import pytest
 
 from simcodesign.analytic.forecast import forecast
@@ -11,7 +12,7 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from tests import ROOT
 from tests.system.documentation import csv_rows
-from validation.measured import hpl, hpl_grids, lulesh, osu_clusters, ping_pongs
+from validation.measured import hpl, hpl_grids, hpl_polls, lulesh, osu_clusters, ping_pongs
 
 LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
 ROWS = [
@@ -148,6 +149,26 @@ def test_the_table_has_every_process_grid_and_option() -> None:
     for row in OF_GRIDS:
         error = seconds(row["simulation, s"]) / seconds(row["measured, s"]) - 1
         assert error == pytest.approx(percent(row["error"]), abs=1e-3)
+
+
+def test_swaps_and_look_ahead_with_polls() -> None:
+    """Measured times are the published ones, and the page has the differences; with polls both have the runs' signs."""
+    rows = {(row["swap"], row["look-ahead"]): row for row in csv_rows("linpack-polls")}
+    assert [*rows] == [(swap.replace("_", " "), str(lookahead)) for swap, lookahead in hpl_polls.OPTIONS]
+    for (swap, lookahead), row in rows.items():
+        options = ("32", "32", "128", "two_rings", swap.replace(" ", "_"), lookahead)
+        measured_s = hpl_grids.measured_s(dict(zip(hpl_grids.CHOICES, options, strict=True)))
+        assert [row["measured, s"], row["SMPI, s"]] == [f"{one:.1f}" for one in measured_s]
+    columns = [hpl_polls.COLUMNS[number] for number in (2, 4, 5, 6, 3)]
+    times = {key: np.array([seconds(row[name]) for name in columns]) for key, row in rows.items()}
+    roll, exchange = (("spread roll", "1"), ("spread roll", "0")), (("binary exchange", "1"), ("binary exchange", "0"))
+    pairs = ((roll[0], exchange[0]), roll, exchange)
+    differences = np.array([times[one] / times[other] - 1 for one, other in pairs])
+    page = (ROOT / "docs" / "process-grids.md").read_text(encoding="utf-8").splitlines()
+    lines = [line.strip("|").split("|")[1:] for line in page if line.startswith(("| spread-roll", "| binary exchange"))]
+    shown = np.array([[percent(cell.strip()) for cell in line] for line in lines])
+    assert shown == pytest.approx(differences, abs=6e-4)
+    assert (differences[:2, 2:4] > 0).all()
 
 
 @pytest.mark.thorough
