@@ -131,9 +131,14 @@ class PlanBuilder:
 
     @cached_property
     def polled_names(self) -> tuple[str, ...]:
-        """Names of the parts that may be polled."""
-        demands = (step for step in walk(self.design_point.workload.program) if isinstance(step, Demand))
-        return tuple(dict.fromkeys(demand.started_as for demand in demands if demand.polled is not None))
+        """Names of the parts that may be polled: all but those of which that is 0 for all ranks and iterations."""
+        workload, names = self.design_point.workload, dict[str, None]()
+        for step in walk(workload.program):
+            if isinstance(step, Demand) and step.polled is not None:
+                is_open = "rank" in step.polled.names or not workload.indices.isdisjoint(step.polled.names)
+                if is_open or np.any(self.evaluation.value(step.polled, "polled")):
+                    names[step.started_as] = None
+        return tuple(names)
 
     @property
     def has_controllers(self) -> bool:

@@ -29,7 +29,7 @@ def role(names: Sequence[str], name: str, which: int) -> int:
 def polls_of(segment: Segment, rank: Int32s) -> Polls | None:
     """Return what the polls of a program poll: the part of their rank begun last under this name, until its wait."""
     polled = segment.fields.get("polled")
-    if polled is None:
+    if polled is None or not polled.any():
         return None
     operations = np.flatnonzero(polled)
     count = len(polled)

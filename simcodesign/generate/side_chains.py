@@ -52,7 +52,7 @@ class SideChains:
         self._done = self._done + counts
 
     def _started(self, demand: Demand, part: Segment, writer: StepWriter) -> Segment:
-        if demand.polled is not None:
+        if demand.polled is not None and demand.started_as in writer.builder.polled_names:
             part = self._polled(demand, demand.polled, part, writer)
         self._last[demand.started_as] = np.where(part.counts > 0, self._done + part.counts - 1, NONE)
         unit = part.fields["unit"]
