@@ -22,6 +22,7 @@ from simcodesign.core.forecast_parts import Bubble, LongestPath
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.wait import Poll
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.programs.program import placed_demands
 
@@ -139,7 +140,8 @@ def _at_several(result: Result, evaluation: Evaluation, differ: NDArray[np.bool_
     point, indices = evaluation.design_point, list(zip(*np.nonzero(differ), strict=True))
     over = f"the longest paths of {len(indices):,} design points have more than {MOST_OF_ARRAYS:,} operations of ranks"
     left = MOST_OF_ARRAYS
-    if len(indices) * EVALUATION * sum(1 for _ in placed_demands(point.workload.program)) > left:
+    steps = sum(1 for placed in placed_demands(point.workload.program) if not isinstance(placed.demand, Poll))
+    if len(indices) * EVALUATION * steps > left:
         return _with_bubbles(result, evaluation, over)
     time_s, basis = np.array(result.makespan_s), dict[str, None]()
     phases = {name: {part: np.array(it) for part, it in times.items()} for name, times in result.phases.items()}

@@ -274,7 +274,7 @@ def test_repetitions_in_different_units_are_refused(tmp_path: Path, other: str, 
     """Up to a factor of 100; times of 0 have no factor."""
     text = f"P,value\n4,9.5 ms\n4,{other}\n"
     if is_refused:
-        with pytest.raises(InputError, match=r"m.csv:3: .*repetitions that differ by a factor of 10") as error:
+        with pytest.raises(InputError, match=r"m.csv:3: .*repetitions that differ by a factor of 1(05|,000),") as error:
             read(text, tmp_path)
         assert "a time without a unit is in seconds" in str(error.value)
     else:

@@ -92,7 +92,7 @@ def test_the_answer_of_the_lesson_is_what_it_shows() -> None:
         ("strides: [1], sizes: [64 B]", "'elements' is missing"),
         ("elements: 64, strides: [0], sizes: [64 B]", "whole number out of range"),
         ("elements: 64, strides: [1], sizes: [100 B]", "a multiple of a line"),
-        ("elements: 64, strides: [1], sizes: [192 B], ways: 2", "associativity"),
+        ("elements: 64, strides: [1], sizes: [192 B], ways: 2", "sets of this many ways"),
         ("elements: 64, strides: [1], sizes: [1 GiB]", "too large to be drawn"),
         ("elements: 1000, strides: [1], sizes: [64 B]", "whole number out of range"),
         ("elements: 64, strides: [1, 1, 1, 1, 1, 1, 1, 1, 1], sizes: [64 B]", "9 values"),

@@ -57,7 +57,7 @@ from simcodesign.analytic.longest_path.operations import (
     together,
 )
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.demands.wait import Poll, Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
@@ -130,6 +130,8 @@ class _Walk:
     def _steps(self, block: EvaluatedBlock) -> Iterator[Enter]:
         for step in block.steps():
             if isinstance(step, EvaluatedStep):
+                if isinstance(step.demand, Poll):
+                    continue  # what is polled goes on by itself here
                 self._graph.spend(EVALUATION)
                 yield self._step(step)
             elif step.block.index is None:

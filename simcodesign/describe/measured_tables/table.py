@@ -90,7 +90,7 @@ def _summary(several: Sequence[MeasuredValue], are_runs: bool) -> MeasuredValue:
             raise InputError(what, one.place, value=one.value, allowed=allowed)
     above = sorted((one for one in several if one.value > 0), key=float)
     if above and float(above[-1]) > MOST_FACTOR * float(above[0]):
-        what = f"repetitions that differ by a factor of {float(above[-1]) / float(above[0]):.3g}"
+        what = f"repetitions that differ by a factor of {float(above[-1]) / float(above[0]):,.0f}"
         allowed = f"at most {MOST_FACTOR:g}; a time without a unit is in seconds"
         raise InputError(
             what, above[-1].place, value=f"{float(above[-1]):g} s and {float(above[0]):g} s", allowed=allowed
