@@ -35,7 +35,7 @@ def roofline_ladder(point: DesignPoint, forecasted: Result) -> tuple[LadderStep,
 
 
 def _states_an_efficiency(one: Accelerator) -> bool:
-    """Return whether kernels, or those of attention alone, may be below the full rates."""
+    """Return whether kernels, or only kernels of attention, may be below the full rates."""
     tables = one.efficiency_by_shape, one.attention_efficiency_by_shape
     numbers = one.efficiency, one.attention_efficiency
     return tables != (None, None) or any(np.any(np.not_equal(it, 1)) for it in numbers if it is not None)

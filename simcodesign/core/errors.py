@@ -21,7 +21,7 @@ MOST_LISTED, _LISTED_OF_MORE = 30, 15
 _LEAST_PART = 3
 
 
-#: What errors call changes of a description (``--set``), in place of the name of a file.
+#: The name that errors give changes of a description (``--set``), as the name of a file.
 CHANGES = "set"
 
 

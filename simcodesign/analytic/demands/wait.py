@@ -8,7 +8,7 @@ from simcodesign.describe.evaluation import EvaluatedStep
 
 
 class WaitForm(ClosedForm[Wait | Poll]):
-    """Nothing by itself. What is polled goes on beside the other work."""
+    """Nothing by itself: a polled part advances during the other work."""
 
     def charge(self, demand: Wait | Poll, step: EvaluatedStep) -> Charge:
         return Charge("communication", 0.0)

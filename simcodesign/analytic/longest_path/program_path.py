@@ -131,7 +131,7 @@ class _Walk:
         for step in block.steps():
             if isinstance(step, EvaluatedStep):
                 if isinstance(step.demand, Poll):
-                    continue  # what is polled goes on by itself here
+                    continue  # a forecast lets a polled part advance without polls
                 self._graph.spend(EVALUATION)
                 yield self._step(step)
             elif step.block.index is None:

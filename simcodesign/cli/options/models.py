@@ -56,7 +56,7 @@ class ModelOptions:
         ),
     ] = "extrap"
     no_refine: Annotated[
-        bool, Option(heading=Heading.FITTED, help="Do not try exponents between those of the set.")
+        bool, Option(heading=Heading.FITTED, help="Try only the exponents of the set, and none between them.")
     ] = False
     terms: Annotated[
         int, Option(heading=Heading.FITTED, metavar="N", min=0, max=8, help="Use at most N terms and the constant.")

@@ -78,7 +78,7 @@ _FILE_AND_LINE = re.compile(r".+:[0-9]+")
 MOST_COUNT = 10**15
 #: Columns that a comment may specify for all rows.
 OF_ALL = ("unit", "interval", "machine", "role", "source")
-#: Names of rates and other quantities, for which a column of times is not to be mistaken.
+#: Names of columns of rates and other quantities, which are no times.
 _NO_TIME = re.compile(
     r"band_?width|rate|through_?put|speed|flop|[a-z]+/s|per_?sec|ops|energy|power|efficiency|count", re.IGNORECASE
 )

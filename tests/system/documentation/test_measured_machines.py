@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import statistics
 
 import numpy as np
@@ -169,6 +170,23 @@ def test_swaps_and_look_ahead_with_polls() -> None:
     shown = np.array([[percent(cell.strip()) for cell in line] for line in lines])
     assert shown == pytest.approx(differences, abs=6e-4)
     assert (differences[:2, 2:4] > 0).all()
+
+
+def test_the_variation_of_dgemm_is_that_of_the_calibration() -> None:
+    """Standard deviations of repeated calls, from the data of the thesis where these are there."""
+    path = ROOT.parent / "shared/measured/hpl-dahu/prediction_modeling_kernels_generative_dgemm_calibration.csv"
+    if not path.exists():
+        pytest.skip(f"no data of the thesis in {path.parent}")
+    with path.open(encoding="utf-8") as file:
+        found = [float(row["mnk_residual"]) / float(row["mnk"]) for row in csv.DictReader(file)]
+    assert round(statistics.median(found), 3) == hpl_polls.VARIATION
+
+
+@pytest.mark.thorough
+def test_binary_exchange_with_polls() -> None:
+    """A line of the table alone; spread-roll takes 6 GB."""
+    (line,) = (row for row in csv_rows("linpack-polls") if (row["swap"], row["look-ahead"]) == ("binary exchange", "1"))
+    assert f"{hpl_polls.simulated_s('binary_exchange', 1, hpl_polls.PIECES, 0.0):.1f}" == line["with polls, s"]
 
 
 @pytest.mark.thorough
